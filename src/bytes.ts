@@ -1,0 +1,85 @@
+/** Hex, base64, text, equality and concatenation of byte strings. Strict: one value has one accepted spelling. */
+
+const HEX_DIGITS = "0123456789abcdef";
+
+/** Lower-case hex of the bytes. */
+export function toHex(bytes: Uint8Array): string {
+  let hex = "";
+  for (const byte of bytes) hex += HEX_DIGITS[byte >> 4]! + HEX_DIGITS[byte & 15]!;
+  return hex;
+}
+
+/** Bytes of a hex text in either case, without prefix or white space; null where the text is anything else. */
+export function fromHex(text: string): Uint8Array | null {
+  if (text.length % 2 !== 0) return null;
+  const bytes = new Uint8Array(text.length / 2);
+  for (let i = 0; i < bytes.length; i++) {
+    const high = hexDigit(text.charCodeAt(2 * i));
+    const low = hexDigit(text.charCodeAt(2 * i + 1));
+    if (high < 0 || low < 0) return null;
+    bytes[i] = (high << 4) | low;
+  }
+  return bytes;
+}
+
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
+}
+
+/** Base64 (RFC 4648 section 4) with padding. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/**
+ * Bytes of a base64 text (RFC 4648 section 4): the standard alphabet, padded, no white space, no stray bits in the
+ * last character; null where the text is anything else.
+ */
+export function fromBase64(text: string): Uint8Array | null {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  // atob forgives bits after the last byte; a second spelling of the same bytes is refused here.
+  return toBase64(bytes.subarray(-((bytes.length % 3) || 3))) === text.slice(-4) ? bytes : null;
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+export function concatBytes(...parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
+
+export function isAllZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+const utf8Encoder = new TextEncoder();
+const utf8Decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function toUtf8(text: string): Uint8Array {
+  return utf8Encoder.encode(text);
+}
+
+/** Text of UTF-8 bytes; null where they are not UTF-8. A byte order mark is kept as a character. */
+export function fromUtf8(bytes: Uint8Array): string | null {
+  try {
+    return utf8Decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,176 @@
+/** The checks: their public ids in report order, what each asserts, and what to do when it fails. */
+
+/**
+ * What each check asserts when it passes. The ids are a public contract, and their order here is the order of every
+ * report.
+ */
+export const CHECK_TITLES = {
+  "boot.decode": "the boot proof has every field, each of its type",
+  "cose.structure": "the attestation document is one strictly encoded COSE_Sign1",
+  "cose.algorithm": "the protected header names ES384 and nothing else",
+  "cose.signature": "the leaf certificate's key signed the document",
+  "doc.structure": "the attestation document keeps every rule of its format",
+  "chain.anchor": "the certificate path starts at a trust anchor of this verifier",
+  "chain.signature": "each certificate is signed and named by the one above it",
+  "chain.algorithm": "every key is P-384 and every signature ECDSA with SHA-384",
+  "chain.validity": "every certificate is valid at the validation time",
+  "chain.constraints": "every certificate is allowed its place in the path",
+  "manifest.decode": "the manifest is one of its declared version",
+  "envelope.decode": "the manifest envelope is one of its declared version",
+  "envelope.manifest": "the envelope approves this very manifest",
+  "envelope.approvals": "enough members of the manifest set approved the manifest",
+  "envelope.shares": "every share-set approval is valid",
+  "bind.user-data": "the document commits to this manifest",
+  "bind.pcrs": "the measured image is the one the manifest names",
+  "bind.key": "the document attests this ephemeral key",
+  "bind.commitment": "the enclave itself committed to manifest and key",
+  "bind.nonce": "the document carries no nonce",
+  "mode.debug": "neither the enclave nor the application runs in debug mode",
+  "app.decode": "the app proof has every field, each of its type",
+  "app.signature": "the ephemeral key signed the payload",
+  "app.key": "the key is the one that a live enclave attested",
+  "app.payload": "the payload is strict JSON of its type",
+  "app.time": "the payload was made after the boot and not in the future",
+  "activity.decode": "the activity is one, and carries app proofs",
+  "activity.claims": "what the app proofs say agrees with the activity",
+  "activity.coverage": "every address in the result is backed by an app proof",
+  "policy.deployment": "the enclave is a deployment that the policy pins",
+  "policy.pcrs": "the measurements are pinned ones",
+  "policy.pivot": "the application binary is a pinned one",
+  "policy.namespace": "the namespace is a pinned one",
+  "policy.nonce": "the manifest is not older than the pinned one",
+  "policy.quorum-key": "the quorum key is a pinned one",
+  "policy.manifest-set": "the manifest set is the pinned one",
+  "policy.share-set": "the share set is the pinned one",
+  "policy.commitment": "the commitment is of the pinned kind",
+  "policy.labels": "the service labels the deployment as pinned",
+  "policy.age": "the boot proof is not older than the policy allows",
+  "policy.app-proof": "the app proofs are what the policy asks for",
+} as const;
+
+export type CheckId = keyof typeof CHECK_TITLES;
+
+export const CHECK_IDS = Object.keys(CHECK_TITLES) as readonly CheckId[];
+
+/** What a person does about a failure of the check. Total: the compiler holds it against {@link CHECK_TITLES}. */
+export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
+  "boot.decode": "Fetch the boot proof again, and give the service's answer as it came.",
+  "cose.structure": "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
+  "cose.algorithm": "Only ES384 is accepted: a document with another header was not made by the hardware.",
+  "cose.signature": "The document was changed after it was signed, or was never signed by the hardware: trust nothing of it.",
+  "doc.structure": "The document is not one that the enclave hardware makes: fetch it again, and trust nothing of it meanwhile.",
+  "chain.anchor": "The document comes from another authority. Give its root only if it is your own test installation's.",
+  "chain.signature": "A certificate was exchanged or changed: trust nothing of the document.",
+  "chain.algorithm": "The hardware's authority uses P-384 with SHA-384 only: trust nothing of the document.",
+  "chain.validity": "Validate at the document's own time (--at document, the default), unless you mean to ask whether it is fresh.",
+  "chain.constraints": "A certificate stands where its issuer did not allow it: trust nothing of the document.",
+  "manifest.decode": "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
+  "envelope.decode": "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
+  "envelope.manifest": "The service sent an envelope that belongs to another manifest: report it.",
+  "envelope.approvals": "The manifest is not approved as its own manifest set demands: report it.",
+  "envelope.shares": "Someone who is not a member of the share set appears among its approvals: report it.",
+  "bind.user-data": "The enclave booted with another manifest than the one shown: report it.",
+  "bind.pcrs": "The enclave runs another image than the manifest names: report it.",
+  "bind.key": "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",
+  "bind.commitment": "Manifest or key are not those that the enclave committed to when it booted: report it.",
+  "bind.nonce": "Boot proofs carry no nonce: this document was made for another purpose.",
+  "mode.debug": "Nothing about the code of a debug enclave is proven. For a test installation, allow it with --allow-debug.",
+  "app.decode": "Fetch the app proof again, and give the service's answer as it came.",
+  "app.signature": "The payload was changed, or another key signed it: do not use the result.",
+  "app.key": "Give the boot proof of the key that the app proof names.",
+  "app.payload": "The signed payload cannot be read without doubt: do not use the result.",
+  "app.time": "Check this machine's clock; if it is right, the proof is not of this enclave's life.",
+  "activity.decode": "Submit the activity with generateAppProofs: true, and give the service's answer as it came.",
+  "activity.claims": "The proof speaks of something else than the activity: do not use the result.",
+  "activity.coverage": "Ask the service for an app proof of each address, or do not rely on the uncovered ones.",
+  "policy.deployment": "If the new deployment is expected, review it and pin it (bootproof pin); if not, stop.",
+  "policy.pcrs": "Another enclave image runs: compare with the release you expect.",
+  "policy.pivot": "Another application binary runs: compare with the release you expect.",
+  "policy.namespace": "The enclave belongs to another namespace than the pinned one.",
+  "policy.nonce": "An older manifest was booted than the policy allows: this may be a roll-back.",
+  "policy.quorum-key": "Another quorum key is provisioned: the enclave is not the pinned one.",
+  "policy.manifest-set": "Other people can approve manifests than the policy expects.",
+  "policy.share-set": "Other people hold the quorum key's shares than the policy expects.",
+  "policy.commitment": "The enclave is of another kind or generation than the policy expects.",
+  "policy.labels": "Labels are the service's word: ask why they changed.",
+  "policy.age": "Ask for a newer boot proof, or allow a greater maxAge in the policy.",
+  "policy.app-proof": "Give app proofs as the policy's appProofs asks for.",
+};
+
+/** `pass`; `fail`; `warn`: worth a person's look, changes no verdict; `skip`: could not be asked, `detail` says why. */
+export type CheckStatus = "pass" | "fail" | "warn" | "skip";
+
+export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "policy";
+
+/** One check's answer. `expected` and `actual` are there where two values were compared. */
+export interface Check {
+  readonly id: CheckId;
+  readonly subject: CheckSubject;
+  readonly status: CheckStatus;
+  readonly detail: string;
+  readonly expected?: string;
+  readonly actual?: string;
+}
+
+/** The compared values of a failed check, as text. */
+export interface Comparison {
+  readonly expected: string;
+  readonly actual: string;
+}
+
+/** The answers about one subject, at most one for each id, in the order of the table. */
+export class Checklist {
+  readonly subject: CheckSubject;
+  readonly #answers = new Map<CheckId, Check>();
+
+  constructor(subject: CheckSubject) {
+    this.subject = subject;
+  }
+
+  pass(id: CheckId, detail: string = CHECK_TITLES[id]): void {
+    this.#set(id, "pass", detail);
+  }
+
+  fail(id: CheckId, detail: string, compared?: Comparison): void {
+    this.#set(id, "fail", detail, compared);
+  }
+
+  warn(id: CheckId, detail: string): void {
+    this.#set(id, "warn", detail);
+  }
+
+  skip(id: CheckId, reason: string): void {
+    this.#set(id, "skip", reason);
+  }
+
+  /** `fail` with all the reasons at once, or `pass` where there is none. Answers whether it passed. */
+  conclude(id: CheckId, reasons: readonly string[], passDetail?: string, compared?: Comparison): boolean {
+    if (reasons.length === 0) this.pass(id, passDetail);
+    else this.fail(id, reasons.join("; "), compared);
+    return reasons.length === 0;
+  }
+
+  /** `skip` for those of the ids that have no answer yet. */
+  skipRest(ids: readonly CheckId[], reason: string): void {
+    for (const id of ids) if (!this.#answers.has(id)) this.skip(id, reason);
+  }
+
+  status(id: CheckId): CheckStatus | undefined {
+    return this.#answers.get(id)?.status;
+  }
+
+  /** No check failed, and each of the ids was asked. */
+  allPassed(ids: readonly CheckId[]): boolean {
+    const good = (status: CheckStatus | undefined): boolean => status === "pass" || status === "warn";
+    return ids.every((id) => good(this.status(id))) && this.list().every((check) => check.status !== "fail");
+  }
+
+  list(): Check[] {
+    return CHECK_IDS.flatMap((id) => this.#answers.get(id) ?? []);
+  }
+
+  #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
+    if (this.#answers.has(id)) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
+    this.#answers.set(id, { id, subject: this.subject, status, detail, ...compared });
+  }
+}

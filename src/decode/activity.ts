@@ -1,0 +1,67 @@
+/** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
+import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { jsonInput, unwrap } from "./boot-proof.js";
+import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./json.js";
+
+export interface Activity {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly status: string;
+  readonly type: string;
+  /** One member, named after the type: what was requested. */
+  readonly intent: JsonObject;
+  /** One member, named after the type: the outcome. */
+  readonly result: JsonObject;
+  /** Undecoded: each is judged on its own. */
+  readonly appProofs: readonly unknown[];
+}
+
+/**
+ * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value. The form in which
+ * `result.activity` repeats the fields is read too. Nothing is verified. Throws {@link MalformedError} with every fault.
+ */
+export function decodeActivity(input: unknown): Activity {
+  return requireWhole("activity", readActivity(jsonInput(input)));
+}
+
+/** Reads an activity, keeping the fields that are good beside the faults of those that are not. */
+export function readActivity(input: unknown): Reading<Activity> {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
+  if (reader === undefined) return { value: {}, faults };
+  const outcome = outcomeReader(reader);
+  const value = {
+    id: reader.string("id"),
+    organizationId: reader.string("organizationId"),
+    status: reader.string("status"),
+    type: reader.string("type"),
+    intent: outcome.nested("intent")?.object,
+    result: outcome.nested("result")?.object,
+    appProofs: appProofs(reader, outcome),
+  };
+  return { value, faults };
+}
+
+/** The reader that intent and result are taken from: the activity itself, or the repetition in its `result.activity`. */
+function outcomeReader(reader: MemberReader): MemberReader {
+  const result = reader.get("result");
+  const repeated = isJsonObject(result) ? result["activity"] : undefined;
+  return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
+}
+
+function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
+  const holder = reader.get("appProofs") === undefined ? outcome : reader;
+  const list = holder.array("appProofs", (value) => value);
+  return list?.length === 0 ? holder.fault("appProofs", "empty: nothing of this activity is proven") : list;
+}
+
+/** The strings under the given member names, wherever they stand inside a value: single, or in an array. */
+export function stringsNamed(value: JsonValue | undefined, names: readonly string[]): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => stringsNamed(item, names));
+  if (!isJsonObject(value)) return [];
+  return Object.keys(value).flatMap((name) => {
+    const member = value[name];
+    const here = names.includes(name) ? [member].flat().filter((item) => typeof item === "string") : [];
+    return [...here, ...stringsNamed(member, names)];
+  });
+}

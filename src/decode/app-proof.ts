@@ -1,0 +1,143 @@
+/** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
+import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { decimalMember, hexMember, jsonInput } from "./boot-proof.js";
+import { type JsonObject, MemberReader, isJsonObject, parseJson } from "./json.js";
+
+export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
+const KEY_LENGTH = 130;
+const SIGNATURE_LENGTH = 64;
+
+/** `{ "scheme", "publicKey", "proofPayload", "signature" }` */
+export interface AppProof {
+  readonly scheme: typeof APP_PROOF_SCHEME;
+  /** The ephemeral key: encryption point, then signing point. */
+  readonly publicKey: Uint8Array;
+  /** Exactly as received: its UTF-8 bytes are what is signed. */
+  readonly proofPayload: string;
+  /** `r ‖ s`. */
+  readonly signature: Uint8Array;
+}
+
+/** Decodes an app proof from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} with every fault. */
+export function decodeAppProof(input: unknown): AppProof {
+  return requireWhole("app-proof", readAppProof(jsonInput(input)));
+}
+
+/** Reads an app proof, keeping the fields that are good beside the faults of those that are not. */
+export function readAppProof(input: unknown): Reading<AppProof> {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(input, "", faults);
+  if (reader === undefined) return { value: {}, faults };
+  const scheme = reader.string("scheme");
+  if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `${APP_PROOF_SCHEME} wanted`);
+  const value = {
+    scheme: APP_PROOF_SCHEME,
+    publicKey: hexMember(reader, "publicKey", KEY_LENGTH),
+    proofPayload: reader.string("proofPayload"),
+    signature: hexMember(reader, "signature", SIGNATURE_LENGTH),
+  };
+  return { value, faults };
+}
+
+/** The app proofs of a file: one, an array, or `{"appProofs": […]}`, bare or inside `{"appProof": …}`. */
+export function appProofList(input: unknown): unknown[] {
+  if (Array.isArray(input)) return input;
+  if (isJsonObject(input) && Array.isArray(input["appProofs"])) return input["appProofs"];
+  return [isJsonObject(input) && Object.hasOwn(input, "appProof") ? input["appProof"] : input];
+}
+
+export const POLICY_OUTCOMES = [
+  "OUTCOME_ALLOW", "OUTCOME_DENY_EXPLICIT", "OUTCOME_DENY_IMPLICIT", "OUTCOME_REQUIRES_CONSENSUS", "OUTCOME_REJECTED",
+  "OUTCOME_ERROR", "OUTCOME_REQUIRES_AUTHENTICATORS", "OUTCOME_TIME_INACTIVE",
+] as const;
+
+export type PolicyOutcome = (typeof POLICY_OUTCOMES)[number];
+
+export interface AddressDerivationProof {
+  readonly organizationId: string;
+  readonly walletId?: string;
+  readonly derivationPath?: string;
+  readonly address: string;
+}
+
+export interface PolicyOutcomeProof {
+  readonly organizationId: string;
+  readonly outcome: PolicyOutcome;
+  readonly decisionContextDigest: string;
+  readonly organizationDataDigest: string;
+  readonly parentOrganizationDataDigest: string;
+  /** Its shape is the application's own. */
+  readonly userRequestApprovals: unknown;
+}
+
+/** A payload: typed where its type is known, handed on in `json` as it is where not. */
+export interface AppProofPayload {
+  readonly type: string;
+  /** Milliseconds since the epoch, by the enclave's own clock. */
+  readonly timestampMs: number;
+  /** Where the type is `APP_PROOF_TYPE_ADDRESS_DERIVATION`. */
+  readonly addressDerivationProof?: AddressDerivationProof;
+  /** Where the type is `APP_PROOF_TYPE_POLICY_OUTCOME`. */
+  readonly policyOutcomeProof?: PolicyOutcomeProof;
+  /** The whole payload. */
+  readonly json: JsonObject;
+}
+
+/** Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault. */
+export function decodeAppProofPayload(text: string): AppProofPayload {
+  return requireWhole("app-proof-payload", readAppProofPayload(text));
+}
+
+/** Throws {@link MalformedError} (`json`) where the text is not strict JSON; other faults stand in the reading. */
+export function readAppProofPayload(text: string): Reading<AppProofPayload> {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(parseJson(text), "", faults);
+  if (reader === undefined) return { value: {}, faults };
+  const type = reader.string("type");
+  if (type === "") reader.fault("type", "empty");
+  const known = {
+    addressDerivationProof: type === "APP_PROOF_TYPE_ADDRESS_DERIVATION" ? addressDerivation(reader) : undefined,
+    policyOutcomeProof: type === "APP_PROOF_TYPE_POLICY_OUTCOME" ? policyOutcome(reader) : undefined,
+  };
+  return { value: { type, timestampMs: timestampOf(reader), json: reader.object, ...known }, faults };
+}
+
+function timestampOf(reader: MemberReader): number | undefined {
+  const text = decimalMember(reader, "timestampMs");
+  if (text === undefined) return undefined;
+  return Number(text) <= 8.64e15 ? Number(text) : reader.fault("timestampMs", "out of range");
+}
+
+function addressDerivation(payload: MemberReader): AddressDerivationProof | undefined {
+  const proof = payload.nested("addressDerivationProof");
+  if (proof === undefined) return undefined;
+  const address = proof.string("address") ?? "";
+  const walletId = optionalString(proof, "walletId");
+  const derivationPath = optionalString(proof, "derivationPath");
+  return {
+    organizationId: proof.string("organizationId") ?? "",
+    ...(walletId !== undefined && { walletId }),
+    ...(derivationPath !== undefined && { derivationPath }),
+    address,
+  };
+}
+
+function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
+  const proof = payload.nested("policyOutcomeProof");
+  if (proof === undefined) return undefined;
+  const outcome = POLICY_OUTCOMES.find((known) => known === proof.get("outcome"));
+  if (outcome === undefined) proof.fault("outcome", "not an outcome that is known");
+  if (proof.get("userRequestApprovals") === undefined) proof.fault("userRequestApprovals", "missing");
+  return {
+    organizationId: proof.string("organizationId") ?? "",
+    outcome: outcome ?? "OUTCOME_ERROR",
+    decisionContextDigest: proof.string("decisionContextDigest") ?? "",
+    organizationDataDigest: proof.string("organizationDataDigest") ?? "",
+    parentOrganizationDataDigest: proof.string("parentOrganizationDataDigest") ?? "",
+    userRequestApprovals: proof.get("userRequestApprovals"),
+  };
+}
+
+function optionalString(reader: MemberReader, name: string): string | undefined {
+  return reader.get(name) === undefined ? undefined : reader.string(name);
+}

@@ -1,0 +1,161 @@
+/** The payload of a Nitro attestation document (AWS nsm-api, `docs/attestation_process.md`, section 3). */
+import { type Fault, type Reading, attempt, faultText, requireWhole } from "../errors.js";
+import { type Certificate, decodeCertificate } from "./certificate.js";
+import { type CborValue, cborUint, decodeCbor } from "./cbor.js";
+import { decodeCoseSign1 } from "./cose-sign1.js";
+
+/**
+ * ```cddl
+ * AttestationDocument = { module_id: text, timestamp: uint, digest: "SHA384", pcrs: { uint => bytes },
+ *   certificate: bytes, cabundle: [+ bytes], ? public_key: bytes / null, ? user_data: bytes / null, ? nonce: bytes / null }
+ * ```
+ */
+export interface AttestationDocument {
+  readonly moduleId: string;
+  readonly digest: "SHA384";
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  /** Locked PCRs by index, 48 bytes each. An absent PCR is not a zero PCR. */
+  readonly pcrs: ReadonlyMap<number, Uint8Array>;
+  /** The leaf, whose key signed the document. */
+  readonly certificate: Certificate;
+  /** `[root, intermediate 1, …, intermediate N]`, as the document claims it. */
+  readonly cabundle: readonly Certificate[];
+  readonly publicKey: Uint8Array | null;
+  readonly userData: Uint8Array | null;
+  readonly nonce: Uint8Array | null;
+}
+
+export interface AttestationDocumentReading extends Reading<AttestationDocument> {
+  /** Keys that the format does not name: reported, and otherwise ignored. */
+  readonly unknownKeys: readonly string[];
+}
+
+const PCR_LENGTH = 48;
+const MAX_PCRS = 32;
+const MAX_FIELD = 1024;
+const KNOWN_KEYS = [
+  "module_id", "digest", "timestamp", "pcrs", "certificate", "cabundle", "public_key", "user_data", "nonce",
+];
+/** Keys that could poison an object of a careless reader. */
+const POISON_KEYS = ["__proto__", "constructor", "prototype"];
+
+/**
+ * Decodes a whole attestation document WITHOUT VERIFYING anything: no signature, no certificate, no measurement. For
+ * looking at evidence only; {@link verifyAttestation} is what gives a reason to believe it.
+ * Throws {@link MalformedError} with every fault.
+ */
+export function decodeAttestationDocumentUnverified(coseSign1: Uint8Array): AttestationDocument {
+  return requireWhole("attestation-document", readAttestationDocument(decodeCoseSign1(coseSign1).payload));
+}
+
+/** Reads the payload of the COSE_Sign1, keeping the fields that are good beside the faults of those that are not. */
+export function readAttestationDocument(payload: Uint8Array): AttestationDocumentReading {
+  const decoded = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true }));
+  if (decoded.value === undefined) return { value: {}, faults: decoded.faults, unknownKeys: [] };
+  if (!(decoded.value instanceof Map)) {
+    return { value: {}, faults: [{ path: "", message: "not a map" }], unknownKeys: [] };
+  }
+  return new DocumentReader(decoded.value).read();
+}
+
+class DocumentReader {
+  readonly #map: Map<CborValue, CborValue>;
+  readonly #faults: Fault[] = [];
+
+  constructor(map: Map<CborValue, CborValue>) {
+    this.#map = map;
+  }
+
+  read(): AttestationDocumentReading {
+    const unknownKeys = this.#unknownKeys();
+    const value = {
+      moduleId: this.#moduleId(),
+      digest: this.#digest(),
+      timestamp: this.#timestamp(),
+      pcrs: this.#pcrs(),
+      certificate: this.#certificate("certificate", this.#map.get("certificate")),
+      cabundle: this.#cabundle(),
+      publicKey: this.#optionalBytes("public_key"),
+      userData: this.#optionalBytes("user_data"),
+      nonce: this.#optionalBytes("nonce"),
+    };
+    return { value, faults: this.#faults, unknownKeys };
+  }
+
+  #unknownKeys(): string[] {
+    const unknown: string[] = [];
+    for (const key of this.#map.keys()) {
+      if (typeof key !== "string") this.#fault("", "a key that is not text");
+      else if (POISON_KEYS.includes(key)) this.#fault(key, "a key that no document has");
+      else if (key === "nitrotpm_pcrs") {
+        this.#fault(key, "this is a NitroTPM document, of a whole instance and not of an enclave");
+      } else if (!KNOWN_KEYS.includes(key)) unknown.push(key);
+    }
+    return unknown;
+  }
+
+  #moduleId(): string | undefined {
+    const value = this.#map.get("module_id");
+    return typeof value === "string" && value !== "" ? value : this.#fault("module_id", "a text that is not empty wanted");
+  }
+
+  #digest(): "SHA384" | undefined {
+    return this.#map.get("digest") === "SHA384" ? "SHA384" : this.#fault("digest", "not SHA384");
+  }
+
+  #timestamp(): number | undefined {
+    const value = cborUint(this.#map.get("timestamp"));
+    const representable = value !== undefined && value > 0 && value <= 8.64e15;
+    return representable ? value : this.#fault("timestamp", "milliseconds since the epoch, above 0, wanted");
+  }
+
+  #pcrs(): Map<number, Uint8Array> | undefined {
+    const map = this.#map.get("pcrs");
+    if (!(map instanceof Map)) return this.#fault("pcrs", "a map wanted");
+    if (map.size < 1 || map.size > MAX_PCRS) return this.#fault("pcrs", `${map.size} entries, 1 to ${MAX_PCRS} wanted`);
+    const pcrs = new Map<number, Uint8Array>();
+    for (const [key, value] of map) {
+      const index = cborUint(key);
+      if (index === undefined || index >= MAX_PCRS) this.#fault("pcrs", `an index that is not 0 to ${MAX_PCRS - 1}`);
+      else if (!(value instanceof Uint8Array)) this.#fault(`pcrs.${index}`, "a byte string wanted");
+      else if (value.length !== PCR_LENGTH) this.#fault(`pcrs.${index}`, `${value.length} bytes, ${PCR_LENGTH} wanted`);
+      else pcrs.set(index, value);
+    }
+    return pcrs;
+  }
+
+  #cabundle(): Certificate[] | undefined {
+    const value = this.#map.get("cabundle");
+    if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "an array with an entry wanted");
+    const certificates = value.map((entry, index) => this.#certificate(`cabundle[${index}]`, entry));
+    return certificates.every((certificate) => certificate !== undefined) ? certificates : undefined;
+  }
+
+  #certificate(path: string, value: CborValue | undefined): Certificate | undefined {
+    if (!(value instanceof Uint8Array)) return this.#fault(path, "a byte string wanted");
+    if (value.length < 1 || value.length > MAX_FIELD) {
+      return this.#fault(path, `${value.length} bytes, 1 to ${MAX_FIELD} wanted`);
+    }
+    const decoded = attempt(() => decodeCertificate(value));
+    return decoded.value ?? this.#fault(path, faultText(decoded.faults));
+  }
+
+  #optionalBytes(key: string): Uint8Array | null | undefined {
+    const value = this.#map.get(key) ?? null;
+    if (value === null) return null;
+    if (!(value instanceof Uint8Array)) return this.#fault(key, "a byte string or null wanted");
+    return value.length <= MAX_FIELD ? value : this.#fault(key, `${value.length} bytes, at most ${MAX_FIELD} wanted`);
+  }
+
+  #fault(path: string, message: string): undefined {
+    this.#faults.push({ path, message });
+    return undefined;
+  }
+}
+
+/** The document's time. */
+export function documentTime(document: Pick<AttestationDocument, "timestamp">): Date {
+  return new Date(document.timestamp);
+}
+

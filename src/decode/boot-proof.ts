@@ -1,0 +1,117 @@
+/** The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing verified. */
+import { equalBytes, fromBase64, fromHex } from "../bytes.js";
+import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { MemberReader, isJsonObject, parseJson } from "./json.js";
+
+/**
+ * ```json
+ * { "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel",
+ *   "enclaveApp", "owner", "createdAt": { "seconds", "nanos" }, "qosManifestVersion"? }
+ * ```
+ * `awsAttestationDocB64` is read as another name of `cloudAttestationDocB64`.
+ */
+export interface BootProof {
+  readonly ephemeralPublicKey: Uint8Array;
+  /** The COSE_Sign1, as received. */
+  readonly attestationDocument: Uint8Array;
+  readonly manifest: Uint8Array;
+  readonly manifestEnvelope: Uint8Array;
+  /** The service's word, signed by nobody. */
+  readonly labels: BootProofLabels;
+  /** The service's word, signed by nobody. */
+  readonly createdAt: { readonly seconds: string; readonly nanos: string };
+  readonly declaredManifestVersion: string | null;
+}
+
+export interface BootProofLabels {
+  readonly deploymentLabel: string;
+  readonly enclaveApp: string;
+  readonly owner: string;
+}
+
+/**
+ * Decodes a boot proof, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value. Nothing is
+ * verified. Throws {@link MalformedError} with every fault.
+ */
+export function decodeBootProof(input: unknown): BootProof {
+  return requireWhole("boot-proof", readBootProof(jsonInput(input)));
+}
+
+/** The JSON value of an input that is text, bytes, or a value already. Throws {@link MalformedError} (`json`). */
+export function jsonInput(input: unknown): unknown {
+  return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : input;
+}
+
+/** The value inside its wrapper object, where it comes in one. */
+export function unwrap(input: unknown, name: string): unknown {
+  return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;
+}
+
+/** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
+export function readBootProof(input: unknown): Reading<BootProof> {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
+  if (reader === undefined) return { value: {}, faults };
+  const value = {
+    ephemeralPublicKey: hexMember(reader, "ephemeralPublicKeyHex"),
+    attestationDocument: attestationDocument(reader),
+    manifest: base64Member(reader, "qosManifestB64"),
+    manifestEnvelope: base64Member(reader, "qosManifestEnvelopeB64"),
+    labels: labels(reader),
+    createdAt: createdAt(reader),
+    declaredManifestVersion: reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
+  };
+  return { value, faults };
+}
+
+function attestationDocument(reader: MemberReader): Uint8Array | undefined {
+  const alias = reader.get("awsAttestationDocB64") !== undefined;
+  if (!alias) return base64Member(reader, "cloudAttestationDocB64");
+  const aliased = base64Member(reader, "awsAttestationDocB64");
+  if (reader.get("cloudAttestationDocB64") === undefined) return aliased;
+  const document = base64Member(reader, "cloudAttestationDocB64");
+  if (document && aliased && !equalBytes(document, aliased)) {
+    return reader.fault("awsAttestationDocB64", "differs from cloudAttestationDocB64, which is the same field");
+  }
+  return document;
+}
+
+function labels(reader: MemberReader): BootProofLabels | undefined {
+  const deploymentLabel = reader.string("deploymentLabel");
+  const enclaveApp = reader.string("enclaveApp");
+  const owner = reader.string("owner");
+  if (deploymentLabel === undefined || enclaveApp === undefined || owner === undefined) return undefined;
+  return { deploymentLabel, enclaveApp, owner };
+}
+
+function createdAt(reader: MemberReader): BootProof["createdAt"] | undefined {
+  const timestamp = reader.nested("createdAt");
+  if (timestamp === undefined) return undefined;
+  const seconds = decimalMember(timestamp, "seconds");
+  const nanos = decimalMember(timestamp, "nanos");
+  return seconds !== undefined && nanos !== undefined ? { seconds, nanos } : undefined;
+}
+
+export function decimalMember(reader: MemberReader, name: string): string | undefined {
+  const text = reader.string(name);
+  return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
+}
+
+/** A member in hex of either case; of one length where it is given. */
+export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
+  const text = reader.string(name);
+  if (text === undefined) return undefined;
+  const bytes = fromHex(text);
+  if (bytes === null) return reader.fault(name, "not hex");
+  if (length !== undefined && bytes.length !== length) {
+    return reader.fault(name, `${text.length} hex digits, ${2 * length} wanted`);
+  }
+  return bytes;
+}
+
+function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
+  const text = reader.string(name);
+  if (text === undefined) return undefined;
+  return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
+}
+

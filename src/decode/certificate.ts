@@ -1,0 +1,279 @@
+/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10): decoded only, nothing is validated here. */
+import { fromUtf8, toHex } from "../bytes.js";
+import { MalformedError } from "../errors.js";
+
+export interface CertificateExtension {
+  /** Object identifier, in dots. */
+  readonly id: string;
+  readonly critical: boolean;
+  readonly value: Uint8Array;
+}
+
+/** The parts of a certificate that path validation asks about. Byte fields are the encoding exactly as received. */
+export interface Certificate {
+  readonly der: Uint8Array;
+  /** The bytes that the issuer signed. */
+  readonly tbsCertificate: Uint8Array;
+  /** 1, 2 or 3. */
+  readonly version: number;
+  readonly serialNumber: Uint8Array;
+  /** AlgorithmIdentifier inside what is signed, and beside the signature. */
+  readonly innerSignatureAlgorithm: Uint8Array;
+  readonly outerSignatureAlgorithm: Uint8Array;
+  readonly issuer: Uint8Array;
+  readonly subject: Uint8Array;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly subjectPublicKeyInfo: Uint8Array;
+  readonly extensions: readonly CertificateExtension[];
+  /** ECDSA-Sig-Value, in DER. */
+  readonly signature: Uint8Array;
+}
+
+const TAG = {
+  boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, oid: 0x06, utcTime: 0x17, generalizedTime: 0x18,
+  sequence: 0x30, set: 0x31, version: 0xa0, issuerUniqueId: 0x81, subjectUniqueId: 0x82, extensions: 0xa3,
+} as const;
+
+/** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
+export function decodeCertificate(der: Uint8Array): Certificate {
+  const file = new DerReader(der);
+  const certificate = file.constructed(TAG.sequence, "Certificate");
+  file.end("after the certificate");
+  const tbsCertificate = certificate.element(TAG.sequence, "tbsCertificate");
+  const outerSignatureAlgorithm = certificate.element(TAG.sequence, "signatureAlgorithm").encoding;
+  const signature = certificate.bitString("signatureValue");
+  certificate.end("after signatureValue");
+  const tbs = decodeTbs(new DerReader(tbsCertificate.content));
+  return { der, tbsCertificate: tbsCertificate.encoding, outerSignatureAlgorithm, signature, ...tbs };
+}
+
+function decodeTbs(tbs: DerReader): Omit<Certificate, "der" | "tbsCertificate" | "outerSignatureAlgorithm" | "signature"> {
+  const version = decodeVersion(tbs);
+  const serialNumber = tbs.integer("serialNumber");
+  const innerSignatureAlgorithm = tbs.element(TAG.sequence, "signature").encoding;
+  const issuer = tbs.name("issuer");
+  const validity = tbs.constructed(TAG.sequence, "validity");
+  const notBefore = validity.time("notBefore");
+  const notAfter = validity.time("notAfter");
+  validity.end("after notAfter");
+  const subject = tbs.name("subject");
+  const subjectPublicKeyInfo = tbs.element(TAG.sequence, "subjectPublicKeyInfo").encoding;
+  tbs.optional(TAG.issuerUniqueId);
+  tbs.optional(TAG.subjectUniqueId);
+  const extensions = tbs.next() === TAG.extensions ? decodeExtensions(tbs) : [];
+  tbs.end("after the extensions");
+  return {
+    version, serialNumber, innerSignatureAlgorithm, issuer, notBefore, notAfter, subject, subjectPublicKeyInfo, extensions,
+  };
+}
+
+function decodeVersion(tbs: DerReader): number {
+  if (tbs.next() !== TAG.version) return 1;
+  const wrapper = tbs.constructed(TAG.version, "version");
+  const value = wrapper.integer("version");
+  wrapper.end("after version");
+  // DER leaves the default, version 1 (0), out.
+  if (value.length !== 1 || value[0]! < 1 || value[0]! > 2) throw malformed("version: not 2 or 3");
+  return value[0]! + 1;
+}
+
+function decodeExtensions(tbs: DerReader): CertificateExtension[] {
+  const wrapper = tbs.constructed(TAG.extensions, "extensions");
+  const list = wrapper.constructed(TAG.sequence, "extensions");
+  wrapper.end("after the extensions");
+  const extensions: CertificateExtension[] = [];
+  do {
+    const extension = list.constructed(TAG.sequence, "extension");
+    const id = extension.oid("extension");
+    const critical = extension.next() === TAG.boolean && extension.defaultFalse(`extension ${id}`);
+    const value = extension.element(TAG.octetString, `extension ${id}`).content;
+    extension.end(`after extension ${id}`);
+    extensions.push({ id, critical, value });
+  } while (list.next() !== undefined);
+  return extensions;
+}
+
+/** `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (4.2.1.9). */
+export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLen: number | null } {
+  const file = new DerReader(value);
+  const constraints = file.constructed(TAG.sequence, "basicConstraints");
+  file.end("after basicConstraints");
+  const ca = constraints.next() === TAG.boolean && constraints.defaultFalse("cA");
+  const pathLen = constraints.next() === TAG.integer ? constraints.integer("pathLenConstraint") : null;
+  constraints.end("after pathLenConstraint");
+  if (pathLen !== null && (pathLen.length !== 1 || pathLen[0]! > 0x7f)) throw malformed("pathLenConstraint: out of range");
+  return { ca, pathLen: pathLen === null ? null : pathLen[0]! };
+}
+
+/** `KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), … }` (4.2.1.3). */
+export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; keyCertSign: boolean } {
+  const file = new DerReader(value);
+  const bits = file.element(TAG.bitString, "keyUsage").content;
+  file.end("after keyUsage");
+  const unused = bits[0];
+  const last = bits[bits.length - 1];
+  if (unused === undefined || unused > 7 || bits.length > 3) throw malformed("keyUsage: not a bit string");
+  // X.690 11.2.2: a named bit list ends with its last one bit.
+  const trimmed = bits.length === 1 ? unused === 0 : (last! & ((2 << unused) - 1)) === 1 << unused;
+  if (!trimmed) throw malformed("keyUsage: not in its shortest form");
+  const first = bits[1] ?? 0;
+  return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
+}
+
+/** The attributes of a Name as a person writes them, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
+export function nameText(name: Uint8Array): string {
+  const labels: Record<string, string> = {
+    "2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.10": "O", "2.5.4.11": "OU",
+  };
+  const parts: string[] = [];
+  const sets = new DerReader(name).constructed(TAG.sequence, "Name");
+  while (sets.next() !== undefined) {
+    const set = sets.constructed(TAG.set, "RelativeDistinguishedName");
+    while (set.next() !== undefined) {
+      const attribute = set.constructed(TAG.sequence, "AttributeTypeAndValue");
+      const id = attribute.oid("type");
+      const { content } = attribute.element(undefined, "value");
+      parts.push(`${labels[id] ?? id}=${fromUtf8(content) ?? toHex(content)}`);
+    }
+  }
+  return parts.join(", ");
+}
+
+interface DerElement {
+  readonly encoding: Uint8Array;
+  readonly content: Uint8Array;
+}
+
+class DerReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** The next element's tag byte, or undefined at the end. */
+  next(): number | undefined {
+    return this.#bytes[this.#at];
+  }
+
+  element(tag: number | undefined, what: string): DerElement {
+    const start = this.#at;
+    const found = this.next();
+    if (found === undefined) throw malformed(`${what}: missing`);
+    if (tag !== undefined && found !== tag) throw malformed(`${what}: tag 0x${found.toString(16)}, 0x${tag.toString(16)} wanted`);
+    if ((found & 0x1f) === 0x1f) throw malformed(`${what}: a multi-byte tag`);
+    this.#at++;
+    const length = this.#length(what);
+    if (length > this.#bytes.length - this.#at) throw malformed(`${what}: the input ends inside it`);
+    const content = this.#bytes.subarray(this.#at, this.#at + length);
+    this.#at += length;
+    return { encoding: this.#bytes.subarray(start, this.#at), content };
+  }
+
+  constructed(tag: number, what: string): DerReader {
+    return new DerReader(this.element(tag, what).content);
+  }
+
+  optional(tag: number): void {
+    if (this.next() === tag) this.element(tag, "unique identifier");
+  }
+
+  end(what: string): void {
+    if (this.#at !== this.#bytes.length) throw malformed(`${this.#bytes.length - this.#at} bytes ${what}`);
+  }
+
+  /** An INTEGER that is not negative, as its big-endian bytes. */
+  integer(what: string): Uint8Array {
+    const { content } = this.element(TAG.integer, what);
+    const [first, second] = content;
+    if (first === undefined) throw malformed(`${what}: an empty integer`);
+    if (first > 0x7f) throw malformed(`${what}: negative`);
+    if (first === 0 && second !== undefined && second <= 0x7f) throw malformed(`${what}: longer than needed`);
+    return content;
+  }
+
+  /** A BOOLEAN DEFAULT FALSE: where it stands at all, DER lets it be TRUE (0xff) only. */
+  defaultFalse(what: string): true {
+    const { content } = this.element(TAG.boolean, what);
+    if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
+    return true;
+  }
+
+  bitString(what: string): Uint8Array {
+    const { content } = this.element(TAG.bitString, what);
+    if (content[0] !== 0) throw malformed(`${what}: not whole bytes`);
+    return content.subarray(1);
+  }
+
+  oid(what: string): string {
+    const { content } = this.element(TAG.oid, what);
+    const last = content[content.length - 1];
+    if (last === undefined || last > 0x7f || content.length > 32) throw malformed(`${what}: not an object identifier`);
+    const arcs: number[] = [];
+    let arc = 0;
+    let first = true;
+    for (const byte of content) {
+      if (first && byte === 0x80) throw malformed(`${what}: an object identifier longer than needed`);
+      arc = arc * 128 + (byte & 0x7f);
+      first = byte <= 0x7f;
+      if (first) {
+        arcs.push(arc);
+        arc = 0;
+      }
+    }
+    const top = Math.min(Math.floor(arcs[0]! / 40), 2);
+    return [top, arcs[0]! - 40 * top, ...arcs.slice(1)].join(".");
+  }
+
+  /** A Name (4.1.2.4): a sequence of sets of type and value, checked for its form. */
+  name(what: string): Uint8Array {
+    const name = this.element(TAG.sequence, what);
+    const sets = new DerReader(name.content);
+    while (sets.next() !== undefined) {
+      const set = sets.constructed(TAG.set, what);
+      do {
+        const attribute = set.constructed(TAG.sequence, what);
+        attribute.oid(what);
+        attribute.element(undefined, what);
+        attribute.end(`after an attribute of ${what}`);
+      } while (set.next() !== undefined);
+    }
+    return name.encoding;
+  }
+
+  /** UTCTime until 2049, GeneralizedTime after (4.1.2.5), both to the second and in Zulu time. */
+  time(what: string): Date {
+    const utc = this.next() === TAG.utcTime;
+    const { content } = this.element(utc ? TAG.utcTime : TAG.generalizedTime, what);
+    const text = String.fromCharCode(...content.subarray(0, 16));
+    if (content.length !== (utc ? 13 : 15) || !/^[0-9]+Z$/.test(text)) throw malformed(`${what}: not a time in its DER form`);
+    const full = utc ? (text < "50" ? "20" : "19") + text : text;
+    const [, year, month, day, hour, minute, second] = /^(....)(..)(..)(..)(..)(..)Z$/.exec(full)!;
+    const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
+    // Date turns 31 February into March: such a day is refused.
+    if (Number.isNaN(time.getTime()) || time.getUTCDate() !== Number(day) || time.getUTCHours() !== Number(hour)) {
+      throw malformed(`${what}: no such time`);
+    }
+    return time;
+  }
+
+  #length(what: string): number {
+    const first = this.#bytes[this.#at++];
+    if (first === undefined) throw malformed(`${what}: the input ends inside its length`);
+    if (first < 0x80) return first;
+    const width = first & 0x7f;
+    if (width === 0) throw malformed(`${what}: an indefinite length`);
+    if (width > 4 || width > this.#bytes.length - this.#at) throw malformed(`${what}: a length out of range`);
+    let length = 0;
+    for (let i = 0; i < width; i++) length = length * 256 + this.#bytes[this.#at++]!;
+    if (length < 0x80 || length < 2 ** (8 * (width - 1))) throw malformed(`${what}: a length longer than needed`);
+    return length;
+  }
+}
+
+
+function malformed(message: string): MalformedError {
+  return new MalformedError("certificate", [{ path: "", message }]);
+}

@@ -1,0 +1,269 @@
+/**
+ * Strict JSON (RFC 8259): no duplicate members, nothing after the value, no lone surrogates, nesting bounded.
+ * Objects have no prototype, so that a member called `__proto__` is a member like any other.
+ */
+import { fromUtf8 } from "../bytes.js";
+import { type Fault, MalformedError } from "../errors.js";
+
+export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [member: string]: JsonValue;
+}
+
+/** A number as it was written, for formats where `1` and `1.0` are not the same. */
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const MAX_DEPTH = 64;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+/** Characters that stand for themselves in a string: no quote, backslash, control or surrogate. */
+const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t",
+};
+
+/**
+ * Parses JSON text, or its UTF-8 bytes. With `numbers: "literal"` numbers come as {@link JsonNumber}.
+ * Throws {@link MalformedError} (`json`) with the place of the first fault.
+ */
+export function parseJson(input: string | Uint8Array, options: { numbers?: "value" | "literal" } = {}): JsonValue {
+  const text = typeof input === "string" ? input : fromUtf8(input);
+  if (text === null) throw malformed("not UTF-8");
+  if (text.startsWith("\ufeff")) throw malformed("starts with a byte order mark: save it without one");
+  return new JsonParser(text, options.numbers === "literal").parse();
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);
+}
+
+/** What a value is, in words for a fault. */
+export function jsonKind(value: unknown): string {
+  if (value === undefined) return "missing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (value instanceof JsonNumber || typeof value === "number") return "a number";
+  if (typeof value === "object") return "an object";
+  return `a ${typeof value}`;
+}
+
+function malformed(message: string): MalformedError {
+  return new MalformedError("json", [{ path: "", message }]);
+}
+
+class JsonParser {
+  readonly #text: string;
+  readonly #literalNumbers: boolean;
+  #at = 0;
+
+  constructor(text: string, literalNumbers: boolean) {
+    this.#text = text;
+    this.#literalNumbers = literalNumbers;
+  }
+
+  parse(): JsonValue {
+    const value = this.#value(0);
+    this.#space();
+    if (this.#at < this.#text.length) throw this.#fault("text after the end of the value");
+    return value;
+  }
+
+  #value(depth: number): JsonValue {
+    if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
+    this.#space();
+    switch (this.#text[this.#at]) {
+      case "{": return this.#object(depth);
+      case "[": return this.#array(depth);
+      case '"': return this.#string();
+      case "t": return this.#word("true", true);
+      case "f": return this.#word("false", false);
+      case "n": return this.#word("null", null);
+      default: return this.#number();
+    }
+  }
+
+  #object(depth: number): JsonObject {
+    const object = Object.create(null) as JsonObject;
+    this.#at++;
+    if (this.#accept("}")) return object;
+    do {
+      this.#space();
+      if (this.#text[this.#at] !== '"') throw this.#fault("a member name wanted");
+      const start = this.#at;
+      const name = this.#string();
+      if (name in object) throw this.#fault(`member ${JSON.stringify(name)} appears twice`, start);
+      if (!this.#accept(":")) throw this.#fault("':' wanted");
+      object[name] = this.#value(depth + 1);
+    } while (this.#accept(","));
+    if (!this.#accept("}")) throw this.#fault("',' or '}' wanted");
+    return object;
+  }
+
+  #array(depth: number): JsonValue[] {
+    const items: JsonValue[] = [];
+    this.#at++;
+    if (this.#accept("]")) return items;
+    do items.push(this.#value(depth + 1));
+    while (this.#accept(","));
+    if (!this.#accept("]")) throw this.#fault("',' or ']' wanted");
+    return items;
+  }
+
+  #string(): string {
+    let value = "";
+    this.#at++;
+    for (;;) {
+      value += this.#match(PLAIN);
+      const char = this.#text[this.#at];
+      if (char === '"') break;
+      if (char === "\\") value += this.#escape();
+      else if (char !== undefined && char >= "\ud800") value += this.#surrogates(char, this.#text[this.#at + 1], 1);
+      else throw this.#fault(char === undefined ? "a string does not end" : "a control character in a string");
+    }
+    this.#at++;
+    return value;
+  }
+
+  #escape(): string {
+    const letter = this.#text[this.#at + 1] ?? "";
+    if (letter !== "u") {
+      const char = ESCAPES[letter];
+      if (char === undefined) throw this.#fault("an unknown escape in a string");
+      this.#at += 2;
+      return char;
+    }
+    const char = this.#unicodeEscape(this.#at);
+    if (char < "\ud800" || char > "\udfff") {
+      this.#at += 6;
+      return char;
+    }
+    const low = this.#text.startsWith("\\u", this.#at + 6) ? this.#unicodeEscape(this.#at + 6) : undefined;
+    return this.#surrogates(char, low, 6);
+  }
+
+  #unicodeEscape(at: number): string {
+    const digits = this.#text.slice(at + 2, at + 6);
+    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault("\\u without four hex digits");
+    return String.fromCharCode(parseInt(digits, 16));
+  }
+
+  #surrogates(high: string, low: string | undefined, width: number): string {
+    const paired = high <= "\udbff" && low !== undefined && low >= "\udc00" && low <= "\udfff";
+    if (!paired) throw this.#fault("a lone surrogate in a string");
+    this.#at += 2 * width;
+    return high + low;
+  }
+
+  #number(): number | JsonNumber {
+    const literal = this.#match(NUMBER);
+    if (literal === "") throw this.#fault(this.#at < this.#text.length ? "a value wanted" : "the text ends early");
+    return this.#literalNumbers ? new JsonNumber(literal) : Number(literal);
+  }
+
+  #word<T>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw this.#fault("a value wanted");
+    this.#at += word.length;
+    return value;
+  }
+
+  #accept(char: string): boolean {
+    this.#space();
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #space(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
+      this.#at++;
+    }
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? "";
+    this.#at += found.length;
+    return found;
+  }
+
+  #fault(message: string, at = this.#at): MalformedError {
+    const before = this.#text.slice(0, at).split("\n");
+    const place = `line ${before.length}, column ${before[before.length - 1]!.length + 1}`;
+    return new MalformedError("json", [{ path: "", message: `${message} (${place})` }]);
+  }
+}
+
+/** Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a fault. */
+export class MemberReader {
+  readonly object: JsonObject;
+  readonly path: string;
+  readonly faults: Fault[];
+
+  constructor(object: JsonObject, path = "", faults: Fault[] = []) {
+    this.object = object;
+    this.path = path;
+    this.faults = faults;
+  }
+
+  /** The value as an object of its own reader, whose faults join these. */
+  static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
+    if (isJsonObject(value)) return new MemberReader(value, path, faults);
+    faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
+    return undefined;
+  }
+
+  at(name: string): string {
+    return this.path === "" ? name : `${this.path}.${name}`;
+  }
+
+  fault(name: string, message: string): undefined {
+    this.faults.push({ path: this.at(name), message });
+    return undefined;
+  }
+
+  /** The member, with null read as absent. Inherited members do not count. */
+  get(name: string): JsonValue | undefined {
+    return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
+  }
+
+  string(name: string): string | undefined {
+    const value = this.get(name);
+    return typeof value === "string" ? value : this.fault(name, `${jsonKind(value)}, a string wanted`);
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.get(name);
+    return typeof value === "boolean" ? value : this.fault(name, `${jsonKind(value)}, true or false wanted`);
+  }
+
+  nested(name: string): MemberReader | undefined {
+    return MemberReader.of(this.get(name), this.at(name), this.faults);
+  }
+
+  /** Reads each item of an array; undefined where it is no array. */
+  array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
+    const value = this.get(name);
+    if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
+    return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
+  }
+
+  strings(name: string): string[] | undefined {
+    return this.array(name, (value, path) => {
+      if (typeof value === "string") return value;
+      this.faults.push({ path, message: `${jsonKind(value)}, a string wanted` });
+      return undefined;
+    });
+  }
+
+  /** Every member that is not among the names becomes a fault. */
+  refuseUnknown(names: readonly string[]): void {
+    for (const name of Object.keys(this.object)) if (!names.includes(name)) this.fault(name, "unknown member");
+  }
+}

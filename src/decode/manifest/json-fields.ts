@@ -1,0 +1,103 @@
+/** The parts of a manifest's JSON that all versions share. */
+import { fromHex } from "../../bytes.js";
+import type { Fault } from "../../errors.js";
+import { JsonNumber, type JsonValue, MemberReader, jsonKind } from "../json.js";
+import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace, PatchSet, QuorumMember } from "./model.js";
+
+const U16_MAX = 0xffff;
+const U32_MAX = 0xffffffff;
+export const HASH_LENGTH = 32;
+
+/** An integer up to `max`, written as a number or as a decimal string. */
+export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
+  const value = reader.get(name);
+  const literal = value instanceof JsonNumber ? value.text : value;
+  if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max) return Number(literal);
+  reader.fault(name, `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`);
+  return 0;
+}
+
+/** Bytes written as hex in either case, an optional `0x` before it; of one length where it is given. */
+export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
+  const value = reader.get(name);
+  const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
+  if (bytes === null) reader.fault(name, `${typeof value === "string" ? "not hex" : jsonKind(value)}, hex wanted`);
+  else if (length !== undefined && bytes.length !== length) reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
+  return bytes ?? new Uint8Array();
+}
+
+export function restartField(reader: MemberReader): "Never" | "Always" {
+  const value = reader.get("restart");
+  if (value !== "Never" && value !== "Always") reader.fault("restart", `"Never" or "Always" wanted`);
+  return value === "Always" ? "Always" : "Never";
+}
+
+export function namespaceField(reader: MemberReader): Namespace {
+  const namespace = reader.nested("namespace") ?? blank();
+  return {
+    name: namespace.string("name") ?? "",
+    nonce: integerField(namespace, "nonce"),
+    quorumKey: hexField(namespace, "quorumKey"),
+  };
+}
+
+export function memberSetField(reader: MemberReader, name: string): MemberSet {
+  const set = reader.nested(name) ?? blank();
+  return {
+    threshold: integerField(set, "threshold"),
+    members: set.array("members", (value, path) => memberOf(MemberReader.of(value, path, set.faults))) ?? [],
+  };
+}
+
+export function patchSetField(reader: MemberReader): PatchSet {
+  const set = reader.nested("patchSet") ?? blank();
+  const pubKey = (value: JsonValue, path: string): { pubKey: Uint8Array } | undefined => {
+    const member = MemberReader.of(value, path, set.faults);
+    return member && { pubKey: hexField(member, "pubKey") };
+  };
+  return { threshold: integerField(set, "threshold"), members: set.array("members", pubKey) ?? [] };
+}
+
+export function enclaveField(reader: MemberReader): EnclaveMeasurements {
+  const enclave = reader.nested("enclave") ?? blank();
+  return {
+    pcr0: hexField(enclave, "pcr0"),
+    pcr1: hexField(enclave, "pcr1"),
+    pcr2: hexField(enclave, "pcr2"),
+    pcr3: hexField(enclave, "pcr3"),
+    awsRootCertificate: hexField(enclave, "awsRootCertificate"),
+    qosCommit: enclave.string("qosCommit") ?? "",
+  };
+}
+
+export function bridgeConfigField(reader: MemberReader): BridgeConfig[] {
+  return reader.array("bridgeConfig", (value, path) => bridgeOf(MemberReader.of(value, path, reader.faults))) ?? [];
+}
+
+export function approvalsField(reader: MemberReader, name: string): Approval[] {
+  const approval = (value: JsonValue, path: string): Approval | undefined => {
+    const fields = MemberReader.of(value, path, reader.faults);
+    const member = memberOf(fields?.nested("member"));
+    return fields && member && { signature: hexField(fields, "signature"), member };
+  };
+  return reader.array(name, approval) ?? [];
+}
+
+function memberOf(reader: MemberReader | undefined): QuorumMember | undefined {
+  return reader && { alias: reader.string("alias") ?? "", pubKey: hexField(reader, "pubKey") };
+}
+
+function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
+  if (reader === undefined) return undefined;
+  const type = reader.get("type");
+  const port = integerField(reader, "port", U16_MAX);
+  if (type === "server") return { type, port, host: reader.string("host") ?? "" };
+  if (type === "client") return { type, port, host: reader.get("host") === undefined ? null : (reader.string("host") ?? null) };
+  return reader.fault("type", `"server" or "client" wanted`);
+}
+
+/** Stands in for an object that is missing, whose own fault is reported already: faults about its members are dropped. */
+function blank(): MemberReader {
+  const dropped: Fault[] = [];
+  return new MemberReader({}, "", dropped);
+}

@@ -1,0 +1,75 @@
+/** What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it. */
+
+export type ManifestVersion = "v0" | "v1" | "v2";
+
+export interface Namespace {
+  readonly name: string;
+  /** Grows with each manifest of the namespace. */
+  readonly nonce: number;
+  readonly quorumKey: Uint8Array;
+}
+
+export type BridgeConfig =
+  | { readonly type: "server"; readonly port: number; readonly host: string }
+  | { readonly type: "client"; readonly port: number; readonly host: string | null };
+
+export interface Pivot {
+  /** SHA-256 of the application binary. */
+  readonly hash: Uint8Array;
+  readonly restart: "Never" | "Always";
+  readonly args: readonly string[];
+  /** v1 and later. */
+  readonly bridgeConfig?: readonly BridgeConfig[];
+  /** v1 and later. */
+  readonly debugMode?: boolean;
+  /** v2: plain values by name. */
+  readonly env?: ReadonlyMap<string, string>;
+}
+
+export interface QuorumMember {
+  readonly alias: string;
+  readonly pubKey: Uint8Array;
+}
+
+export interface MemberSet {
+  readonly threshold: number;
+  readonly members: readonly QuorumMember[];
+}
+
+export interface PatchSet {
+  readonly threshold: number;
+  readonly members: readonly { readonly pubKey: Uint8Array }[];
+}
+
+export interface EnclaveMeasurements {
+  readonly pcr0: Uint8Array;
+  readonly pcr1: Uint8Array;
+  readonly pcr2: Uint8Array;
+  readonly pcr3: Uint8Array;
+  readonly awsRootCertificate: Uint8Array;
+  readonly qosCommit: string;
+}
+
+export interface Manifest {
+  readonly version: ManifestVersion;
+  readonly namespace: Namespace;
+  readonly pivot: Pivot;
+  readonly manifestSet: MemberSet;
+  readonly shareSet: MemberSet;
+  readonly enclave: EnclaveMeasurements;
+  /** v0 and v1. */
+  readonly patchSet?: PatchSet;
+  /** v2: resolvers in the short text form of an IP address. */
+  readonly dns?: { readonly resolvers: readonly string[] };
+}
+
+export interface Approval {
+  readonly signature: Uint8Array;
+  readonly member: QuorumMember;
+}
+
+export interface ManifestEnvelope {
+  readonly manifest: Manifest;
+  readonly manifestSetApprovals: readonly Approval[];
+  readonly shareSetApprovals: readonly Approval[];
+}

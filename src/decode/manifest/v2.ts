@@ -1,0 +1,110 @@
+/**
+ * Manifest v2: JSON only, `"version": "v2"`, hashed over QOS canonical JSON. Unknown members of the manifest, its pivot,
+ * its dns and its envelope are refused.
+ */
+import { canonicalIpAddress } from "../ip-address.js";
+import { MemberReader } from "../json.js";
+import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
+import {
+  HASH_LENGTH, bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField,
+} from "./json-fields.js";
+import type { Manifest, Pivot } from "./model.js";
+import { NO_PIVOT } from "./v0.js";
+
+export { JSON_APPROVALS } from "./v1.js";
+
+const MANIFEST_MEMBERS = ["version", "namespace", "pivot", "manifestSet", "shareSet", "enclave", "dns"];
+const PIVOT_MEMBERS = ["hash", "restart", "bridgeConfig", "debugMode", "args", "env"];
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,1023}$/;
+const ENV_VALUE_MAX = 65536;
+const ENV_MAX = 512;
+
+export function readJson(reader: MemberReader): Manifest {
+  reader.refuseUnknown(MANIFEST_MEMBERS);
+  if (reader.get("version") !== "v2") reader.fault("version", `"v2" wanted`);
+  const pivot = reader.nested("pivot");
+  const dns = reader.get("dns") === undefined ? undefined : reader.nested("dns");
+  return {
+    version: "v2",
+    namespace: namespaceField(reader),
+    pivot: pivot === undefined ? NO_PIVOT : pivotOf(pivot),
+    manifestSet: memberSetField(reader, "manifestSet"),
+    shareSet: memberSetField(reader, "shareSet"),
+    enclave: enclaveField(reader),
+    ...(dns && { dns: dnsOf(dns) }),
+  };
+}
+
+function pivotOf(pivot: MemberReader): Pivot {
+  pivot.refuseUnknown(PIVOT_MEMBERS);
+  const env = pivot.get("env") === undefined ? undefined : pivot.nested("env");
+  return {
+    hash: hexField(pivot, "hash", HASH_LENGTH),
+    restart: restartField(pivot),
+    bridgeConfig: bridgeConfigField(pivot),
+    debugMode: pivot.boolean("debugMode") ?? false,
+    args: pivot.strings("args") ?? [],
+    ...(env && { env: envOf(env) }),
+  };
+}
+
+/** `{"NAME": {"plain": {"value": "…"}}}` */
+function envOf(env: MemberReader): Map<string, string> {
+  const names = Object.keys(env.object);
+  if (names.length > ENV_MAX) env.faults.push({ path: env.path, message: `${names.length} entries, at most ${ENV_MAX} wanted` });
+  return new Map(names.map((name) => [name, envValue(env, name)]));
+}
+
+function envValue(env: MemberReader, name: string): string {
+  if (!ENV_NAME.test(name)) env.fault(name, "not a name of an environment variable");
+  const entry = env.nested(name);
+  entry?.refuseUnknown(["plain"]);
+  const plain = entry?.nested("plain");
+  plain?.refuseUnknown(["value"]);
+  const value = plain?.string("value") ?? "";
+  if (new TextEncoder().encode(value).length > ENV_VALUE_MAX) plain?.fault("value", "longer than 64 KiB");
+  if (value.includes("\0")) plain?.fault("value", "contains NUL");
+  return value;
+}
+
+function dnsOf(dns: MemberReader): { resolvers: string[] } {
+  dns.refuseUnknown(["resolvers"]);
+  const resolvers = dns.array("resolvers", (value, path) => {
+    const address = typeof value === "string" ? canonicalIpAddress(value) : null;
+    if (address === null) dns.faults.push({ path, message: "not an IP address" });
+    return address ?? undefined;
+  });
+  return { resolvers: resolvers ?? [] };
+}
+
+/** The text that is hashed. */
+export function canonicalJson(manifest: Manifest): string {
+  const { pivot, namespace, enclave } = manifest;
+  return canonicalQosJson({
+    version: "v2",
+    namespace: { ...namespace },
+    pivot: {
+      hash: pivot.hash,
+      restart: pivot.restart,
+      bridgeConfig: (pivot.bridgeConfig ?? []).map((bridge) => ({ ...bridge })),
+      debugMode: pivot.debugMode ?? false,
+      args: pivot.args,
+      env: envJson(pivot.env),
+    },
+    manifestSet: setJson(manifest.manifestSet),
+    shareSet: setJson(manifest.shareSet),
+    enclave: { ...enclave },
+    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+  });
+}
+
+function setJson(set: Manifest["manifestSet"]): QosJsonInput {
+  return { threshold: set.threshold, members: set.members.map((member) => ({ ...member })) };
+}
+
+function envJson(env: Pivot["env"]): QosJsonInput {
+  if (env === undefined || env.size === 0) return undefined;
+  const entries = Object.create(null) as Record<string, QosJsonInput>;
+  for (const [name, value] of env) entries[name] = { plain: { value } };
+  return entries;
+}

@@ -1,0 +1,30 @@
+/** QOS canonical JSON (qos `qos_json/SPEC.md`): the one text of a value that a v2 manifest's hash is taken over. */
+import { toHex } from "../bytes.js";
+import { MalformedError } from "../errors.js";
+import { JsonNumber } from "./json.js";
+
+/** Null and undefined members are left out; bytes become lower-case hex, integers decimal strings. */
+export type QosJsonInput =
+  | null | undefined | boolean | number | JsonNumber | string | Uint8Array
+  | readonly QosJsonInput[] | { readonly [member: string]: QosJsonInput };
+
+/** Serialises canonically. Throws {@link MalformedError} (`json`) for a number that is not an integer. */
+export function canonicalQosJson(value: QosJsonInput): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "boolean") return value ? "true" : "false";
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number") return integer(String(value));
+  if (value instanceof JsonNumber) return integer(value.text);
+  if (value instanceof Uint8Array) return `"${toHex(value)}"`;
+  if (Array.isArray(value)) return `[${value.map((item: QosJsonInput) => canonicalQosJson(item)).join(",")}]`;
+  const object = value as { readonly [member: string]: QosJsonInput };
+  // Array.prototype.sort compares strings by UTF-16 code units, which is the order wanted.
+  const names = Object.keys(object).filter((name) => object[name] !== null && object[name] !== undefined).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalQosJson(object[name])}`).join(",")}}`;
+}
+
+function integer(literal: string): string {
+  if (/^(?:0|-?[1-9][0-9]*)$/.test(literal)) return `"${literal}"`;
+  throw new MalformedError("json", [{ path: "", message: `${literal} is not an integer in its only form` }]);
+}
+

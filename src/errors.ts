@@ -1,0 +1,64 @@
+/** The errors this package throws. Each has a stable `code` and carries its facts as fields. */
+
+/** One thing that is wrong with an input: where, and what was found against what was wanted. */
+export interface Fault {
+  /** Place inside the input, such as `pivot.hash` or `pcrs.0`; empty for the input as a whole. */
+  readonly path: string;
+  /** A sentence fragment for a person, such as `95 hex digits, 96 wanted`. */
+  readonly message: string;
+}
+
+export function faultText(faults: readonly Fault[]): string {
+  return faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`)).join("; ");
+}
+
+export type MalformedCode =
+  | "json"
+  | "cbor"
+  | "cose-sign1"
+  | "attestation-document"
+  | "certificate"
+  | "manifest"
+  | "manifest-envelope"
+  | "boot-proof"
+  | "app-proof"
+  | "app-proof-payload"
+  | "activity"
+  | "policy"
+  | "trust-anchor"
+  | "release";
+
+/** An input that is not what it has to be. `faults` names everything that is wrong, not the first thing only. */
+export class MalformedError extends Error {
+  override readonly name = "MalformedError";
+  readonly code: MalformedCode;
+  readonly faults: readonly Fault[];
+
+  constructor(code: MalformedCode, faults: readonly Fault[]) {
+    super(`malformed ${code}: ${faultText(faults)}`);
+    this.code = code;
+    this.faults = faults;
+  }
+}
+
+/** What a tolerant reader got out of an input: the parts that are good, and the faults of those that are not. */
+export interface Reading<T> {
+  readonly value: { readonly [K in keyof T]?: T[K] | undefined };
+  readonly faults: readonly Fault[];
+}
+
+/** The whole value of a reading. Throws {@link MalformedError} with every fault where there is one. */
+export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
+  if (reading.faults.length > 0) throw new MalformedError(code, reading.faults);
+  return reading.value as T;
+}
+
+/** Runs a decoder and hands back its value, or the faults of the {@link MalformedError} it threw. */
+export function attempt<T>(decode: () => T): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
+  try {
+    return { value: decode(), faults: [] };
+  } catch (error) {
+    if (error instanceof MalformedError) return { value: undefined, faults: error.faults };
+    throw error;
+  }
+}
