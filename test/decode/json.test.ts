@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import { JsonNumber, type JsonObject, MemberReader, isJsonObject, jsonKind, parseJson } from "../../src/decode/json.js";
+import type { Fault } from "../../src/errors.js";
+import { hex } from "../support/cbor.js";
+import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
+import { anyBytes, fc, mutated } from "../support/property.js";
+import { bootProofVectors, readVector, readVectorText } from "../support/vectors.js";
+
+const nested = (depth: number, inside: string): string => "[".repeat(depth) + inside + "]".repeat(depth);
+
+describe("parseJson", () => {
+  it.each([
+    ["null"], ["true"], ["false"], ["0"], ["-0"], ["-1"], ["12.50"], ["1e3"], ["1E+2"], ["5e-1"], ['""'], ['"a b"'],
+    ["[]"], ["{}"], ["[1,[2,{}]]"], ['{"a":{"b":[null]}}'], [" \t\r\n{ \"a\" : [ 1 , 2 ] } \n"],
+    ['"\\"\\\\\\/\\b\\f\\n\\r\\t"'], ['"\\u0041\\u00e9\\uFB33"'], ['"\\ud83d\\ude00"'], ['"😀é€\u007f\u2028"'],
+    ['{"toString":1,"constructor":2,"hasOwnProperty":3}'], ['{"":1}'], [nested(64, "1")], [nested(65, "")],
+  ])("reads %s as JSON.parse does", (text) => {
+    expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+    expect(JSON.stringify(parseJson(new TextEncoder().encode(text)))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it.each([
+    ["nothing", "", "the text ends early"],
+    ["white space alone", " \n", "the text ends early"],
+    ["a second value", "1 2", "after the end"],
+    ["a second object", "{}{}", "after the end"],
+    ["text after the value", '{"a":1}x', "after the end"],
+    ["NUL after the value", "{}\0", "after the end"],
+    ["a comment", "{}//", "after the end"],
+    ["the same member twice", '{"a":1,"a":1}', '"a" appears twice'],
+    ["the same member twice, once escaped", '{"a":1,"\\u0061":2}', '"a" appears twice'],
+    ["the same member twice, deep inside", '[{"x":{"a":1,"b":2,"a":3}}]', '"a" appears twice'],
+    ["__proto__ twice", '{"__proto__":1,"__proto__":2}', "appears twice"],
+    ["an empty name twice", '{"":1,"":2}', "appears twice"],
+    ["a raw lone high surrogate", '"\ud83d"', "lone surrogate"],
+    ["a raw lone low surrogate", '"\ude00"', "lone surrogate"],
+    ["a raw high surrogate before a letter", '"\ud83dx"', "lone surrogate"],
+    ["an escaped lone high surrogate", '"\\ud83d"', "lone surrogate"],
+    ["an escaped lone low surrogate", '"\\ude00"', "lone surrogate"],
+    ["two escaped high surrogates", '"\\ud83d\\ud83d"', "lone surrogate"],
+    ["an escaped high surrogate before a letter's escape", '"\\ud83d\\u0041"', "lone surrogate"],
+    ["a surrogate pair in the wrong order", '"\\ude00\\ud83d"', "lone surrogate"],
+    ["a lone surrogate in a name", '{"\\ud83d":1}', "lone surrogate"],
+    ["a control character in a string", '"a\nb"', "control character"],
+    ["NUL in a string", '"\0"', "control character"],
+    ["U+001F in a string", '"\u001f"', "control character"],
+    ["an unknown escape", '"\\x41"', "unknown escape"],
+    ["an escaped quote of another kind", '"\\\'"', "unknown escape"],
+    ["a \\u with three digits", '"\\u041"', "hex digits"],
+    ["a \\u with a sign", '"\\u+041"', "hex digits"],
+    ["a string that does not end", '"abc', "does not end"],
+    ["a string that ends in a backslash", '"abc\\', "unknown escape"],
+    ["quotes of another kind", "'a'", "a value wanted"],
+    ["a name without quotes", "{a:1}", "a member name wanted"],
+    ["a number as a name", "{1:1}", "a member name wanted"],
+    ["a comma at an object's end", '{"a":1,}', "a member name wanted"],
+    ["a comma at an array's end", "[1,]", "a value wanted"],
+    ["a comma at an array's start", "[,1]", "a value wanted"],
+    ["a missing colon", '{"a" 1}', "':' wanted"],
+    ["a missing comma", "[1 2]", "',' or ']' wanted"],
+    ["a missing comma in an object", '{"a":1 "b":2}', "',' or '}' wanted"],
+    ["an array that does not end", "[1", "',' or ']' wanted"],
+    ["an object that does not end", '{"a":1', "',' or '}' wanted"],
+    ["a leading zero", "01", "after the end"],
+    ["a leading plus", "+1", "a value wanted"],
+    ["a minus alone", "-", "a value wanted"],
+    ["a fraction without digits", "1.", "after the end"],
+    ["a fraction without an integer", ".5", "a value wanted"],
+    ["an exponent without digits", "1e", "after the end"],
+    ["hex", "0x10", "after the end"],
+    ["NaN", "NaN", "a value wanted"],
+    ["Infinity", "Infinity", "a value wanted"],
+    ["undefined", "undefined", "a value wanted"],
+    ["a word in capitals", "True", "a value wanted"],
+    ["a word cut short", "nul", "a value wanted"],
+    ["a word run on", "nulls", "after the end"],
+    ["a no-break space", "\u00a01", "a value wanted"],
+    ["a form feed", "\f1", "a value wanted"],
+    ["a byte order mark", "\ufeff{}", "byte order mark"],
+    ["65 levels", nested(65, "1"), "nested deeper than 64"],
+    ["65 levels of objects", '{"a":'.repeat(65) + "1" + "}".repeat(65), "nested deeper than 64"],
+    ["a hundred thousand levels", "[".repeat(100_000), "nested deeper than 64"],
+  ])("refuses %s", (_, text, fault) => {
+    const refusal = refusalOf(() => parseJson(text));
+    expect(refusal.code).toBe("json");
+    expect(refusal.faults).toContain(fault);
+    expect(() => parseJson(text, { numbers: "literal" })).toThrow(fault);
+  });
+
+  it.each([
+    ["a byte that is not UTF-8", '22ff22'],
+    ["an overlong quote", "c0a2"],
+    ["a surrogate in UTF-8", "22eda08022"],
+    ["UTF-16", "7b007d00"],
+    ["a byte order mark", "efbbbf7b7d"],
+  ])("refuses bytes with %s", (_, bytes) => {
+    expect(isRefused(() => parseJson(hex(bytes)))).toBe(true);
+  });
+
+  it("says where the fault is", () => {
+    expect(faultsOf(() => parseJson('{\n  "a": 1,\n  "a": 2\n}'))).toContain("(line 3, column 3)");
+    expect(faultsOf(() => parseJson("[1, x]"))).toContain("(line 1, column 5)");
+  });
+
+  it("keeps a member called __proto__ as any other, and gives objects no prototype", () => {
+    const value = parseJson('{"__proto__":{"polluted":true},"a":1}') as JsonObject;
+    expect(Object.getPrototypeOf(value)).toBeNull();
+    expect(Object.keys(value)).toEqual(["__proto__", "a"]);
+    expect(value["__proto__"]).toEqual(Object.assign(Object.create(null) as object, { polluted: true }));
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  it("hands numbers on as they were written, where that is wanted", () => {
+    const literals = ["1", "1.0", "1e0", "-0", "12345678901234567890"];
+    const value = parseJson(`[${literals.join(",")}]`, { numbers: "literal" }) as JsonNumber[];
+    expect(value.map((number) => number.text)).toEqual(literals);
+    expect(value.every((number) => number instanceof JsonNumber)).toBe(true);
+    expect(parseJson("1.50")).toBe(1.5);
+  });
+
+  it("accepts nothing that JSON.parse refuses, and reads the rest alike", () => {
+    const pieces = [
+      "{", "}", "[", "]", ":", ",", '"', "\\", "\\u0061", "\\ud83d", "\\ude00", "a", "1", "-", ".", "e", "0", " ", "\n",
+      "true", "null", '"a"', '"b"', '"__proto__"', "\ud83d", "\u0000", "😀",
+    ];
+    let accepted = 0;
+    fc.assert(fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
+      const text = parts.join("");
+      if (isRefused(() => parseJson(text))) return;
+      accepted++;
+      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+    }), { numRuns: 5000 });
+    expect(accepted).toBeGreaterThan(100);
+  });
+
+  it("reads whatever JSON.stringify writes", () => {
+    fc.assert(fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+      const text = JSON.stringify(value);
+      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+    }));
+  });
+
+  it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
+    const genuine = readVector(bootProofVectors()[0]!.appProofs[0]!);
+    fc.assert(fc.property(fc.oneof(anyBytes(), mutated(genuine)), (bytes) => {
+      if (!isRefused(() => parseJson(bytes))) JSON.parse(new TextDecoder().decode(bytes));
+    }));
+    expect(isRefused(() => parseJson(readVectorText("manifests/rust-sdk/manifest.json")))).toBe(false);
+  });
+});
+
+describe("MemberReader", () => {
+  const reader = (object: object): MemberReader => new MemberReader(object as JsonObject, "at");
+
+  it("reads members of their type", () => {
+    const members = reader({ text: "a", flag: false, list: ["b"], inner: { deep: "c" } });
+    expect(members.string("text")).toBe("a");
+    expect(members.boolean("flag")).toBe(false);
+    expect(members.strings("list")).toEqual(["b"]);
+    expect(members.nested("inner")?.string("deep")).toBe("c");
+    expect(members.faults).toEqual([]);
+  });
+
+  it.each([
+    ["a missing string", {}, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
+    ["a null string", { m: null }, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
+    ["a number as a string", { m: 1 }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
+    ["a boxed number as a string", { m: new JsonNumber("1") }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
+    ["a string as a boolean", { m: "true" }, (r: MemberReader) => r.boolean("m"), "at.m: a string, true or false wanted"],
+    ["a number as a boolean", { m: 0 }, (r: MemberReader) => r.boolean("m"), "at.m: a number, true or false wanted"],
+    ["an object as an array", { m: {} }, (r: MemberReader) => r.strings("m"), "at.m: an object, an array wanted"],
+    ["a number inside an array", { m: ["a", 1] }, (r: MemberReader) => r.strings("m"), "at.m[1]: a number, a string wanted"],
+    ["null inside an array", { m: [null] }, (r: MemberReader) => r.strings("m"), "at.m[0]: null, a string wanted"],
+    ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: an array, an object wanted"],
+    ["a boxed number as an object", { m: new JsonNumber("1") }, (r: MemberReader) => r.nested("m"), "at.m: a number, an object wanted"],
+    ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: missing, an object wanted"],
+    ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: missing, an array wanted"],
+  ])("reports %s", (_, object, read, fault) => {
+    const members = reader(object);
+    read(members);
+    expect(members.faults.map(({ path, message }) => `${path}: ${message}`)).toEqual([fault]);
+  });
+
+  it("does not see inherited members", () => {
+    const members = reader(Object.create({ m: "inherited" }) as object);
+    expect(members.get("m")).toBeUndefined();
+    expect(members.get("constructor")).toBeUndefined();
+    expect(members.string("toString")).toBeUndefined();
+    expect(members.faults).toHaveLength(1);
+  });
+
+  it("joins the faults of what it nests, and names whole paths", () => {
+    const faults: Fault[] = [];
+    const outer = MemberReader.of({ inner: { list: [1] } }, "", faults);
+    outer?.nested("inner")?.strings("list");
+    outer?.refuseUnknown(["other"]);
+    expect(faults.map(({ path }) => path)).toEqual(["inner.list[0]", "inner"]);
+    expect(faults[1]!.message).toBe("unknown member");
+  });
+
+  it("takes nothing but an object", () => {
+    for (const value of [undefined, null, 1, "a", true, [], new JsonNumber("1")]) {
+      const faults: Fault[] = [];
+      expect(MemberReader.of(value, "p", faults)).toBeUndefined();
+      expect(faults).toHaveLength(1);
+      expect(isJsonObject(value)).toBe(false);
+    }
+  });
+});
+
+it("jsonKind has a word for every value", () => {
+  expect([undefined, null, [], {}, 1, new JsonNumber("1"), "a", true].map(jsonKind)).toEqual([
+    "missing", "null", "an array", "an object", "a number", "a number", "a string", "a boolean",
+  ]);
+});
