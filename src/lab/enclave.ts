@@ -1,0 +1,208 @@
+/**
+ * A Nitro enclave that runs QuorumOS, in software: it measures, keeps ephemeral keys, asks its "hardware" for attestation
+ * documents and signs app proofs. Each step of the making can be altered; what comes after it is made from the altered
+ * value, so that exactly one thing is wrong.
+ */
+import { randomUUID } from "node:crypto";
+import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
+import { type KeyPair, signRaw } from "./keys.js";
+import type { CertificateSpec, NitroPki } from "./pki.js";
+import { type QosKeyPair, commitmentPcr, extendedPcr, generateQosKeyPair, qosSign, sha384 } from "./qos.js";
+
+/** Answers the value that is to stand in the place of the one given. */
+export type Alter<T> = (value: T) => T;
+
+export function altered<T>(value: T, alter: Alter<T> | undefined): T {
+  return alter === undefined ? value : alter(value);
+}
+
+/** `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit in PCR16 (setup) or PCR17 (live). */
+export type Generation = "legacy" | "setup" | "live";
+
+/** The PCR that a newer enclave commits in. */
+export const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
+
+export interface Measurements {
+  readonly pcr0: Uint8Array;
+  readonly pcr1: Uint8Array;
+  readonly pcr2: Uint8Array;
+  readonly pcr3: Uint8Array;
+  readonly pcr4: Uint8Array;
+}
+
+/** PCRs of an image that does not exist, on an instance that does not either. */
+export function labMeasurements(image = "signer"): Measurements {
+  return {
+    pcr0: sha384(toUtf8(`lab image ${image}`)),
+    pcr1: sha384(toUtf8("lab kernel")),
+    pcr2: sha384(toUtf8(`lab application ${image}`)),
+    pcr3: extendedPcr(toUtf8("arn:aws:iam::123456789012:role/Webserver")),
+    pcr4: extendedPcr(toUtf8("i-0123456789abcdef0")),
+  };
+}
+
+/** What can be altered in the making of a document, in the order of the making. */
+export interface DocumentAlterations {
+  readonly pcrs?: Alter<Map<number, Uint8Array>>;
+  /** Root first, leaf last. */
+  readonly certificates?: Alter<CertificateSpec[]>;
+  /** The finished certificates of the path without its leaf. */
+  readonly cabundle?: Alter<Uint8Array[]>;
+  /** Set: the document's outermost map is of indefinite length. */
+  readonly indefinite?: boolean;
+  /** The document's map, or whatever stands in its place. */
+  readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
+  readonly payload?: Alter<Uint8Array>;
+  readonly protectedHeader?: Alter<Uint8Array>;
+  readonly unprotectedHeader?: CborItem;
+  /** Signs in the place of the leaf's key. */
+  readonly signer?: KeyPair;
+  readonly signature?: Alter<Uint8Array>;
+  /** The four items, or whatever stands in the place of their array. */
+  readonly items?: (items: readonly CborItem[]) => CborItem;
+  readonly cose?: Alter<Uint8Array>;
+}
+
+export interface EnclaveDocument {
+  readonly cose: Uint8Array;
+  readonly rootCertificate: Uint8Array;
+}
+
+/** What can be altered in the making of an app proof, in the order of the making. */
+export interface AppProofAlterations {
+  readonly payload?: Alter<JsonObject>;
+  readonly text?: Alter<string>;
+  /** Signs in the place of the ephemeral key. */
+  readonly signer?: QosKeyPair;
+  readonly signature?: Alter<Uint8Array>;
+  readonly json?: Alter<JsonObject>;
+}
+
+export interface EnclaveOptions {
+  readonly pki: NitroPki;
+  readonly generation: Generation;
+  readonly measurements: Measurements;
+  readonly manifestHash: Uint8Array;
+  /** New where it is not given. */
+  readonly ephemeralKey?: QosKeyPair;
+}
+
+export class SoftwareEnclave {
+  readonly ephemeralKey: QosKeyPair;
+  readonly #options: EnclaveOptions;
+
+  constructor(options: EnclaveOptions) {
+    this.#options = options;
+    this.ephemeralKey = options.ephemeralKey ?? generateQosKeyPair();
+  }
+
+  /** The attestation document over manifest and ephemeral key, made at the given time. */
+  attest(at: Date, alter: DocumentAlterations = {}): EnclaveDocument {
+    const { pki, manifestHash } = this.#options;
+    const specs = altered(pki.chainSpecs(at), alter.certificates);
+    const chain = pki.issueChain(specs);
+    const fields = new Map<CborItem, CborItem>([
+      ["module_id", "i-0123456789abcdef0-enc0123456789abcdef"],
+      ["digest", "SHA384"],
+      ["timestamp", at.getTime()],
+      ["pcrs", altered(this.#pcrs(), alter.pcrs)],
+      ["certificate", chain[chain.length - 1]!],
+      ["cabundle", altered(chain.slice(0, -1), alter.cabundle)],
+      ["public_key", this.ephemeralKey.publicKey],
+      ["user_data", manifestHash],
+      ["nonce", null],
+    ]);
+    const item = alter.fields?.(fields) ?? fields;
+    const payload = encodeCbor(alter.indefinite === true ? withIndefiniteLength(item) : item);
+    const cose = signDocument(altered(payload, alter.payload), specs[specs.length - 1]!.key, alter);
+    return { cose, rootCertificate: chain[0]! };
+  }
+
+  /** The app proof of a payload, signed by the ephemeral key. */
+  appProof(payload: JsonObject, alter: AppProofAlterations = {}): JsonObject {
+    const text = altered(JSON.stringify(altered(payload, alter.payload)), alter.text);
+    const signature = altered(qosSign(alter.signer ?? this.ephemeralKey, toUtf8(text)), alter.signature);
+    const json = {
+      scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+      publicKey: toHex(this.ephemeralKey.publicKey),
+      proofPayload: text,
+      signature: toHex(signature),
+    };
+    return altered<JsonObject>(json, alter.json);
+  }
+
+  #pcrs(): Map<number, Uint8Array> {
+    const { generation, measurements, manifestHash } = this.#options;
+    const pcrs = new Map<number, Uint8Array>();
+    for (let index = 0; index < (generation === "legacy" ? 16 : 32); index++) pcrs.set(index, new Uint8Array(48));
+    const { pcr0, pcr1, pcr2, pcr3, pcr4 } = measurements;
+    [pcr0, pcr1, pcr2, pcr3, pcr4].forEach((value, index) => pcrs.set(index, value));
+    const { publicKey } = this.ephemeralKey;
+    if (generation !== "legacy") pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, publicKey));
+    return pcrs;
+  }
+}
+
+/** The COSE_Sign1 of a payload (RFC 9052 section 4.4), by ES384. */
+function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlterations): Uint8Array {
+  const header = altered(encodeCbor(new Map([[1, -35]])), alter.protectedHeader);
+  const signed = encodeCbor(["Signature1", header, new Uint8Array(), payload]);
+  const signature = altered(signRaw(alter.signer ?? leafKey, "sha384", signed), alter.signature);
+  const items: CborItem[] = [header, alter.unprotectedHeader ?? new Map(), payload, signature];
+  return altered(encodeCbor(alter.items?.(items) ?? items), alter.cose);
+}
+
+/** The service's boot proof of an enclave, in the service's field names. */
+export function bootProofJson(parts: {
+  readonly ephemeralKey: Uint8Array;
+  readonly document: Uint8Array;
+  readonly manifest: Uint8Array;
+  readonly envelope: Uint8Array;
+  readonly createdAt: Date;
+  readonly manifestVersion: string;
+}): JsonObject {
+  const seconds = Math.floor(parts.createdAt.getTime() / 1000);
+  return {
+    ephemeralPublicKeyHex: toHex(parts.ephemeralKey),
+    cloudAttestationDocB64: toBase64(parts.document),
+    qosManifestB64: toBase64(parts.manifest),
+    qosManifestEnvelopeB64: toBase64(parts.envelope),
+    deploymentLabel: "lab.1",
+    enclaveApp: "signer",
+    owner: "lab",
+    createdAt: { seconds: String(seconds), nanos: "0" },
+    qosManifestVersion: parts.manifestVersion,
+  };
+}
+
+/** Whose address a derivation proof speaks of. */
+export interface AddressFacts {
+  readonly organizationId: string;
+  readonly walletId: string;
+  readonly derivationPath: string;
+  readonly address: string;
+}
+
+export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObject {
+  return { type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: { ...facts } };
+}
+
+export function policyOutcomePayload(at: Date, organizationId: string, outcome = "OUTCOME_ALLOW"): JsonObject {
+  const digest = (text: string): string => toHex(sha384(toUtf8(text))).slice(0, 64);
+  const policyOutcomeProof = {
+    organizationId,
+    outcome,
+    decisionContextDigest: digest("decision context"),
+    organizationDataDigest: digest("organization data"),
+    parentOrganizationDataDigest: digest("parent organization data"),
+    userRequestApprovals: [],
+  };
+  return { type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: String(at.getTime()), policyOutcomeProof };
+}
+
+/** A type that the application defined itself. */
+export function customPayload(at: Date, type = "APP_PROOF_TYPE_LAB_GREETING"): JsonObject {
+  return { type, timestampMs: String(at.getTime()), greeting: { id: randomUUID(), text: "hello" } };
+}

@@ -1,0 +1,199 @@
+/**
+ * The forge: whole evidence by default, and on demand evidence in which one chosen thing is wrong while everything made
+ * from it afterwards is rightly hashed, signed and encoded. For tests, demos and authors of SDKs.
+ */
+import { toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import type { Approval, Manifest, ManifestEnvelope, ManifestVersion } from "../decode/manifest/index.js";
+import {
+  type AddressFacts, type Alter, type AppProofAlterations, type DocumentAlterations, type Generation, type Measurements,
+  SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
+} from "./enclave.js";
+import { NitroPki, certificatePem } from "./pki.js";
+import {
+  type JsonSpelling, type LabMember, type ManifestEncoding, type ManifestParts, type QosKeyPair, approve, encodeEnvelope,
+  encodeManifest, generateMembers, generateQosKeyPair, makeManifest, manifestHash, memberSet, sha256,
+} from "./qos.js";
+
+/** Keys and measurements that many pieces of evidence share: making them is slow. */
+export class Lab {
+  readonly pki = new NitroPki();
+  readonly measurements: Measurements = labMeasurements();
+  readonly quorumKey: QosKeyPair = generateQosKeyPair();
+  readonly ephemeralKey: QosKeyPair = generateQosKeyPair();
+  readonly manifestMembers: readonly LabMember[] = generateMembers("alice", "bob", "carol");
+  readonly shareMembers: readonly LabMember[] = generateMembers("dora", "emil");
+
+  /** What the manifests of this lab say, in any version. */
+  manifestParts(): ManifestParts {
+    const { pcr0, pcr1, pcr2, pcr3 } = this.measurements;
+    return {
+      namespace: { name: "lab/signer", nonce: 7, quorumKey: this.quorumKey.publicKey },
+      pivotHash: sha256(toUtf8("lab application")),
+      manifestSet: memberSet(2, this.manifestMembers),
+      shareSet: memberSet(2, this.shareMembers),
+      enclave: { pcr0, pcr1, pcr2, pcr3, awsRootCertificate: this.pki.rootCertificate, qosCommit: "0".repeat(40) },
+    };
+  }
+}
+
+/** What can be altered in the making of manifest and envelope, in the order of the making. */
+export interface ManifestAlterations {
+  /** Before it is hashed, approved and attested. */
+  readonly manifest?: Alter<Manifest>;
+  /** The hash that approvals sign and the enclave binds. */
+  readonly hash?: Alter<Uint8Array>;
+  readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
+  readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
+  /** After hash and approvals: what the manifest is shown as beside the envelope. */
+  readonly shown?: Alter<Manifest>;
+  readonly envelope?: Alter<ManifestEnvelope>;
+  /** Where they are encoded as JSON. */
+  readonly json?: Alter<JsonObject>;
+  readonly envelopeJson?: Alter<JsonObject>;
+  readonly bytes?: Alter<Uint8Array>;
+  readonly envelopeBytes?: Alter<Uint8Array>;
+}
+
+export interface ForgeOptions {
+  readonly lab: Lab;
+  /** When the document is made; the app proofs follow a minute later. */
+  readonly at: Date;
+  /** v2 where not given. */
+  readonly version?: ManifestVersion;
+  /** JSON for v2, borsh for the older ones, where not given. */
+  readonly encoding?: ManifestEncoding["encoding"];
+  /** As the manifest's where not given. */
+  readonly envelopeEncoding?: ManifestEncoding["encoding"];
+  readonly spelling?: JsonSpelling;
+  /** `live` where not given. */
+  readonly generation?: Generation;
+  /** The lab's where not given. */
+  readonly ephemeralKey?: QosKeyPair;
+  readonly alterManifest?: ManifestAlterations;
+  readonly alterDocument?: DocumentAlterations;
+  readonly bootProof?: Alter<JsonObject>;
+  /** What the app proofs say; one derived address where not given. */
+  readonly payloads?: readonly JsonObject[];
+  /** Applied to each app proof. */
+  readonly alterAppProof?: AppProofAlterations;
+  readonly activity?: Alter<JsonObject>;
+}
+
+export interface ForgedEvidence {
+  readonly bootProof: JsonObject;
+  readonly appProofs: JsonObject[];
+  /** Carries the app proofs too. */
+  readonly activity: JsonObject;
+  /** The root that the document's path starts at. */
+  readonly anchorDer: Uint8Array;
+  readonly anchorPem: string;
+  /** The attestation document alone. */
+  readonly document: Uint8Array;
+  readonly manifest: Manifest;
+  readonly manifestHash: Uint8Array;
+}
+
+/** The wallet that forged evidence speaks of. */
+export const LAB_ADDRESS: AddressFacts = {
+  organizationId: "3a2de333-972b-45bf-8a7a-83c4167b81e2",
+  walletId: "ad8a06ec-c2f4-55f2-ac43-65991efbfdd1",
+  derivationPath: "m/44'/60'/0'/0/0",
+  address: "0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC",
+};
+
+/** Makes boot proof, app proofs and activity of one enclave. */
+export function forgeEvidence(options: ForgeOptions): ForgedEvidence {
+  const { lab, at, generation = "live", ephemeralKey = lab.ephemeralKey } = options;
+  const made = forgeManifest(options);
+  const enclave = new SoftwareEnclave({
+    pki: lab.pki, measurements: lab.measurements, manifestHash: made.hash, generation, ephemeralKey,
+  });
+  const document = enclave.attest(at, options.alterDocument);
+  const bootProof = bootProofJson({
+    ephemeralKey: ephemeralKey.publicKey, document: document.cose, manifest: made.bytes, envelope: made.envelopeBytes,
+    createdAt: at, manifestVersion: made.manifest.version,
+  });
+  const payloads = options.payloads ?? [addressDerivationPayload(new Date(at.getTime() + 60_000), LAB_ADDRESS)];
+  const appProofs = payloads.map((payload) => enclave.appProof(payload, options.alterAppProof));
+  return {
+    bootProof: altered(bootProof, options.bootProof),
+    appProofs,
+    activity: altered(createWalletActivity(at, appProofs), options.activity),
+    anchorDer: document.rootCertificate,
+    anchorPem: certificatePem(document.rootCertificate),
+    document: document.cose,
+    manifest: made.manifest,
+    manifestHash: made.hash,
+  };
+}
+
+interface ForgedManifest {
+  readonly manifest: Manifest;
+  readonly hash: Uint8Array;
+  readonly bytes: Uint8Array;
+  readonly envelopeBytes: Uint8Array;
+}
+
+function forgeManifest(options: ForgeOptions): ForgedManifest {
+  const { lab, version = "v2", encoding = version === "v2" ? "json" : "borsh", spelling, alterManifest: alter = {} } = options;
+  const manifest = altered(makeManifest(version, lab.manifestParts()), alter.manifest);
+  const hash = altered(manifestHash(manifest), alter.hash);
+  const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));
+  const shares = lab.shareMembers.map((member) => approve(hash, member));
+  const envelope = altered({
+    manifest,
+    manifestSetApprovals: alter.approvals?.(approvals, hash) ?? approvals,
+    shareSetApprovals: alter.shareApprovals?.(shares, hash) ?? shares,
+  }, alter.envelope);
+  const bytes = encodeManifest(altered(manifest, alter.shown), { encoding, spelling, alterJson: alter.json });
+  const envelopeBytes = encodeEnvelope(envelope, {
+    encoding: options.envelopeEncoding ?? encoding, spelling, alterJson: alter.envelopeJson,
+  });
+  return { manifest, hash, bytes: altered(bytes, alter.bytes), envelopeBytes: altered(envelopeBytes, alter.envelopeBytes) };
+}
+
+/** An activity as the service answers it, completed, with the app proofs it was asked for. */
+function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
+  const { organizationId, walletId, address, derivationPath } = LAB_ADDRESS;
+  const account = { curve: "CURVE_SECP256K1", path: derivationPath, addressFormat: "ADDRESS_FORMAT_ETHEREUM" };
+  return {
+    id: "0192f3c1-7b1e-7c55-8f4e-2f1d5c9a6b10",
+    organizationId,
+    status: "ACTIVITY_STATUS_COMPLETED",
+    type: "ACTIVITY_TYPE_CREATE_WALLET",
+    intent: { createWalletIntent: { walletName: "lab", accounts: [account] } },
+    result: { createWalletResult: { walletId, addresses: [address] } },
+    votes: [],
+    fingerprint: toHex(sha256(toUtf8("lab activity"))),
+    canApprove: false,
+    canReject: false,
+    createdAt: String(at.getTime()),
+    updatedAt: String(at.getTime() + 60_000),
+    appProofs,
+  };
+}
+
+/** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */
+export function labDeployment(lab: Lab): JsonObject {
+  const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
+  const keys = (set: typeof manifestSet): JsonObject => ({
+    threshold: set.threshold, members: set.members.map((member) => toHex(member.pubKey)),
+  });
+  return {
+    name: "lab.1",
+    pcrs: { "0": toHex(enclave.pcr0), "1": toHex(enclave.pcr1), "2": toHex(enclave.pcr2), "3": toHex(enclave.pcr3) },
+    pivotHash: toHex(pivotHash),
+    namespace: namespace.name,
+    minNonce: namespace.nonce,
+    quorumKey: toHex(namespace.quorumKey),
+    manifestSet: keys(manifestSet),
+    shareSet: keys(shareSet),
+    labels: { enclaveApp: "signer", owner: "lab", deploymentLabel: "lab.1" },
+  };
+}
+
+/** A policy of these deployments, anchored in the given root; `rest` adds members or takes their place. */
+export function labPolicy(anchorPem: string, deployments: JsonObject[], rest: JsonObject = {}): JsonObject {
+  return { policy: "bootproof/1", name: "lab", trustAnchors: [{ pem: anchorPem }], deployments, ...rest };
+}

@@ -1,0 +1,179 @@
+/**
+ * A certificate authority in software, shaped like the one behind Nitro attestation documents: root, region, zone,
+ * instance, leaf. Each certificate is made from a plain specification, so that a test can alter one thing in one
+ * certificate while all the others stay rightly signed.
+ */
+import { createHash } from "node:crypto";
+import { toBase64 } from "../bytes.js";
+import {
+  derBitString, derExplicit, derInteger, derNamedBits, derOctetString, derOid, derPrintableString, derSequence, derSet, derTime,
+  derTrue, derUtf8String,
+} from "./der.js";
+import { type Digest, type KeyPair, generateKeyPair, publicPoint, signDer, subjectPublicKeyInfo } from "./keys.js";
+
+export interface ExtensionSpec {
+  readonly id: string;
+  readonly critical: boolean;
+  /** What stands inside the octet string, in DER. */
+  readonly value: Uint8Array;
+}
+
+/** All that a certificate says. Issuer name and key are those of the certificate above it, unless named here. */
+export interface CertificateSpec {
+  /** 1, 2 or 3. */
+  readonly version: number;
+  /** Big-endian. */
+  readonly serial: Uint8Array;
+  readonly subject: Uint8Array;
+  readonly issuer?: Uint8Array;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** The pair certified here; it signs the certificate below. */
+  readonly key: KeyPair;
+  /** SubjectPublicKeyInfo, where it is not to be that of `key`. */
+  readonly publicKeyInfo?: Uint8Array;
+  /** Signs this certificate, where it is not to be the key of the one above. */
+  readonly issuerKey?: KeyPair;
+  /** AlgorithmIdentifier inside what is signed, and beside the signature. */
+  readonly innerAlgorithm: Uint8Array;
+  readonly outerAlgorithm: Uint8Array;
+  /** What the signature is made with; null for a key that brings its own. */
+  readonly digest: Digest | null;
+  /** Empty: the certificate has no extensions at all. */
+  readonly extensions: readonly ExtensionSpec[];
+  /** Stands in the place of the signature made, which it is given. */
+  readonly signature?: (signature: Uint8Array) => Uint8Array;
+  /** Stands in the place of the finished certificate, which it is given. */
+  readonly encoding?: (der: Uint8Array) => Uint8Array;
+}
+
+/** Places in the list of {@link chainSpecs}. */
+export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
+
+export const OID = {
+  basicConstraints: "2.5.29.19", keyUsage: "2.5.29.15", subjectKeyIdentifier: "2.5.29.14", authorityKeyIdentifier: "2.5.29.35",
+  nameConstraints: "2.5.29.30", ecdsaWithSha256: "1.2.840.10045.4.3.2", ecdsaWithSha384: "1.2.840.10045.4.3.3",
+} as const;
+
+/** Bits of KeyUsage (RFC 5280 section 4.2.1.3). */
+export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
+
+const ATTRIBUTES = { CN: "2.5.4.3", C: "2.5.4.6", L: "2.5.4.7", ST: "2.5.4.8", O: "2.5.4.10", OU: "2.5.4.11" } as const;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A Name of single attributes, in the order of the members. */
+export function distinguishedName(attributes: Partial<Record<keyof typeof ATTRIBUTES, string>>): Uint8Array {
+  const sets = Object.entries(attributes).map(([label, text]) => {
+    const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
+    return derSet(derSequence(derOid(ATTRIBUTES[label as keyof typeof ATTRIBUTES]), value));
+  });
+  return derSequence(...sets);
+}
+
+/** An AlgorithmIdentifier; ECDSA's have no parameters. */
+export function algorithmIdentifier(id: string, ...parameters: Uint8Array[]): Uint8Array {
+  return derSequence(derOid(id), ...parameters);
+}
+
+export function basicConstraints(ca: boolean, pathLen?: number): ExtensionSpec {
+  const value = derSequence(...(ca ? [derTrue()] : []), ...(pathLen === undefined ? [] : [derInteger(pathLen)]));
+  return { id: OID.basicConstraints, critical: true, value };
+}
+
+export function keyUsage(critical: boolean, ...bits: number[]): ExtensionSpec {
+  return { id: OID.keyUsage, critical, value: derNamedBits(...bits) };
+}
+
+/** The authority's keys and its root, which lives longer than any document. */
+export class NitroPki {
+  readonly rootSpec: CertificateSpec;
+  readonly rootCertificate: Uint8Array;
+  readonly #keys = { region: p384(), zone: p384(), instance: p384(), leaf: p384() };
+
+  constructor() {
+    this.rootSpec = {
+      ...certificate(p384(), distinguishedName({ C: "US", O: "bootproof", OU: "lab", CN: "lab.nitro-enclaves" })),
+      notBefore: new Date("2019-10-28T13:28:05Z"),
+      notAfter: new Date("2049-10-28T14:28:05Z"),
+      extensions: authority(),
+    };
+    this.rootCertificate = issueCertificate(this.rootSpec);
+  }
+
+  /** Root, region, zone, instance, leaf, as they are in force when an enclave asks for a document at the given time. */
+  chainSpecs(at: Date): CertificateSpec[] {
+    const { region, zone, instance, leaf } = this.#keys;
+    const host = "i-0123456789abcdef0";
+    const leafUsage = keyUsage(false, KEY_USAGE.digitalSignature, KEY_USAGE.nonRepudiation);
+    return [
+      this.rootSpec,
+      { ...certificate(region, lab("5f2c1a.lab-1.nitro-enclaves")), ...life(at, 5 * DAY, 20 * DAY), extensions: authority(2) },
+      { ...certificate(zone, lab("7d3e9b.zonal.lab-1.nitro-enclaves")), ...life(at, 2 * DAY, 6 * DAY), extensions: authority(1) },
+      { ...certificate(instance, lab(`${host}.lab-1.nitro-enclaves`)), ...life(at, HOUR, DAY), extensions: authority(0) },
+      {
+        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)), ...life(at, 1000, 3 * HOUR),
+        extensions: [basicConstraints(false), leafUsage],
+      },
+    ];
+  }
+
+  /** Issues a path, first certificate first; the root stays the same bytes as long as nobody altered its specification. */
+  issueChain(specs: readonly CertificateSpec[]): Uint8Array[] {
+    return specs.map((spec, index) => (spec === this.rootSpec ? this.rootCertificate : issueCertificate(spec, specs[index - 1])));
+  }
+}
+
+/** Issues one certificate, under the one above it, or under itself. */
+export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
+  const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
+  const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
+  const whole = derSequence(tbs, spec.outerAlgorithm, derBitString(spec.signature?.(signature) ?? signature));
+  return spec.encoding?.(whole) ?? whole;
+}
+
+function tbsCertificate(spec: CertificateSpec, issuer: Uint8Array): Uint8Array {
+  return derSequence(
+    ...(spec.version === 1 ? [] : [derExplicit(0, derInteger(spec.version - 1))]),
+    derInteger(spec.serial),
+    spec.innerAlgorithm,
+    issuer,
+    derSequence(derTime(spec.notBefore), derTime(spec.notAfter)),
+    spec.subject,
+    spec.publicKeyInfo ?? subjectPublicKeyInfo(spec.key),
+    ...(spec.extensions.length === 0 ? [] : [derExplicit(3, derSequence(...spec.extensions.map(extension)))]),
+  );
+}
+
+function extension(spec: ExtensionSpec): Uint8Array {
+  return derSequence(derOid(spec.id), ...(spec.critical ? [derTrue()] : []), derOctetString(spec.value));
+}
+
+/** The parts that all good certificates have in common. */
+function certificate(key: KeyPair, subject: Uint8Array): Omit<CertificateSpec, "notBefore" | "notAfter" | "extensions"> {
+  const algorithm = algorithmIdentifier(OID.ecdsaWithSha384);
+  const serial = createHash("sha256").update(publicPoint(key)).digest().subarray(0, 16);
+  serial[0] = (serial[0]! & 0x7f) | 0x40;
+  return { version: 3, serial, subject, key, innerAlgorithm: algorithm, outerAlgorithm: algorithm, digest: "sha384" };
+}
+
+function authority(pathLen?: number): ExtensionSpec[] {
+  return [basicConstraints(true, pathLen), keyUsage(true, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign)];
+}
+
+function life(at: Date, before: number, length: number): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(at.getTime() - before), notAfter: new Date(at.getTime() - before + length) };
+}
+
+function lab(commonName: string): Uint8Array {
+  return distinguishedName({ C: "US", ST: "Washington", L: "Seattle", O: "bootproof", OU: "lab", CN: commonName });
+}
+
+function p384(): KeyPair {
+  return generateKeyPair("secp384r1");
+}
+
+export function certificatePem(der: Uint8Array): string {
+  const lines = toBase64(der).match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}

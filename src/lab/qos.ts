@@ -1,0 +1,156 @@
+/** QuorumOS in software (spec: qos.md): keys, manifests, approvals, envelopes in each encoding, PCR commitments. */
+import { createHash } from "node:crypto";
+import { concatBytes, toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject, JsonValue } from "../decode/json.js";
+import {
+  type Approval, type BridgeConfig, type Manifest, type ManifestEnvelope, type ManifestVersion, type MemberSet, type QuorumMember,
+  encodeBorshEnvelope, manifestHashInput,
+} from "../decode/manifest/index.js";
+import { type KeyPair, generateKeyPair, publicPoint, signRaw } from "./keys.js";
+
+/** A QOS key: one pair to encrypt to, one to sign with. */
+export interface QosKeyPair {
+  readonly encryption: KeyPair;
+  readonly signing: KeyPair;
+  /** 130 bytes: encryption point, then signing point. */
+  readonly publicKey: Uint8Array;
+}
+
+export function generateQosKeyPair(): QosKeyPair {
+  const encryption = generateKeyPair("prime256v1");
+  const signing = generateKeyPair("prime256v1");
+  return { encryption, signing, publicKey: concatBytes(publicPoint(encryption), publicPoint(signing)) };
+}
+
+export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {
+  return signRaw(key.signing, "sha256", message);
+}
+
+/** A person of a manifest or share set, with the private key. */
+export interface LabMember {
+  readonly alias: string;
+  readonly key: QosKeyPair;
+}
+
+export function generateMembers(...aliases: string[]): LabMember[] {
+  return aliases.map((alias) => ({ alias, key: generateQosKeyPair() }));
+}
+
+export function quorumMember(member: LabMember): QuorumMember {
+  return { alias: member.alias, pubKey: member.key.publicKey };
+}
+
+export function memberSet(threshold: number, members: readonly LabMember[]): MemberSet {
+  return { threshold, members: members.map(quorumMember) };
+}
+
+/** The parts of a manifest that are the same in every version. */
+export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
+  readonly pivotHash: Uint8Array;
+}
+
+/** A manifest as each version has it, with each optional part in use. */
+export function makeManifest(version: ManifestVersion, { pivotHash, ...parts }: ManifestParts): Manifest {
+  const pivot = { hash: pivotHash, restart: "Always" as const, args: ["--config", "/etc/signer.json"] };
+  const server: BridgeConfig = { type: "server", port: 3000, host: "0.0.0.0" };
+  const client: BridgeConfig = { type: "client", port: 443, host: null };
+  const newer = { ...pivot, bridgeConfig: [server, client], debugMode: false };
+  const patchSet = { threshold: 1, members: parts.manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
+  if (version === "v0") return { version, ...parts, pivot, patchSet };
+  if (version === "v1") return { version, ...parts, pivot: newer, patchSet };
+  const env = new Map([["LOG_LEVEL", "info"]]);
+  return { version, ...parts, pivot: { ...newer, env }, dns: { resolvers: ["169.254.169.253", "fd00:ec2::253"] } };
+}
+
+export function manifestHash(manifest: Manifest): Uint8Array {
+  return sha256(manifestHashInput(manifest));
+}
+
+export function approve(hash: Uint8Array, member: LabMember): Approval {
+  return { signature: qosSign(member.key, hash), member: quorumMember(member) };
+}
+
+/** How numbers and bytes are spelled in JSON; readers take all of these. */
+export interface JsonSpelling {
+  readonly numbers?: "number" | "string";
+  readonly hex?: "lower" | "upper" | "0x";
+}
+
+export interface ManifestEncoding {
+  readonly encoding: "json" | "borsh";
+  readonly spelling?: JsonSpelling | undefined;
+  /** Answers what stands in the place of the JSON. */
+  readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
+}
+
+export function encodeManifest(manifest: Manifest, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
+  return encoding === "borsh" ? manifestHashInput(manifest) : jsonBytes(manifestJson(manifest, spelling), alterJson);
+}
+
+export function encodeEnvelope(envelope: ManifestEnvelope, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
+  return encoding === "borsh" ? encodeBorshEnvelope(envelope) : jsonBytes(envelopeJson(envelope, spelling), alterJson);
+}
+
+function jsonBytes(json: JsonObject, alter: ManifestEncoding["alterJson"]): Uint8Array {
+  return toUtf8(JSON.stringify(alter?.(json) ?? json));
+}
+
+/** A manifest in its version's JSON, camel case. */
+export function manifestJson(manifest: Manifest, spelling: JsonSpelling = {}): JsonObject {
+  const { version, pivot, patchSet, dns } = manifest;
+  const { env, ...plainPivot } = pivot;
+  const envJson = env && Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }]));
+  const json = {
+    ...(version === "v2" && { version }),
+    namespace: manifest.namespace,
+    pivot: { ...plainPivot, ...(envJson && { env: envJson }) },
+    manifestSet: manifest.manifestSet,
+    shareSet: manifest.shareSet,
+    enclave: manifest.enclave,
+    ...(patchSet && { patchSet }),
+    ...(dns && { dns }),
+  };
+  return spelled(json, spelling) as JsonObject;
+}
+
+/** An envelope in its version's JSON: the names of v0's approvals are in snake case. */
+export function envelopeJson(envelope: ManifestEnvelope, spelling: JsonSpelling = {}): JsonObject {
+  const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
+  const approvals = manifest.version === "v0"
+    ? { manifest_set_approvals: manifestSetApprovals, share_set_approvals: shareSetApprovals }
+    : { manifestSetApprovals, shareSetApprovals };
+  return { manifest: manifestJson(manifest, spelling), ...(spelled(approvals, spelling) as JsonObject) };
+}
+
+function spelled(value: unknown, spelling: JsonSpelling): JsonValue {
+  if (value instanceof Uint8Array) return spelledHex(toHex(value), spelling.hex);
+  if (typeof value === "number" && spelling.numbers === "string") return String(value);
+  if (Array.isArray(value)) return value.map((item) => spelled(item, spelling));
+  if (typeof value !== "object" || value === null) return value as JsonValue;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelled(member, spelling)]));
+}
+
+function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): string {
+  if (spelling === "lower") return hex;
+  return spelling === "upper" ? hex.toUpperCase() : `0x${hex}`;
+}
+
+/** PCR16 (setup) or PCR17 (live) of an enclave that committed to manifest and key. */
+export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
+  const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
+  const preimage = `{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(hash)}"}`;
+  return extendedPcr(sha384(toUtf8(preimage)));
+}
+
+/** A PCR that was zero and has been extended once: PCR3 by the role's ARN, PCR4 by the instance's id. */
+export function extendedPcr(data: Uint8Array): Uint8Array {
+  return sha384(concatBytes(new Uint8Array(48), data));
+}
+
+export function sha256(data: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash("sha256").update(data).digest());
+}
+
+export function sha384(data: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash("sha384").update(data).digest());
+}

@@ -1,0 +1,171 @@
+/** The forge, held against what it does not use itself: the decoders, node's own X.509 and ECDSA, and openssl. */
+import { execFileSync } from "node:child_process";
+import { X509Certificate, createPublicKey, verify } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fromBase64, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
+import { decodeActivity } from "../../src/decode/activity.js";
+import { decodeAppProof, decodeAppProofPayload } from "../../src/decode/app-proof.js";
+import { decodeAttestationDocumentUnverified } from "../../src/decode/attestation-document.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
+import { decodeManifest, decodeManifestEnvelope, manifestHashInput } from "../../src/decode/manifest/index.js";
+import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { publicPoint, signRaw, withS } from "../../src/lab/keys.js";
+import { certificatePem } from "../../src/lab/pki.js";
+import { commitmentPcr, extendedPcr, sha256 } from "../../src/lab/qos.js";
+
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const lab = new Lab();
+
+const kinds = (["v0", "v1", "v2"] as const).flatMap((version) =>
+  (["json", "borsh"] as const).filter((encoding) => version !== "v2" || encoding === "json").flatMap((encoding) =>
+    (["legacy", "setup", "live"] as const satisfies Generation[]).map((generation) => ({ version, encoding, generation }))));
+
+describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
+  const evidence = forgeEvidence({ lab, at: AT, ...kind });
+  const boot = decodeBootProof(evidence.bootProof);
+  const document = decodeAttestationDocumentUnverified(boot.attestationDocument);
+
+  it("binds one manifest in all the places", () => {
+    const manifest = decodeManifest(boot.manifest);
+    expect(manifest).toEqual(evidence.manifest);
+    expect(manifest.version).toBe(kind.version);
+    expect(decodeManifestEnvelope(boot.manifestEnvelope).manifest).toEqual(manifest);
+    expect(toHex(sha256(manifestHashInput(manifest)))).toBe(toHex(document.userData!));
+    expect(toHex(document.publicKey!)).toBe(toHex(boot.ephemeralPublicKey));
+    expect(toHex(document.pcrs.get(0)!)).toBe(toHex(manifest.enclave.pcr0));
+    expect(toHex(document.pcrs.get(3)!)).toBe(toHex(manifest.enclave.pcr3));
+    expect(document.pcrs.size).toBe(kind.generation === "legacy" ? 16 : 32);
+    expect(document.timestamp).toBe(AT.getTime());
+  });
+
+  it("is approved by members of its set", () => {
+    const envelope = decodeManifestEnvelope(boot.manifestEnvelope);
+    expect(envelope.manifestSetApprovals).toHaveLength(2);
+    for (const approval of [...envelope.manifestSetApprovals, ...envelope.shareSetApprovals]) {
+      expect(verifyP256(approval.member.pubKey.subarray(65), evidence.manifestHash, approval.signature)).toBe(true);
+    }
+  });
+});
+
+describe("the document", () => {
+  const evidence = forgeEvidence({ lab, at: AT });
+  const document = decodeAttestationDocumentUnverified(evidence.document);
+  const chain = [...document.cabundle, document.certificate].map((certificate) => new X509Certificate(certificate.der));
+
+  it("is signed by the leaf's key", () => {
+    const message = decodeCoseSign1(evidence.document);
+    const key = { key: chain[4]!.publicKey, dsaEncoding: "ieee-p1363" as const };
+    expect(verify("sha384", signatureInput(message), key, message.signature)).toBe(true);
+  });
+
+  it("has a path that node follows, link by link", () => {
+    expect(chain).toHaveLength(5);
+    chain.slice(1).forEach((certificate, index) => {
+      expect(certificate.checkIssued(chain[index]!)).toBe(true);
+      expect(certificate.verify(chain[index]!.publicKey)).toBe(true);
+    });
+    expect(chain.map((certificate) => certificate.ca)).toEqual([true, true, true, true, false]);
+    expect(chain.every((certificate) => certificate.raw.length <= 1024)).toBe(true);
+  });
+
+  it("has a path that openssl accepts at the document's time", () => {
+    const directory = mkdtempSync(join(tmpdir(), "bootproof-lab-"));
+    const file = (name: string, certificates: Uint8Array[]): string => {
+      writeFileSync(join(directory, name), certificates.map(certificatePem).join(""));
+      return join(directory, name);
+    };
+    try {
+      const args = [
+        "verify", "-attime", String(AT.getTime() / 1000), "-CAfile", file("root.pem", [evidence.anchorDer]),
+        "-untrusted", file("between.pem", document.cabundle.slice(1).map(({ der }) => der)),
+        file("leaf.pem", [document.certificate.der]),
+      ];
+      expect(opensslOrNull(args) ?? "leaf.pem: OK").toContain("leaf.pem: OK");
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("starts at the same root whenever it is made", () => {
+    const later = forgeEvidence({ lab, at: new Date("2027-01-01T00:00:00Z") });
+    expect(later.anchorPem).toBe(evidence.anchorPem);
+    expect(fromBase64(evidence.anchorPem.replace(/-----[^-]+-----|\n/g, ""))).toEqual(lab.pki.rootCertificate);
+  });
+
+  it("may have its outermost map of indefinite length", () => {
+    const { document: cose } = forgeEvidence({ lab, at: AT, alterDocument: { indefinite: true } });
+    expect(decodeCoseSign1(cose).payload[0]).toBe(0xbf);
+    expect(decodeAttestationDocumentUnverified(cose).timestamp).toBe(AT.getTime());
+  });
+});
+
+describe("app proofs and activity", () => {
+  const payloads = [policyOutcomePayload(AT, "organization"), customPayload(AT)];
+  const evidence = forgeEvidence({ lab, at: AT, payloads });
+
+  it("are signed by the attested key", () => {
+    for (const json of [...evidence.appProofs, ...forgeEvidence({ lab, at: AT }).appProofs]) {
+      const proof = decodeAppProof(json);
+      expect(verifyP256(proof.publicKey.subarray(65), toUtf8(proof.proofPayload), proof.signature)).toBe(true);
+      expect(decodeAppProofPayload(proof.proofPayload).timestampMs).toBeGreaterThanOrEqual(AT.getTime());
+    }
+    expect(decodeActivity(evidence.activity).appProofs).toEqual(evidence.appProofs);
+  });
+});
+
+describe("alterations", () => {
+  it("are followed by everything that is made later", () => {
+    const evidence = forgeEvidence({
+      lab, at: AT, alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
+    });
+    const boot = decodeBootProof(evidence.bootProof);
+    expect(decodeManifestEnvelope(boot.manifestEnvelope).manifest.namespace.nonce).toBe(9);
+    expect(decodeAttestationDocumentUnverified(evidence.document).userData).toEqual(evidence.manifestHash);
+    expect(evidence.manifestHash).not.toEqual(forgeEvidence({ lab, at: AT }).manifestHash);
+  });
+
+  it("turn an S over without breaking the signature", () => {
+    const pair = lab.ephemeralKey.signing;
+    const signature = signRaw(pair, "sha256", toUtf8("message"));
+    const [high, low] = [withS("high", signature), withS("low", signature)];
+    expect(high).not.toEqual(low);
+    expect([high, low].map(toHex)).toContain(toHex(signature));
+    for (const half of [high, low]) expect(verifyP256(publicPoint(pair), toUtf8("message"), half)).toBe(true);
+  });
+});
+
+describe("vectors", () => {
+  // spec/qos.md: manifest hash 32 × 01, key 65 × 03.
+  it.each([
+    ["setup", "f3e7209964e7d8f4915cc6038ec22d6dcdfcbea625b98f8a1a338e24407f122803f79be43ab65a4c4ad32a52b2c6ab4e"],
+    ["live", "afb56dbbe66008a5b6f190b81cf4e63603e15bf24bc6a93a135b82f8b1bb72ac4d3a0a191a20b3fd77e5b9333677b7fc"],
+  ] as const)("%s commitment", (phase, pcr) => {
+    expect(toHex(commitmentPcr(phase, new Uint8Array(32).fill(1), new Uint8Array(65).fill(3)))).toBe(pcr);
+  });
+
+  it("PCR3 of a role", () => {
+    expect(toHex(extendedPcr(toUtf8("arn:aws:iam::123456789012:role/Webserver")))).toBe(
+      "78fce75db17cd4e0a3fb8dad3ad128ca5e77edbb2b2c7f75329dccd99aa5f6ef4fc1f1a452e315b9e98f9e312e6921e6");
+  });
+});
+
+function verifyP256(point: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  const spki = Buffer.concat([fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!, point]);
+  const key = createPublicKey({ key: spki, format: "der", type: "spki" });
+  return verify("sha256", message, { key, dsaEncoding: "ieee-p1363" }, signature);
+}
+
+/** What openssl says; null where there is none on this machine. */
+function opensslOrNull(args: string[]): string | null {
+  try {
+    return execFileSync("openssl", args, { encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
