@@ -121,10 +121,13 @@ export interface Comparison {
 /** The answers about one subject, at most one for each id, in the order of the table. */
 export class Checklist {
   readonly subject: CheckSubject;
+  readonly #prefix: string;
   readonly #answers = new Map<CheckId, Check>();
 
-  constructor(subject: CheckSubject) {
+  /** `prefix` stands before every detail, where one subject has several lists. */
+  constructor(subject: CheckSubject, prefix = "") {
     this.subject = subject;
+    this.#prefix = prefix;
   }
 
   pass(id: CheckId, detail: string = CHECK_TITLES[id]): void {
@@ -155,6 +158,11 @@ export class Checklist {
     for (const id of ids) if (!this.#answers.has(id)) this.skip(id, reason);
   }
 
+  /** Takes over the answers of an earlier list, about the same evidence. */
+  adopt(checks: readonly Check[]): void {
+    for (const check of checks) this.#answers.set(check.id, { ...check, subject: this.subject });
+  }
+
   status(id: CheckId): CheckStatus | undefined {
     return this.#answers.get(id)?.status;
   }
@@ -171,6 +179,6 @@ export class Checklist {
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
     if (this.#answers.has(id)) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    this.#answers.set(id, { id, subject: this.subject, status, detail, ...compared });
+    this.#answers.set(id, { id, subject: this.subject, status, detail: this.#prefix + detail, ...compared });
   }
 }

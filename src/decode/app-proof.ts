@@ -85,13 +85,13 @@ export interface AppProofPayload {
 
 /** Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault. */
 export function decodeAppProofPayload(text: string): AppProofPayload {
-  return requireWhole("app-proof-payload", readAppProofPayload(text));
+  return requireWhole("app-proof-payload", readAppProofPayload(parseJson(text)));
 }
 
-/** Throws {@link MalformedError} (`json`) where the text is not strict JSON; other faults stand in the reading. */
-export function readAppProofPayload(text: string): Reading<AppProofPayload> {
+/** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
+export function readAppProofPayload(json: unknown): Reading<AppProofPayload> {
   const faults: Fault[] = [];
-  const reader = MemberReader.of(parseJson(text), "", faults);
+  const reader = MemberReader.of(json, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const type = reader.string("type");
   if (type === "") reader.fault("type", "empty");

@@ -1,6 +1,6 @@
 /** The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing verified. */
 import { equalBytes, fromBase64, fromHex } from "../bytes.js";
-import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { type Fault, type Reading, attempt, requireWhole } from "../errors.js";
 import { MemberReader, isJsonObject, parseJson } from "./json.js";
 
 /**
@@ -40,6 +40,12 @@ export function decodeBootProof(input: unknown): BootProof {
 /** The JSON value of an input that is text, bytes, or a value already. Throws {@link MalformedError} (`json`). */
 export function jsonInput(input: unknown): unknown {
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : input;
+}
+
+/** Reads an input that may be JSON text: what makes it no JSON is a fault like any other. */
+export function readInput<T>(input: unknown, read: (value: unknown) => Reading<T>): Reading<T> {
+  const answer = attempt(() => read(jsonInput(input)));
+  return answer.value ?? { value: {}, faults: answer.faults };
 }
 
 /** The value inside its wrapper object, where it comes in one. */

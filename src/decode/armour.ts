@@ -1,0 +1,25 @@
+/** Files that carry bytes as text: hex or base64, white space between lines allowed, for that is how tools print them. */
+import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
+
+export type Armour = "binary" | "hex" | "base64";
+
+export interface Unarmoured {
+  readonly bytes: Uint8Array;
+  readonly armour: Armour;
+}
+
+/** The bytes that a file stands for: those of its hex or base64 text, and its own where it is neither. */
+export function unarmoured(file: Uint8Array): Unarmoured {
+  const text = asciiText(file);
+  if (text === null || text === "") return { bytes: file, armour: "binary" };
+  const hex = fromHex(text);
+  if (hex !== null) return { bytes: hex, armour: "hex" };
+  const base64 = fromBase64(text);
+  return base64 === null ? { bytes: file, armour: "binary" } : { bytes: base64, armour: "base64" };
+}
+
+/** The text without white space; null where the file is not printable ASCII. */
+function asciiText(file: Uint8Array): string | null {
+  const text = fromUtf8(file);
+  return text !== null && /^[\t\n\r\x20-\x7e]*$/.test(text) ? text.replace(/[\t\n\r ]+/g, "") : null;
+}

@@ -1,0 +1,40 @@
+/** What the package exports, nothing else. */
+export {
+  NO_POLICY_ANY_ENCLAVE, RejectedError, requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs,
+  verifyAttestation, verifyBootProof, verifyEvidence,
+} from "./bootproof.js";
+export type { Evidence, Verification, VerifyOptions } from "./bootproof.js";
+export { MalformedError } from "./errors.js";
+export type { Fault, MalformedCode } from "./errors.js";
+export { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES } from "./checks.js";
+export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
+
+export { decodeActivity } from "./decode/activity.js";
+export type { Activity } from "./decode/activity.js";
+export { decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
+export type { AddressDerivationProof, AppProof, AppProofPayload, PolicyOutcome, PolicyOutcomeProof } from "./decode/app-proof.js";
+export { decodeAttestationDocumentUnverified } from "./decode/attestation-document.js";
+export type { AttestationDocument } from "./decode/attestation-document.js";
+export { decodeBootProof } from "./decode/boot-proof.js";
+export type { BootProof, BootProofLabels } from "./decode/boot-proof.js";
+export { decodeCertificate } from "./decode/certificate.js";
+export type { Certificate, CertificateExtension } from "./decode/certificate.js";
+export type { JsonObject, JsonValue } from "./decode/json.js";
+export { decodeManifest, decodeManifestEnvelope } from "./decode/manifest/index.js";
+export type * from "./decode/manifest/model.js";
+
+export { VerifiedActivity } from "./verify/activity.js";
+export { VerifiedAppProof } from "./verify/app-proof.js";
+export { VerifiedAttestation } from "./verify/attestation.js";
+export { VerifiedBootProof } from "./verify/boot-proof.js";
+export { manifestHash } from "./verify/digest.js";
+export type { CommitmentKind } from "./verify/manifest-binding.js";
+export { SignatureMemory } from "./verify/signature-memory.js";
+export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";
+export type { TrustAnchor } from "./verify/trust-anchor.js";
+
+export { parsePolicy } from "./appraise/policy.js";
+export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, PolicyFile } from "./appraise/policy.js";
+export { pinPolicy, policyFromRelease } from "./appraise/pin.js";
+
+export type * from "./report/report.js";

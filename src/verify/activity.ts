@@ -1,0 +1,124 @@
+/** An activity and its app proofs: whether what the enclave signed agrees with what the service says was done. */
+import { type CheckId, Checklist } from "../checks.js";
+import { type Activity, readActivity, stringsNamed } from "../decode/activity.js";
+import type { AppProofPayload } from "../decode/app-proof.js";
+import { readInput } from "../decode/boot-proof.js";
+import { type Reading, faultText } from "../errors.js";
+import type { VerifiedAppProof } from "./app-proof.js";
+
+export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.coverage"] as const satisfies readonly CheckId[];
+
+const ADDRESS_NAMES = ["address", "addresses"];
+const WALLET_NAMES = ["walletId", "walletIds"];
+/** Where an activity makes or names another organization, its proofs may speak of that one. */
+const ORGANIZATION_NAMES = ["organizationId", "subOrganizationId"];
+
+/** An activity that its verified app proofs agree with. Only verification makes one. */
+export class VerifiedActivity {
+  readonly #verified = true;
+  readonly activity: Activity;
+  readonly appProofs: readonly VerifiedAppProof[];
+  /** Addresses in the result that an app proof backs, and those that none does. */
+  readonly coveredAddresses: readonly string[];
+  readonly uncoveredAddresses: readonly string[];
+
+  /** @internal */
+  constructor(activity: Activity, appProofs: readonly VerifiedAppProof[], addresses: Coverage, leave: symbol) {
+    if (leave !== LEAVE) throw new TypeError("a VerifiedActivity is made by verification only");
+    this.activity = activity;
+    this.appProofs = appProofs;
+    this.coveredAddresses = addresses.covered;
+    this.uncoveredAddresses = addresses.uncovered;
+    Object.freeze(this);
+  }
+
+  static isOne(value: unknown): value is VerifiedActivity {
+    return typeof value === "object" && value !== null && #verified in value;
+  }
+}
+
+/** Stays in this module, so that no other code can make the verified type. */
+const LEAVE = Symbol("verified");
+
+interface Coverage {
+  readonly covered: readonly string[];
+  readonly uncovered: readonly string[];
+}
+
+/** What could be read of an activity: its app proofs are judged before it is. */
+export interface OpenedActivity {
+  readonly log: Checklist;
+  readonly value: Reading<Activity>["value"];
+}
+
+/** Asks `activity.decode` of the JSON value, bare or in its wrapper. */
+export function openActivity(input: unknown): OpenedActivity {
+  const log = new Checklist("activity");
+  const { value, faults } = readInput(input, readActivity);
+  log.conclude("activity.decode", faults.length > 0 ? [faultText(faults)] : []);
+  return { log, value };
+}
+
+/**
+ * Asks `activity.claims` and `activity.coverage`. `appProofs`: those of the activity, null where one was rejected.
+ * `coverageRequired`: an address without a proof fails, instead of warning.
+ */
+export function checkActivity(
+  opened: OpenedActivity, appProofs: readonly (VerifiedAppProof | null)[], coverageRequired: boolean,
+): VerifiedActivity | null {
+  const { log, value } = opened;
+  const proofs = appProofs.filter((proof) => proof !== null);
+  checkClaims(value, proofs, appProofs.length, log);
+  const coverage = checkCoverage(value, proofs, coverageRequired, log);
+  const whole = log.allPassed(ACTIVITY_CHECKS) && proofs.length === appProofs.length;
+  return whole ? new VerifiedActivity(value as Activity, proofs, coverage, LEAVE) : null;
+}
+
+function checkClaims(activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], given: number, log: Checklist): void {
+  const contradictions = proofs.flatMap((proof) => contradictionsOf(proof.payload, activity));
+  if (contradictions.length > 0) log.fail("activity.claims", contradictions.join("; "));
+  else if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
+  else if (proofs.length === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
+  else if (proofs.length < given) log.skip("activity.claims", `${given - proofs.length} of ${given} app proofs were rejected, and are not compared`);
+  else log.pass("activity.claims");
+}
+
+function contradictionsOf(payload: AppProofPayload, activity: OpenedActivity["value"]): string[] {
+  const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
+  if (claim === undefined) return [];
+  const said = (names: readonly string[]): string[] => [...stringsNamed(activity.intent, names), ...stringsNamed(activity.result, names)];
+  const contradiction = (what: string, claimed: string | undefined, stated: readonly string[]): string[] =>
+    claimed === undefined || stated.length === 0 || stated.some((text) => sameIdentifier(text, claimed))
+      ? []
+      : [`an app proof speaks of ${what} ${claimed}, the activity of ${stated.join(", ")}`];
+  const { walletId, address } = "address" in claim ? claim : {};
+  return [
+    ...contradiction("organization", claim.organizationId, [activity.organizationId ?? [], said(ORGANIZATION_NAMES)].flat()),
+    ...contradiction("wallet", walletId, said(WALLET_NAMES)),
+    ...contradiction("address", address, said(ADDRESS_NAMES)),
+  ];
+}
+
+function checkCoverage(
+  activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], required: boolean, log: Checklist,
+): Coverage {
+  if (activity.result === undefined) {
+    log.skip("activity.coverage", "the result could not be read");
+    return { covered: [], uncovered: [] };
+  }
+  const addresses = [...new Set(stringsNamed(activity.result, ADDRESS_NAMES))];
+  const proven = proofs.flatMap((proof) => proof.payload.addressDerivationProof?.address ?? []);
+  const isCovered = (address: string): boolean => proven.some((other) => sameIdentifier(other, address));
+  const uncovered = addresses.filter((address) => !isCovered(address));
+  const reason = `no verified app proof backs ${uncovered.join(", ")}`;
+  if (uncovered.length === 0) log.pass("activity.coverage", addresses.length === 0 ? "the result holds no address" : undefined);
+  else if (required) log.fail("activity.coverage", reason);
+  else log.warn("activity.coverage", reason);
+  return { covered: addresses.filter(isCovered), uncovered };
+}
+
+/** The case of hex digits carries a checksum (EIP-55), not another address: it does not tell two apart. */
+function sameIdentifier(a: string, b: string): boolean {
+  const hex = /^0x[0-9a-fA-F]+$/;
+  return a === b || (hex.test(a) && hex.test(b) && a.toLowerCase() === b.toLowerCase());
+}

@@ -1,0 +1,70 @@
+/** Approvals of a manifest by the members of a set (qos.md, "Approvals"). */
+import { equalBytes, toHex } from "../bytes.js";
+import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
+import { isP256Point } from "./ecdsa.js";
+import type { SignatureMemory } from "./signature-memory.js";
+
+const POINT_LENGTH = 65;
+
+/** Whether the bytes are a QOS public key: encryption point, then signing point, both on P-256. */
+export function isQosPublicKey(key: Uint8Array): boolean {
+  return key.length === 2 * POINT_LENGTH && isP256Point(key.subarray(0, POINT_LENGTH)) && isP256Point(signingPoint(key));
+}
+
+/** The half of a QOS public key that verifies signatures. */
+export function signingPoint(key: Uint8Array): Uint8Array {
+  return key.subarray(POINT_LENGTH);
+}
+
+export interface CheckedApprovals {
+  readonly faults: readonly string[];
+  /** The members whose approvals are valid, each once. */
+  readonly approvers: readonly QuorumMember[];
+}
+
+/** Holds approvals of the manifest hash against the set: its members, and who of them approved. Thresholds are asked apart. */
+export async function checkApprovals(
+  approvals: readonly Approval[], set: MemberSet, manifestHash: Uint8Array, memory: SignatureMemory,
+): Promise<CheckedApprovals> {
+  const answers = await Promise.all(approvals.map(async (approval, index) => {
+    const { member, signature } = approval;
+    const who = `approval ${index + 1} (${member.alias})`;
+    if (!set.members.some((candidate) => sameMember(candidate, member))) return { fault: `${who} is not of a member of the set` };
+    const first = approvals.findIndex((other) => equalBytes(other.member.pubKey, member.pubKey));
+    if (first < index) return { fault: `${who} is a second one of the same member` };
+    const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
+    return valid ? { member } : { fault: `${who}: the signature is not one of its member over this manifest` };
+  }));
+  return {
+    faults: [...memberFaults(set), ...answers.flatMap((answer) => answer.fault ?? [])],
+    approvers: answers.flatMap((answer) => answer.member ?? []),
+  };
+}
+
+/** A threshold that can be reached, and cannot be without anybody, held against the number of valid approvals. */
+export function thresholdFaults(set: MemberSet, approved: number): string[] {
+  const { threshold, members } = set;
+  if (threshold < 1) return ["the threshold is 0: nobody would have to approve"];
+  if (threshold > members.length) return [`the threshold is ${threshold}, and there are ${members.length} members`];
+  return approved >= threshold ? [] : [`${approved} valid approvals, ${threshold} wanted`];
+}
+
+function memberFaults(set: MemberSet): string[] {
+  const { members } = set;
+  const invalid = members.filter((member) => !isQosPublicKey(member.pubKey));
+  return [
+    ...invalid.map((member) => `the key of member ${member.alias} is not two points of P-256`),
+    ...repeated(members.map((member) => member.alias)).map((alias) => `two members have the alias ${alias}`),
+    ...repeated(members.map((member) => toHex(member.pubKey.subarray(0, POINT_LENGTH)))).map(() => "two members share an encryption point"),
+    ...repeated(members.map((member) => toHex(signingPoint(member.pubKey)))).map(() => "two members share a signing point"),
+  ];
+}
+
+function repeated(values: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return values.filter((value) => seen.size === seen.add(value).size);
+}
+
+function sameMember(a: QuorumMember, b: QuorumMember): boolean {
+  return a.alias === b.alias && equalBytes(a.pubKey, b.pubKey);
+}

@@ -1,0 +1,156 @@
+/** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
+import { isAllZero } from "../bytes.js";
+import type { CheckId, Checklist } from "../checks.js";
+import { type AttestationDocument, type AttestationDocumentReading, readAttestationDocument } from "../decode/attestation-document.js";
+import { type CoseSign1, algorithmFaults, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
+import type { Manifest } from "../decode/manifest/index.js";
+import { attempt, faultText } from "../errors.js";
+import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
+import type { VerifyContext } from "./context.js";
+import { pointOfSpki } from "./ecdsa.js";
+import type { SignatureMemory } from "./signature-memory.js";
+import type { TrustAnchor } from "./trust-anchor.js";
+
+export const ATTESTATION_CHECKS = [
+  "cose.structure", "cose.algorithm", "cose.signature", "doc.structure", ...PATH_CHECKS,
+] as const satisfies readonly CheckId[];
+
+const COSE_SIGNATURE_LENGTH = 96;
+
+/** What could be read and asked of a document. Nothing in it is verified unless every check passed. */
+export interface CheckedAttestation {
+  readonly document: AttestationDocumentReading["value"];
+  readonly trustAnchor: TrustAnchor | null;
+  readonly validationTime: Date | null;
+}
+
+/** An attestation document whose signature and certificate path were verified. Only verification makes one. */
+export class VerifiedAttestation {
+  readonly #verified = true;
+  readonly document: AttestationDocument;
+  readonly trustAnchor: TrustAnchor;
+  readonly validationTime: Date;
+
+  /** @internal */
+  constructor(document: AttestationDocument, trustAnchor: TrustAnchor, validationTime: Date, leave: symbol) {
+    if (leave !== LEAVE) throw new TypeError("a VerifiedAttestation is made by verification only");
+    this.document = document;
+    this.trustAnchor = trustAnchor;
+    this.validationTime = validationTime;
+    Object.freeze(this);
+  }
+
+  static isOne(value: unknown): value is VerifiedAttestation {
+    return typeof value === "object" && value !== null && #verified in value;
+  }
+}
+
+/** Stays in this module, so that no other code can make the verified type. */
+const LEAVE = Symbol("verified");
+
+/** Asks {@link ATTESTATION_CHECKS} of the bytes of a COSE_Sign1. */
+export async function checkAttestation(bytes: Uint8Array, context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
+  const message = checkStructure(bytes, log);
+  if (message === undefined) return unread(log, "the COSE_Sign1 could not be read");
+  log.conclude("cose.algorithm", algorithmFaults(message));
+  const document = checkDocument(message, log);
+  const validationTime = validationTimeOf(document, context);
+  const [trustAnchor] = await Promise.all([
+    checkPath(document, validationTime, context, log),
+    checkSignature(message, document, context.memory, log),
+  ]);
+  return { document, trustAnchor, validationTime: validationTime ?? null };
+}
+
+/** The verified document, where every check of {@link ATTESTATION_CHECKS} passed, and no other one of the list failed. */
+export function verifiedAttestation(checked: CheckedAttestation, log: Checklist): VerifiedAttestation | null {
+  const { document, trustAnchor, validationTime } = checked;
+  if (!log.allPassed(ATTESTATION_CHECKS) || trustAnchor === null || validationTime === null) return null;
+  return new VerifiedAttestation(document as AttestationDocument, trustAnchor, validationTime, LEAVE);
+}
+
+/** The answer where there is no document to ask. */
+export function unread(log: Checklist, reason: string): CheckedAttestation {
+  log.skipRest(ATTESTATION_CHECKS, reason);
+  return { document: {}, trustAnchor: null, validationTime: null };
+}
+
+function checkStructure(bytes: Uint8Array, log: Checklist): CoseSign1 | undefined {
+  const decoded = attempt(() => decodeCoseSign1(bytes));
+  log.conclude("cose.structure", decoded.faults.length > 0 ? [faultText(decoded.faults)] : []);
+  return decoded.value;
+}
+
+function checkDocument(message: CoseSign1, log: Checklist): AttestationDocumentReading["value"] {
+  const { value, faults, unknownKeys } = readAttestationDocument(message.payload);
+  if (faults.length === 0 && unknownKeys.length > 0) {
+    log.warn("doc.structure", `the document has keys that its format does not name, ignored: ${unknownKeys.join(", ")}`);
+  } else {
+    log.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
+  }
+  return value;
+}
+
+/** The moment that certificates are held against; undefined where it is the document's, which could not be read. */
+export function validationTimeOf(document: AttestationDocumentReading["value"], context: VerifyContext): Date | undefined {
+  if (context.at === "now") return context.now;
+  if (context.at !== "document") return context.at;
+  return document.timestamp === undefined ? undefined : new Date(document.timestamp);
+}
+
+async function checkPath(
+  document: AttestationDocumentReading["value"], time: Date | undefined, context: VerifyContext, log: Checklist,
+): Promise<TrustAnchor | null> {
+  const { certificate, cabundle } = document;
+  if (certificate === undefined || cabundle === undefined) {
+    log.skipRest(PATH_CHECKS, "the document's certificates could not be read");
+    return null;
+  }
+  return checkCertificatePath({ certificate, cabundle }, context.trustAnchors, time, context.memory, log);
+}
+
+async function checkSignature(
+  message: CoseSign1, document: AttestationDocumentReading["value"], memory: SignatureMemory, log: Checklist,
+): Promise<void> {
+  const { signature } = message;
+  if (signature.length !== COSE_SIGNATURE_LENGTH) {
+    log.fail("cose.signature", `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`);
+    return;
+  }
+  if (document.certificate === undefined) {
+    log.skip("cose.signature", "the leaf certificate could not be read");
+    return;
+  }
+  const point = pointOfSpki("P-384", document.certificate.subjectPublicKeyInfo);
+  const valid = point !== null && (await memory.verify("P-384", point, signatureInput(message), signature));
+  log.conclude("cose.signature", valid ? [] : ["the signature is not one of the leaf certificate's key over this document"]);
+}
+
+/**
+ * `mode.debug`: all-zero measurements mean a debug enclave. `manifest` is null for a bare document, undefined where it
+ * could not be read.
+ */
+export function checkDebugMode(
+  document: AttestationDocumentReading["value"], manifest: Manifest | null | undefined, allowDebug: boolean, log: Checklist,
+): void {
+  const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
+  const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));
+  const missing = codePcrs.filter(({ value }) => value === undefined);
+  const reasons = [
+    ...zero.map(({ index }) => `PCR${index} is all zeros: the enclave runs in debug mode`),
+    ...(manifest?.pivot.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
+  ];
+  if (reasons.length > 0) {
+    if (allowDebug) log.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
+    else log.fail("mode.debug", reasons.join("; "));
+  } else if (missing.length > 0) {
+    const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
+    // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
+    if (manifest === null && document.pcrs !== undefined) log.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
+    else log.skip("mode.debug", reason);
+  } else if (manifest === undefined) {
+    log.skip("mode.debug", "the manifest could not be read");
+  } else {
+    log.pass("mode.debug");
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Path validation (RFC 5280 section 6.1) by the rules of this one PKI: the path is not searched for, it is the one that
+ * the document states, from the pinned anchor down (attestation.md, "The certificate path").
+ */
+import { equalBytes } from "../bytes.js";
+import type { Checklist } from "../checks.js";
+import type { AttestationDocument } from "../decode/attestation-document.js";
+import { type Certificate, decodeBasicConstraints, decodeKeyUsage, nameText } from "../decode/certificate.js";
+import { attempt, faultText } from "../errors.js";
+import { pointOfSpki, rawSignature } from "./ecdsa.js";
+import type { SignatureMemory } from "./signature-memory.js";
+import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
+
+export const PATH_CHECKS = [
+  "chain.anchor", "chain.signature", "chain.algorithm", "chain.validity", "chain.constraints",
+] as const;
+
+/** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
+const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
+const BASIC_CONSTRAINTS = "2.5.29.19";
+const KEY_USAGE = "2.5.29.15";
+const P384_SCALAR = 48;
+
+/** A certificate at its place: 0 is the anchor, the last is the leaf. */
+interface Placed {
+  readonly certificate: Certificate;
+  readonly place: string;
+  /** How many CA certificates stand between this one and the leaf; -1 for the leaf. */
+  readonly casBelow: number;
+}
+
+/** Asks the five `chain.*` checks. Answers the anchor that the path starts at, where it starts at one. */
+export async function checkCertificatePath(
+  document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
+  anchors: readonly TrustAnchor[],
+  validationTime: Date | undefined,
+  memory: SignatureMemory,
+  log: Checklist,
+): Promise<TrustAnchor | null> {
+  const claimedRoot = document.cabundle[0]!;
+  const anchor = anchorOf(claimedRoot, anchors);
+  // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
+  const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
+  const broken = await brokenLinks(path, memory);
+  reportAnchor(anchor, anchors, claimedRoot, broken.some((link) => link.below === 1), log);
+  log.conclude("chain.signature", broken.map((link) => link.fault));
+  log.conclude("chain.algorithm", await algorithmFaults(path, memory));
+  reportValidity(path, validationTime, log);
+  log.conclude("chain.constraints", path.flatMap(constraintFaults));
+  return anchor;
+}
+
+/** Asks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or another time. */
+export function recheckCertificatePath(
+  attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> }, anchors: readonly TrustAnchor[],
+  validationTime: Date | undefined, log: Checklist,
+): TrustAnchor | null {
+  const { certificate, cabundle } = attestation.document;
+  const anchor = anchorOf(cabundle[0]!, anchors);
+  reportAnchor(anchor, anchors, cabundle[0]!, false, log);
+  reportValidity(placed([...cabundle, certificate]), validationTime, log);
+  return anchor;
+}
+
+function anchorOf(claimedRoot: Certificate, anchors: readonly TrustAnchor[]): TrustAnchor | null {
+  return anchors.find((candidate) => equalBytes(candidate.certificate.der, claimedRoot.der)) ?? null;
+}
+
+function placed(path: readonly Certificate[]): Placed[] {
+  const leaf = path.length - 1;
+  return path.map((certificate, index) => ({
+    certificate,
+    get place(): string {
+      return `${index === leaf ? "certificate" : `cabundle[${index}]`} (${nameText(certificate.subject)})`;
+    },
+    casBelow: leaf - 1 - index,
+  }));
+}
+
+function reportAnchor(
+  anchor: TrustAnchor | null, anchors: readonly TrustAnchor[], claimed: Certificate, firstLinkBroken: boolean, log: Checklist,
+): void {
+  const names = anchors.map((candidate) => candidate.name).join(", ");
+  if (anchor === null) {
+    const reason = `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
+    log.fail("chain.anchor", reason);
+  } else if (firstLinkBroken) {
+    log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
+  } else if (isAwsNitroRoot(anchor)) {
+    log.pass("chain.anchor", `starts at ${anchor.name}`);
+  } else {
+    log.warn("chain.anchor", `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's word is`);
+  }
+}
+
+interface BrokenLink {
+  /** Index of the lower certificate of the link. */
+  readonly below: number;
+  readonly fault: string;
+}
+
+async function brokenLinks(path: readonly Placed[], memory: SignatureMemory): Promise<BrokenLink[]> {
+  const links = await Promise.all(path.slice(1).map(async (lower, index): Promise<BrokenLink[]> => {
+    const issuer = path[index]!.certificate;
+    const fault = (message: string): BrokenLink => ({ below: index + 1, fault: `${lower.place}: ${message}` });
+    const named = equalBytes(lower.certificate.issuer, issuer.subject);
+    const signed = await isSignedBy(lower.certificate, issuer, memory);
+    return [
+      ...(named ? [] : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
+      ...(signed ? [] : [fault("is not signed by the certificate above it")]),
+    ];
+  }));
+  return links.flat();
+}
+
+async function isSignedBy(certificate: Certificate, issuer: Certificate, memory: SignatureMemory): Promise<boolean> {
+  const point = pointOfSpki("P-384", issuer.subjectPublicKeyInfo);
+  const signature = rawSignature(certificate.signature, P384_SCALAR);
+  if (point === null || signature === null) return false;
+  return memory.verify("P-384", point, certificate.tbsCertificate, signature);
+}
+
+async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory): Promise<string[]> {
+  const faults = await Promise.all(path.map(async (entry) => {
+    const { innerSignatureAlgorithm: inner, outerSignatureAlgorithm: outer, subjectPublicKeyInfo } = entry.certificate;
+    const point = pointOfSpki("P-384", subjectPublicKeyInfo);
+    const key = point === null ? null : await memory.key("P-384", point);
+    const reasons = [
+      ...(key === null ? ["its key is not a point of P-384"] : []),
+      ...(equalBytes(inner, outer) ? [] : ["names two signature algorithms, one signed and one beside the signature"]),
+      ...(equalBytes(outer, ECDSA_WITH_SHA384) ? [] : ["is not signed with ECDSA and SHA-384"]),
+    ];
+    return reasons.map((reason) => `${entry.place}: ${reason}`);
+  }));
+  return faults.flat();
+}
+
+function reportValidity(path: readonly Placed[], time: Date | undefined, log: Checklist): void {
+  if (time === undefined) log.skip("chain.validity", "the document's time could not be read");
+  else log.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
+}
+
+/** Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). */
+function validityFaults(path: readonly Placed[], time: Date): string[] {
+  return path
+    .filter(({ certificate }) => time < certificate.notBefore || time > certificate.notAfter)
+    .map((entry) => {
+      const { notBefore, notAfter } = entry.certificate;
+      const lifetime = `${notBefore.toISOString()} to ${notAfter.toISOString()}`;
+      return `${entry.place}: valid ${lifetime}, not at ${time.toISOString()}`;
+    });
+}
+
+function constraintFaults(entry: Placed): string[] {
+  const { certificate, casBelow } = entry;
+  const isLeaf = casBelow < 0;
+  const faults = [
+    ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, 3 wanted`]),
+    ...extensionFaults(certificate),
+    ...basicConstraintsFaults(certificate, isLeaf, casBelow),
+    ...keyUsageFaults(certificate, isLeaf),
+  ];
+  return faults.map((fault) => `${entry.place}: ${fault}`);
+}
+
+function extensionFaults(certificate: Certificate): string[] {
+  const ids = certificate.extensions.map((extension) => extension.id);
+  const repeated = ids.filter((id, index) => ids.indexOf(id) !== index);
+  const unknown = certificate.extensions.filter(({ id, critical }) => critical && id !== BASIC_CONSTRAINTS && id !== KEY_USAGE);
+  return [
+    ...repeated.map((id) => `extension ${id} appears twice`),
+    ...unknown.map(({ id }) => `critical extension ${id} is not one that this verifier processes`),
+  ];
+}
+
+function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBelow: number): string[] {
+  const extension = certificate.extensions.find(({ id }) => id === BASIC_CONSTRAINTS);
+  if (extension === undefined) return isLeaf ? [] : ["has no basicConstraints, and is no CA"];
+  const decoded = attempt(() => decodeBasicConstraints(extension.value));
+  if (decoded.value === undefined) return [faultText(decoded.faults)];
+  const { ca, pathLen } = decoded.value;
+  if (isLeaf) return [...(ca ? ["is a CA, where the leaf must not be one"] : []), ...(pathLen === null ? [] : ["has a pathLenConstraint on a leaf"])];
+  return [
+    ...(ca ? [] : ["is not a CA"]),
+    ...(extension.critical ? [] : ["basicConstraints is not critical"]),
+    ...(pathLen === null || casBelow <= pathLen ? [] : [`pathLenConstraint ${pathLen}, with ${casBelow} CA certificates below it`]),
+  ];
+}
+
+function keyUsageFaults(certificate: Certificate, isLeaf: boolean): string[] {
+  const extension = certificate.extensions.find(({ id }) => id === KEY_USAGE);
+  if (extension === undefined) return ["has no keyUsage"];
+  const decoded = attempt(() => decodeKeyUsage(extension.value));
+  if (decoded.value === undefined) return [faultText(decoded.faults)];
+  const { digitalSignature, keyCertSign } = decoded.value;
+  if (!isLeaf) return keyCertSign ? [] : ["keyUsage does not allow keyCertSign"];
+  return [
+    ...(digitalSignature ? [] : ["keyUsage does not allow digitalSignature"]),
+    // RFC 5280 section 4.2.1.9: keyCertSign is for CAs only.
+    ...(keyCertSign ? ["keyUsage allows keyCertSign on a leaf"] : []),
+  ];
+}

@@ -1,0 +1,19 @@
+/** What verification takes from its caller: nothing is read from a clock or a network inside. */
+import type { SignatureMemory } from "./signature-memory.js";
+import type { TrustAnchor } from "./trust-anchor.js";
+
+export interface VerifyContext {
+  readonly trustAnchors: readonly TrustAnchor[];
+  /** The present, for "in the future". */
+  readonly now: Date;
+  /** The moment certificates are held against: the document's own time, the present, or an instant. */
+  readonly at: "document" | "now" | Date;
+  /** Debug mode becomes a warning. */
+  readonly allowDebug: boolean;
+  /** The ephemeral key that was asked for; null where none was. */
+  readonly ephemeralKey: Uint8Array | null;
+  readonly memory: SignatureMemory;
+}
+
+/** How far the clocks of verifier and enclave may differ (checks.md, app.time), in milliseconds. */
+export const SKEW_MS = 60_000;

@@ -1,0 +1,47 @@
+/**
+ * Signatures that were found valid, and keys that were imported, remembered within a bound. Whether a signature is valid
+ * depends on key, message and signature alone, so that remembering changes nothing but the time it takes: dates,
+ * names, constraints and policies are asked anew each time. Invalid signatures are not remembered.
+ */
+import { concatBytes, toHex } from "../bytes.js";
+import { sha256 } from "./digest.js";
+import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
+
+const DEFAULT_LIMIT = 1024;
+
+export class SignatureMemory {
+  readonly #limit: number;
+  readonly #keys = new Map<string, Promise<VerifyingKey | null>>();
+  readonly #valid = new Map<string, true>();
+
+  /** `limit`: how many signatures, and how many keys, are remembered; the oldest go first. */
+  constructor(limit: number = DEFAULT_LIMIT) {
+    this.#limit = limit;
+  }
+
+  /** The key of an uncompressed point; null where the bytes are no point of the curve. */
+  key(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
+    const name = `${curve}:${toHex(point)}`;
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const key = importPoint(curve, point);
+    this.#remember(this.#keys, name, key);
+    return key;
+  }
+
+  /** Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none. */
+  async verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    // Point and digest are of one length each for a curve, so that the parts cannot be shifted against each other.
+    const name = toHex(await sha256(concatBytes(point, await sha256(message), signature)));
+    if (this.#valid.has(name)) return true;
+    const key = await this.key(curve, point);
+    const valid = key !== null && (await key.verify(message, signature));
+    if (valid) this.#remember(this.#valid, name, true);
+    return valid;
+  }
+
+  #remember<T>(entries: Map<string, T>, name: string, value: T): void {
+    if (entries.size >= this.#limit) entries.delete(entries.keys().next().value!);
+    entries.set(name, value);
+  }
+}
