@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/** The process around the command line: its streams, its clock, its exit code. */
+import { EXIT } from "../src/cli/exit-codes.js";
+import { run } from "../src/cli/main.js";
+import { printable } from "../src/report/printable.js";
+
+process.on("uncaughtException", (error) => {
+  process.stderr.write(`bootproof: unexpected: ${printable(error.message)}\n`);
+  process.exitCode = EXIT.usage;
+});
+
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, such as head: the exit code is still the verdict's.
+  if (error.code === "EPIPE") return;
+  process.stderr.write(`bootproof: the result could not be written (${error.code})\n`);
+  process.exitCode = EXIT.usage;
+});
+process.stderr.on("error", () => {});
+
+const io = {
+  get stdin() {
+    return process.stdin;
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  now: () => new Date(),
+};
+
+const code = await run(process.argv.slice(2), io);
+// A result that could not be written has set its own.
+process.exitCode ??= code;

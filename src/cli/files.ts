@@ -1,0 +1,138 @@
+/** Input files, and stdin as `-`: read whole, up to a limit, every fault kept until all of them were tried. */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { concatBytes, fromUtf8 } from "../bytes.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { MalformedError, faultText } from "../errors.js";
+import { printable } from "../report/printable.js";
+import { type Io, UsageError } from "./io.js";
+
+export const MAX_FILE_BYTES = 1024 * 1024;
+export const STDIN = "-";
+
+const CHUNK = 65536;
+const TOO_LARGE = "larger than 1 MiB, which no evidence is";
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file", EISDIR: "is a directory, not a file", EACCES: "permission denied", ENOTDIR: "no such file",
+  ENAMETOOLONG: "no such file", ELOOP: "a circle of links",
+};
+
+/** The files of one command. Readers answer undefined where there is a fault; {@link settle} throws all of them. */
+export class InputFiles {
+  readonly faults: string[] = [];
+  readonly #stdin: Io["stdin"];
+
+  constructor(io: Io) {
+    this.#stdin = io.stdin;
+  }
+
+  /** The bytes of a file that is not empty. */
+  async bytes(path: string): Promise<Uint8Array | undefined> {
+    try {
+      const bytes = path === STDIN ? await readStdin(this.#stdin) : readFile(path);
+      if (bytes.length === 0) throw new Unreadable("empty");
+      return bytes;
+    } catch (error) {
+      return this.fault(path, reasonOf(error));
+    }
+  }
+
+  async text(path: string): Promise<string | undefined> {
+    const bytes = await this.bytes(path);
+    return bytes && (fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text"));
+  }
+
+  /** The value of a JSON file; the fault of one that is not JSON names line and column. */
+  async json(path: string): Promise<JsonValue | undefined> {
+    const bytes = await this.bytes(path);
+    return bytes && this.decoded(path, () => parseJson(bytes));
+  }
+
+  async jsonOfAll(paths: readonly string[]): Promise<(JsonValue | undefined)[]> {
+    const values: (JsonValue | undefined)[] = [];
+    for (const path of paths) values.push(await this.json(path));
+    return values;
+  }
+
+  /** What a decoder makes of a file; each of its faults becomes one of the file. */
+  decoded<T>(path: string, decode: () => T): T | undefined {
+    try {
+      return decode();
+    } catch (error) {
+      return this.#malformed(path, error);
+    }
+  }
+
+  async decodedAsync<T>(path: string, decode: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await decode();
+    } catch (error) {
+      return this.#malformed(path, error);
+    }
+  }
+
+  #malformed(path: string, error: unknown): undefined {
+    if (!(error instanceof MalformedError)) throw error;
+    const what = error.code === "json" ? "not strict JSON: " : "";
+    for (const fault of error.faults) this.fault(path, what + faultText([fault]));
+  }
+
+  fault(path: string, message: string): undefined {
+    this.faults.push(printable(`${path === STDIN ? "stdin" : path}: ${message}`));
+    return undefined;
+  }
+
+  /** Throws {@link UsageError} where there was a fault. */
+  settle(): void {
+    if (this.faults.length > 0) throw new UsageError(this.faults);
+  }
+}
+
+/** Reads text files named relative to another file, such as the trust anchors of a policy. */
+export function readerBeside(path: string): (relative: string) => string {
+  const folder = path === STDIN ? "." : dirname(path);
+  return (relative) => {
+    try {
+      return fromUtf8(readFile(resolve(folder, relative))) ?? "";
+    } catch (error) {
+      throw new Error(reasonOf(error));
+    }
+  };
+}
+
+class Unreadable extends Error {}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Unreadable) return error.message;
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? (REASONS[code] ?? `cannot be read (${code})`) : "cannot be read";
+}
+
+/** Chunk by chunk, so that a device or a pipe without end is left at the limit as well. */
+function readFile(path: string): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    if (fstatSync(file).size > MAX_FILE_BYTES) throw new Unreadable(TOO_LARGE);
+    const chunks: Uint8Array[] = [];
+    for (let total = 0; total <= MAX_FILE_BYTES; total += chunks.at(-1)!.length) {
+      const chunk = new Uint8Array(CHUNK);
+      const length = readSync(file, chunk);
+      if (length === 0) return concatBytes(...chunks);
+      chunks.push(chunk.subarray(0, length));
+    }
+    throw new Unreadable(TOO_LARGE);
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function readStdin(stdin: Io["stdin"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of stdin) {
+    total += chunk.length;
+    if (total > MAX_FILE_BYTES) throw new Unreadable(TOO_LARGE);
+    chunks.push(chunk);
+  }
+  return concatBytes(...chunks);
+}

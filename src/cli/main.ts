@@ -1,0 +1,54 @@
+/** The command line: which command, and what its exit code is. Commands load what they need when they run. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError } from "commander";
+import { printable } from "../report/printable.js";
+import { EXIT } from "./exit-codes.js";
+import { addInspectCommand } from "./inspect.js";
+import { type Io, UsageError } from "./io.js";
+import { addPinCommand } from "./pin.js";
+import { addVerifyCommand } from "./verify.js";
+
+/** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  let code: number = EXIT.good;
+  try {
+    await programOf(io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
+    return code;
+  } catch (error) {
+    return exitCodeOfError(error, io);
+  }
+}
+
+function programOf(io: Io, finish: (code: number) => void): Command {
+  const program = new Command("bootproof")
+    .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
+    .version(packageVersion())
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
+    .showHelpAfterError("See bootproof --help.");
+  for (const add of [addVerifyCommand, addPinCommand, addInspectCommand]) add(program, io, finish);
+  return program;
+}
+
+/** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
+function exitCodeOfError(error: unknown, io: Io): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
+  const lines = error instanceof UsageError ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
+  writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
+  return EXIT.usage;
+}
+
+/** Messages quote file names and evidence: line feeds are ours, whatever else steers a terminal is not. */
+function writeMessage(io: Io, text: string): void {
+  io.stderr.write(text.split("\n").map(printable).join("\n"));
+}
+
+function packageVersion(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const file = join(folder, "package.json");
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+    if (folder === dirname(folder)) return "unknown";
+  }
+}

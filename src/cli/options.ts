@@ -1,0 +1,72 @@
+/** Command-line arguments as values, with every fault told, not the first only. */
+import type { Command } from "commander";
+import { STDIN } from "./files.js";
+import { UsageError } from "./io.js";
+
+export const FORMATS = ["text", "json"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Collects the faults of one command line. */
+export class ArgumentReader {
+  readonly faults: string[] = [];
+  readonly #given = new Map<string, number>();
+  readonly #command: Command;
+
+  /** Has to be made before the command line is parsed, for it listens. */
+  constructor(command: Command) {
+    this.#command = command;
+    for (const option of command.options) {
+      const name = option.name();
+      command.on(`option:${name}`, () => this.#given.set(name, (this.#given.get(name) ?? 0) + 1));
+    }
+  }
+
+  /** Whether the option stands on the command line; for a negated one by its own name, such as `no-policy`. */
+  has(name: string): boolean {
+    return this.#given.has(name);
+  }
+
+  fault(message: string): undefined {
+    this.faults.push(message);
+    return undefined;
+  }
+
+  /** An option of one value that is given twice says two things. */
+  refuseRepeated(): void {
+    for (const option of this.#command.options) {
+      if (!option.variadic && (this.#given.get(option.name()) ?? 0) > 1) this.fault(`${option.long} is given twice`);
+    }
+  }
+
+  /** There is one stdin, and what is read of it is gone. */
+  refuseRepeatedStdin(paths: readonly (string | undefined)[]): void {
+    if (paths.filter((path) => path === STDIN).length > 1) this.fault("- (stdin) can be given for one file only");
+  }
+
+  format(text: string | undefined): Format {
+    const format = FORMATS.find((known) => known === (text ?? "text"));
+    return format ?? this.fault(`--format ${text}: one of ${FORMATS.join(", ")} wanted`) ?? "text";
+  }
+
+  /** An RFC 3339 date and time, such as `2026-03-04T05:06:07Z`. */
+  time(option: string, text: string): Date | undefined {
+    return parseTime(text) ?? this.fault(`${option} ${text}: an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`);
+  }
+
+  /** Throws {@link UsageError} where there was a fault. */
+  settle(): void {
+    if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
+  }
+}
+
+/** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
+export function parseTime(text: string): Date | null {
+  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text);
+  if (parts === null) return null;
+  const [, month, day, clock] = parts;
+  // Date turns 30 February into March: asked apart from the offset, the day has to stay what it is.
+  const local = new Date(`${month}${day}T${clock}Z`);
+  if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
+  const time = new Date(text.toUpperCase());
+  return Number.isNaN(time.getTime()) ? null : time;
+}

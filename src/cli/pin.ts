@@ -1,0 +1,117 @@
+/** `bootproof pin`: a policy on stdout, from evidence that has just been verified, or from a published release. */
+import type { Command } from "commander";
+import type { PolicyFile } from "../appraise/policy.js";
+import type { VerifyOptions } from "../bootproof.js";
+import type { Report } from "../report/report.js";
+import { printable } from "../report/printable.js";
+import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { InputFiles } from "./files.js";
+import type { Io } from "./io.js";
+import { ArgumentReader } from "./options.js";
+import { readTrustAnchor } from "./verify.js";
+
+interface PinFlags {
+  readonly bootProof?: string;
+  readonly release?: string;
+  readonly app?: string;
+  readonly trustAnchor?: string;
+  readonly name?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  From a boot proof, which is verified first: read what was pinned before you rely on it.
+    $ bootproof pin --boot-proof boot.json --name "signer, production" > policy.json
+
+  From the measurements that a service publishes with a release:
+    $ bootproof pin --release r2025.9.3.yaml --app signer > policy.json
+
+Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
+
+export function addPinCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("pin")
+    .summary("write a policy that pins a deployment")
+    .description("Write a policy to stdout: from a boot proof whose authenticity is verified first, or from a published release.")
+    .option("--boot-proof <file>", "the boot proof of the deployment: JSON, bare or as {\"bootProof\": …}; - for stdin")
+    .option("--trust-anchor <file>", "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it")
+    .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
+    .option("--app <name>", "with --release: the application to pin")
+    .option("--name <name>", "the policy's name, which reports show")
+    .usage("--boot-proof FILE [--trust-anchor FILE] | --release FILE --app NAME")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (flags: PinFlags) => {
+    refuseCombinations(args, flags);
+    finish(flags.release === undefined ? await pinBootProof(flags, io) : await pinRelease(flags, io));
+  });
+}
+
+function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
+  const { bootProof, release, app, trustAnchor } = flags;
+  if (bootProof === undefined && release === undefined) args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
+  if (bootProof !== undefined && release !== undefined) args.fault("--boot-proof and --release do not go together: give one");
+  if (release !== undefined && app === undefined) args.fault("--release needs --app NAME: which application of the release?");
+  if (release === undefined && app !== undefined) args.fault("--app goes with --release only");
+  if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
+  args.refuseRepeated();
+  args.refuseRepeatedStdin([bootProof, release, trustAnchor]);
+  args.settle();
+}
+
+async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
+  const library = await import("../bootproof.js");
+  const files = new InputFiles(io);
+  const bootProof = await files.json(flags.bootProof!);
+  const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor);
+  files.settle();
+  const options: VerifyOptions = { policy: library.NO_POLICY_ANY_ENCLAVE, now: io.now(), ...(anchor && { trustAnchors: [anchor] }) };
+  const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);
+  const [verified] = bootProofs;
+  if (!verified) return refuse(report, io);
+  const { pinPolicy } = await import("../appraise/pin.js");
+  writePolicy(pinPolicy(verified, flags.name === undefined ? {} : { name: flags.name }), io);
+  io.stderr.write(adviceOnPinning(report));
+  return EXIT.good;
+}
+
+async function refuse(report: Report, io: Io): Promise<number> {
+  const { renderFailures } = await import("../report/text.js");
+  io.stderr.write(`Not pinned.\n${renderFailures(report, { color: false })}`);
+  return exitCodeOf(report.verdict);
+}
+
+function adviceOnPinning(report: Report): string {
+  const warnings = report.checks.filter((check) => check.status === "warn");
+  return [
+    "Pinned what this boot proof shows, whoever's enclave it is: compare it with a source you trust before you rely on it.",
+    ...warnings.map((check) => `warning: ${check.id}: ${printable(check.detail)}`),
+    "",
+  ].join("\n");
+}
+
+async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
+  const { policyFromRelease } = await import("../appraise/pin.js");
+  const path = flags.release!;
+  const files = new InputFiles(io);
+  const text = await files.text(path);
+  const release = text === undefined ? undefined : await parseYaml(files, path, text);
+  files.settle();
+  const policy = files.decoded(path, () => policyFromRelease(release, flags.app!));
+  files.settle();
+  writePolicy(flags.name === undefined ? policy! : { ...policy!, name: flags.name }, io);
+  io.stderr.write("Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n");
+  return EXIT.good;
+}
+
+/** Every scalar as text: a digest of decimal digits alone is no number. */
+async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(text, { schema: "failsafe", prettyErrors: true });
+  for (const error of document.errors) files.fault(path, `not YAML: ${error.message.split("\n", 1)[0]!}`);
+  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
+}
+
+function writePolicy(policy: PolicyFile, io: Io): void {
+  io.stdout.write(`${JSON.stringify(policy, undefined, 2)}\n`);
+}

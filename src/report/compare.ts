@@ -1,0 +1,118 @@
+/** Two values side by side, as short as the difference allows: of long hex only the bytes that differ. */
+import { printable, printableStart, shortHex } from "./printable.js";
+
+/** Hex of 16 bytes and more is judged byte by byte. */
+const LONG_HEX = /(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-zA-Z])/g;
+/** Equal bytes shown on each side of a difference. */
+const CONTEXT = 3;
+/** With more bytes in difference than this, there is nothing to point at. */
+const FEW = 12;
+/** Longest hex, in digits, that is shown whole. */
+const WHOLE = 96;
+const MAX_TEXT = 600;
+
+export interface Sides {
+  readonly expected: readonly string[];
+  readonly actual: readonly string[];
+  /** What to say beneath the two, such as how many bytes differ. */
+  readonly note: string | null;
+}
+
+/** One line of both sides. */
+interface LinePair {
+  readonly expected: string;
+  readonly actual: string;
+  readonly note: string | null;
+}
+
+/**
+ * The lines of both values, printable, with bytes that differ in `[brackets]` where they are few. Where two lines are
+ * the same text but for hex inside it, each hex is compared with its counterpart, and equal ones are shortened.
+ */
+export function sideBySide(expected: string, actual: string): Sides {
+  const one = expected.split("\n");
+  const other = actual.split("\n");
+  if (one.length !== other.length) return { expected: one.map(clipped), actual: other.map(clipped), note: null };
+  const pairs = one.map((line, index) => compareLines(line, other[index]!));
+  return {
+    expected: pairs.map((pair) => pair.expected),
+    actual: pairs.map((pair) => pair.actual),
+    note: pairs.length === 1 ? pairs[0]!.note : null,
+  };
+}
+
+function compareLines(expected: string, actual: string): LinePair {
+  const pairs = hexPairs(expected, actual);
+  if (pairs === null) return { expected: clipped(expected), actual: clipped(actual), note: null };
+  const compared = pairs.map(([one, other]) => compareHex(one.toLowerCase(), other.toLowerCase()));
+  return {
+    expected: withHex(expected, compared.map((pair) => pair.expected)),
+    actual: withHex(actual, compared.map((pair) => pair.actual)),
+    note: compared.length === 1 ? compared[0]!.note : null,
+  };
+}
+
+/** The long hex texts of both in pairs; null where the rest of the two texts is not the same. */
+function hexPairs(expected: string, actual: string): [string, string][] | null {
+  const one = expected.match(LONG_HEX);
+  const other = actual.match(LONG_HEX);
+  if (one === null || other === null || one.length !== other.length) return null;
+  if (expected.replace(LONG_HEX, "#") !== actual.replace(LONG_HEX, "#")) return null;
+  return one.map((hex, index) => [hex, other[index]!]);
+}
+
+function withHex(text: string, shown: readonly string[]): string {
+  let next = 0;
+  return printable(text).replace(LONG_HEX, () => shown[next++]!);
+}
+
+/** A value that is compared with nothing like it: long hex in it is shortened, then the text. */
+function clipped(text: string): string {
+  return printableStart(text.replace(LONG_HEX, (hex) => (hex.length > WHOLE ? shortHex(hex, 16) : hex)), MAX_TEXT);
+}
+
+function compareHex(expected: string, actual: string): LinePair {
+  if (expected === actual) return { expected: shortHex(expected), actual: shortHex(actual), note: null };
+  if (expected.length !== actual.length) {
+    const note = `${expected.length / 2} bytes expected, ${actual.length / 2} there`;
+    return { expected: whole(expected), actual: whole(actual), note };
+  }
+  const differing = differences(expected, actual);
+  const note = `${differing.length} of ${expected.length / 2} bytes ${differing.length === 1 ? "differs" : "differ"}`;
+  if (differing.length > FEW) return { expected: whole(expected), actual: whole(actual), note };
+  const at = `at ${ranges(differing)}, counted from 0`;
+  return { expected: windows(expected, differing), actual: windows(actual, differing), note: `${note}, ${at}` };
+}
+
+function differences(one: string, other: string): number[] {
+  const indices: number[] = [];
+  for (let i = 0; i < one.length / 2; i++) if (byteAt(one, i) !== byteAt(other, i)) indices.push(i);
+  return indices;
+}
+
+/** `3, 7-9` of 3, 7, 8, 9. */
+function ranges(indices: readonly number[]): string {
+  const starts = indices.filter((index) => !indices.includes(index - 1));
+  const ends = indices.filter((index) => !indices.includes(index + 1));
+  return starts.map((start, run) => (start === ends[run] ? `${start}` : `${start}-${ends[run]}`)).join(", ");
+}
+
+/** The bytes at the indices in brackets, a few bytes around each, and `…` for the rest. */
+function windows(hex: string, differing: readonly number[]): string {
+  const marked = new Set(differing);
+  const near = (index: number): boolean => differing.some((at) => Math.abs(at - index) <= CONTEXT);
+  let text = "";
+  for (let i = 0; i < hex.length / 2; i++) {
+    if (!near(i)) text += text.endsWith("…") ? "" : "…";
+    else text += marked.has(i) ? `[${byteAt(hex, i)}]` : byteAt(hex, i);
+  }
+  return text.replaceAll("][", "");
+}
+
+function byteAt(hex: string, index: number): string {
+  return hex.slice(2 * index, 2 * index + 2);
+}
+
+function whole(hex: string): string {
+  return hex.length <= WHOLE ? hex : shortHex(hex, 32);
+}

@@ -1,0 +1,75 @@
+/** An inspection for a person at a terminal. */
+import type { Described, DescribedObject, Inspection } from "./inspect.js";
+import { type Paint, painter, wrapped } from "./layout.js";
+import { printable, printableJson, quoted } from "./printable.js";
+import type { TextOptions } from "./text.js";
+
+const INDENT = "  ";
+/** Deeper values are shown as JSON. */
+const MAX_DEPTH = 8;
+const ZEROS = /^(?:00){16,}$/;
+const NONE = "none";
+/** Words of visible ASCII with one space between them: what needs no quotes. */
+const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+
+/** Begins with the words NOT VERIFIED; ends with a line feed. */
+export function renderInspection(inspection: Inspection, options: TextOptions): string {
+  const paint = painter(options.color);
+  const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
+  const lines = [
+    first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")), ...others,
+    "",
+    paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
+    ...faultLines(inspection.faults, paint),
+    "",
+    ...(inspection.says === null ? ["(nothing of it could be read)"] : valueLines("", inspection.says, "", 0)),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function faultLines(faults: readonly string[], paint: Paint): string[] {
+  return faults.flatMap((fault) => wrapped("! ", printable(fault)).map((line) => paint(line, "red")));
+}
+
+function valueLines(name: string, value: Described, indent: string, depth: number): string[] {
+  if (value === null || typeof value !== "object") return leaf(name, scalar(value), indent);
+  const entries = entriesOf(value);
+  if (entries.length === 0) return leaf(name, NONE, indent);
+  if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), indent);
+  const inside = depth === 0 ? indent : indent + INDENT;
+  const width = Math.max(...entries.map(([key, item]) => (isLeaf(item) && key.length <= 24 ? key.length : 0)));
+  const lines = entries.flatMap(([key, item]) => valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1));
+  return depth === 0 ? lines : [`${indent}${printable(name)}`, ...lines];
+}
+
+function leaf(name: string, text: string, indent: string): string[] {
+  return wrapped(`${indent}${printable(name)}  `, text);
+}
+
+/** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */
+function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
+  if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
+  const members = Object.entries(value as DescribedObject).filter((entry): entry is [string, Described] => entry[1] !== undefined);
+  const merged: [string, Described][] = [];
+  for (const [name, item] of members) {
+    const last = merged.at(-1);
+    if (last !== undefined && last[1] === item && isZeros(item)) last[0] = `${last[0].split(" to ")[0]!} to ${name}`;
+    else merged.push([name, item]);
+  }
+  return merged;
+}
+
+function isZeros(value: Described): value is string {
+  return typeof value === "string" && ZEROS.test(value);
+}
+
+function isLeaf(value: Described): boolean {
+  return value === null || typeof value !== "object";
+}
+
+function scalar(value: null | boolean | number | string): string {
+  if (value === null) return NONE;
+  if (typeof value !== "string") return String(value);
+  if (isZeros(value)) return `${value.length / 2} zero bytes`;
+  return PLAIN.test(value) && value !== NONE ? value : quoted(value, Infinity);
+}

@@ -1,0 +1,276 @@
+/** Looking at evidence without verifying any of it: what kind of thing these bytes are, and what they say. */
+import { fromUtf8, toHex } from "../bytes.js";
+import { readActivity } from "../decode/activity.js";
+import { appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
+import { unarmoured } from "../decode/armour.js";
+import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
+import { type BootProof, readBootProof, unwrap } from "../decode/boot-proof.js";
+import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
+import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { type Approval, type Manifest, type MemberSet, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import { type Fault, type Reading, attempt, faultText } from "../errors.js";
+import { manifestHash, sha256 } from "../verify/digest.js";
+import { parseTrustAnchor } from "../verify/trust-anchor.js";
+
+export type InspectedKind =
+  | "boot proof" | "attestation document" | "manifest" | "manifest envelope" | "app proof" | "app proofs" | "activity"
+  | "certificate";
+
+/** A value as JSON has it, numbers as numbers; a member that is undefined is left out. */
+export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;
+export interface DescribedObject {
+  readonly [name: string]: Described | undefined;
+}
+
+export interface Inspection {
+  /** Says so itself, and stands first wherever this is printed. */
+  readonly "NOT VERIFIED": string;
+  readonly kind: InspectedKind;
+  /** How the bytes were written, such as `JSON` or `CBOR in base64`. */
+  readonly encoding: string;
+  /** What breaks the kind's format: the rest of it is shown all the same. */
+  readonly faults: readonly string[];
+  /** Bytes in lower-case hex, times in RFC 3339. */
+  readonly says: Described;
+}
+
+const NOT_VERIFIED = "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is true.";
+const BASIC_CONSTRAINTS = "2.5.29.19";
+const PEM_START = "-----BEGIN CERTIFICATE-----";
+
+/** The part of an inspection that each kind makes. */
+type Look = Omit<Inspection, "NOT VERIFIED">;
+
+/**
+ * Recognises evidence by its content and tells what it says, WITHOUT VERIFYING anything. Null where the bytes are no
+ * evidence of any kind. Throws `MalformedError` (`json`) where they begin as JSON and are not.
+ */
+export async function inspectUnverified(bytes: Uint8Array): Promise<Inspection | null> {
+  const look = await lookAt(bytes);
+  return look && { "NOT VERIFIED": NOT_VERIFIED, ...look };
+}
+
+async function lookAt(bytes: Uint8Array): Promise<Look | null> {
+  const plain = (await lookAtText(bytes)) ?? (await lookAtBinary(bytes));
+  if (plain !== null) return plain;
+  const { bytes: content, armour } = unarmoured(bytes);
+  if (armour === "binary") return null;
+  const inside = (await lookAtText(content)) ?? (await lookAtBinary(content));
+  return inside && { ...inside, encoding: `${inside.encoding} in ${armour}` };
+}
+
+async function lookAtText(bytes: Uint8Array): Promise<Look | null> {
+  if (beginsAsJson(bytes)) return lookAtJson(parseJson(bytes), bytes);
+  const text = fromUtf8(bytes);
+  if (text === null || !text.includes(PEM_START)) return null;
+  const decoded = attempt(() => parseTrustAnchor("inspected", text).certificate);
+  return lookOf("certificate", "PEM", decoded.faults, decoded.value === undefined ? null : await describeCertificate(decoded.value));
+}
+
+function beginsAsJson(bytes: Uint8Array): boolean {
+  const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
+  // Borsh begins with a length of four bytes, some of them zero, whatever the first one looks like.
+  return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
+}
+
+async function lookAtJson(json: JsonValue, bytes: Uint8Array): Promise<Look | null> {
+  const has = (value: unknown, ...names: string[]): boolean => isJsonObject(value) && names.some((name) => Object.hasOwn(value, name));
+  const all = (value: unknown, ...names: string[]): boolean => names.every((name) => has(value, name));
+  if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64")) return lookAtBootProof(json);
+  if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest")) return lookAtEnvelope(bytes, "JSON");
+  if (all(json, "namespace", "pivot")) return lookAtManifest(bytes, "JSON");
+  if (has(json, "activity") || all(json, "intent", "result")) return lookAtActivity(json);
+  const proofs = appProofList(json);
+  if (proofs.length === 0 || !proofs.every((proof) => has(proof, "proofPayload"))) return null;
+  return Array.isArray(json) || has(json, "appProofs") ? lookAtAppProofs(proofs) : lookAtAppProof(proofs[0]);
+}
+
+async function lookAtBinary(bytes: Uint8Array): Promise<Look | null> {
+  if (attempt(() => decodeCertificate(bytes)).value !== undefined) return lookAtCertificate(bytes);
+  if (attempt(() => decodeManifestEnvelope(bytes)).value !== undefined) return lookAtEnvelope(bytes, "borsh");
+  if (attempt(() => decodeManifest(bytes)).value !== undefined) return lookAtManifest(bytes, "borsh");
+  return beginsAsCoseSign1(bytes) ? lookAtDocument(bytes) : null;
+}
+
+/** An array of four whose first item is the byte string of the protected header, tagged 18 or not. */
+function beginsAsCoseSign1(bytes: Uint8Array): boolean {
+  const start = bytes[0] === 0xd2 ? 1 : 0;
+  return bytes[start] === 0x84 && bytes[start + 1] === 0x44;
+}
+
+async function lookAtBootProof(json: JsonValue): Promise<Look> {
+  const { value, faults } = readBootProof(json);
+  const document = value.attestationDocument && (await lookAtDocument(value.attestationDocument));
+  const manifest = value.manifest && (await lookAtManifest(value.manifest, ""));
+  const envelope = value.manifestEnvelope && (await lookAtEnvelope(value.manifestEnvelope, ""));
+  const says = {
+    ephemeralPublicKey: hexOf(value.ephemeralPublicKey),
+    labels: value.labels && { ...value.labels },
+    createdAt: createdAt(value.createdAt),
+    declaredManifestVersion: value.declaredManifestVersion,
+    attestationDocument: document?.says,
+    manifest: manifest?.says,
+    manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
+  };
+  return {
+    ...lookOf("boot proof", "JSON", faults, says),
+    faults: [
+      ...faultList(faults), ...within("attestationDocument", document), ...within("manifest", manifest), ...within("manifestEnvelope", envelope),
+    ],
+  };
+}
+
+/** The envelope, with the manifest in it told by its hash alone where it is the one told already. */
+function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
+  const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
+  const hash = (description: Described | undefined): Described | undefined => (description as DescribedObject | null | undefined)?.["hash"];
+  return enclosed && hash(enclosed) === hash(manifest) ? { manifestHash: hash(manifest), ...approvals } : envelope;
+}
+
+function within(place: string, look: Look | undefined): string[] {
+  return (look?.faults ?? []).map((fault) => `${place}: ${fault}`);
+}
+
+function createdAt(time: BootProof["createdAt"] | undefined): Described | undefined {
+  if (time === undefined) return undefined;
+  const milliseconds = Number(time.seconds) * 1000;
+  return milliseconds <= 8.64e15 ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
+}
+
+async function lookAtDocument(bytes: Uint8Array): Promise<Look> {
+  const cose = attempt(() => decodeCoseSign1(bytes));
+  if (cose.value === undefined) return lookOf("attestation document", "CBOR", cose.faults, null);
+  const { value, faults, unknownKeys } = readAttestationDocument(cose.value.payload);
+  const header = algorithmFaults(cose.value).map((message) => ({ path: "", message }));
+  const unknown = unknownKeys.map((key) => ({ path: "", message: `unknown key ${JSON.stringify(key)}` }));
+  return lookOf("attestation document", "CBOR", [...header, ...faults, ...unknown], await describeDocument(value));
+}
+
+async function describeDocument(document: Reading<AttestationDocument>["value"]): Promise<Described> {
+  const pcrs = document.pcrs && Object.fromEntries([...document.pcrs].map(([index, value]) => [String(index), toHex(value)]));
+  const certificates = [...(document.cabundle ?? []), ...(document.certificate ? [document.certificate] : [])];
+  return {
+    moduleId: document.moduleId,
+    time: document.timestamp === undefined ? undefined : timeOf(new Date(document.timestamp)),
+    digest: document.digest,
+    pcrs,
+    publicKey: hexOf(document.publicKey),
+    userData: hexOf(document.userData),
+    nonce: hexOf(document.nonce),
+    certificates: await Promise.all(certificates.map(describeCertificate)),
+  };
+}
+
+async function lookAtCertificate(der: Uint8Array): Promise<Look> {
+  return lookOf("certificate", "DER", [], await describeCertificate(decodeCertificate(der)));
+}
+
+async function describeCertificate(certificate: Certificate): Promise<Described> {
+  const constraints = certificate.extensions.find((extension) => extension.id === BASIC_CONSTRAINTS);
+  const decoded = constraints && attempt(() => decodeBasicConstraints(constraints.value)).value;
+  return {
+    subject: nameText(certificate.subject),
+    issuer: nameText(certificate.issuer),
+    notBefore: timeOf(certificate.notBefore),
+    notAfter: timeOf(certificate.notAfter),
+    serialNumber: toHex(certificate.serialNumber),
+    ca: decoded?.ca ?? false,
+    sha256: toHex(await sha256(certificate.der)),
+  };
+}
+
+async function lookAtManifest(bytes: Uint8Array, encoding: string): Promise<Look> {
+  const { value, faults } = attempt(() => decodeManifest(bytes));
+  return lookOf("manifest", encoding, faults, value === undefined ? null : await describeManifest(value));
+}
+
+async function lookAtEnvelope(bytes: Uint8Array, encoding: string): Promise<Look> {
+  const { value, faults } = attempt(() => decodeManifestEnvelope(bytes));
+  const says = value && {
+    manifest: await describeManifest(value.manifest),
+    manifestSetApprovals: value.manifestSetApprovals.map(describeApproval),
+    shareSetApprovals: value.shareSetApprovals.map(describeApproval),
+  };
+  return lookOf("manifest envelope", encoding, faults, says ?? null);
+}
+
+async function describeManifest(manifest: Manifest): Promise<Described> {
+  const { namespace, pivot, enclave, patchSet } = manifest;
+  return {
+    version: manifest.version,
+    hash: toHex(await manifestHash(manifest)),
+    namespace: { name: namespace.name, nonce: namespace.nonce, quorumKey: toHex(namespace.quorumKey) },
+    pivot: {
+      hash: toHex(pivot.hash),
+      restart: pivot.restart,
+      args: pivot.args,
+      bridgeConfig: pivot.bridgeConfig?.map((bridge) => ({ ...bridge })),
+      debugMode: pivot.debugMode,
+      env: pivot.env && Object.fromEntries(pivot.env),
+    },
+    manifestSet: describeSet(manifest.manifestSet),
+    shareSet: describeSet(manifest.shareSet),
+    enclave: {
+      pcr0: toHex(enclave.pcr0),
+      pcr1: toHex(enclave.pcr1),
+      pcr2: toHex(enclave.pcr2),
+      pcr3: toHex(enclave.pcr3),
+      awsRootCertificateSha256: toHex(await sha256(enclave.awsRootCertificate)),
+      qosCommit: enclave.qosCommit,
+    },
+    patchSet: patchSet && { threshold: patchSet.threshold, members: patchSet.members.map((member) => toHex(member.pubKey)) },
+    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+  };
+}
+
+function describeSet(set: MemberSet): Described {
+  return { threshold: set.threshold, members: set.members.map((member) => ({ alias: member.alias, pubKey: toHex(member.pubKey) })) };
+}
+
+function describeApproval(approval: Approval): Described {
+  return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
+}
+
+function lookAtAppProof(proof: unknown): Look {
+  const { value, faults } = readAppProof(proof);
+  const payload = value.proofPayload === undefined ? undefined : attempt(() => readAppProofPayload(value.proofPayload!));
+  const { timestampMs, json } = payload?.value?.value ?? {};
+  const says = {
+    publicKey: hexOf(value.publicKey),
+    time: timestampMs === undefined ? undefined : timeOf(new Date(timestampMs)),
+    payload: (json ?? value.proofPayload) as Described | undefined,
+    signature: hexOf(value.signature),
+  };
+  const payloadFaults = [...(payload?.faults ?? []), ...(payload?.value?.faults ?? [])];
+  return { ...lookOf("app proof", "JSON", faults, says), faults: [...faultList(faults), ...faultList(payloadFaults).map((text) => `proofPayload: ${text}`)] };
+}
+
+function lookAtAppProofs(proofs: readonly unknown[]): Look {
+  const looks = proofs.map(lookAtAppProof);
+  const faults = looks.flatMap((look, index) => within(`[${index}]`, look));
+  return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
+}
+
+function lookAtActivity(json: JsonValue): Look {
+  const { value, faults } = readActivity(json);
+  const proofs = value.appProofs && lookAtAppProofs(value.appProofs);
+  const says = { ...(value as DescribedObject), appProofs: proofs?.says };
+  return { ...lookOf("activity", "JSON", faults, says), faults: [...faultList(faults), ...within("appProofs", proofs)] };
+}
+
+function lookOf(kind: InspectedKind, encoding: string, faults: readonly Fault[], says: Described): Look {
+  return { kind, encoding, faults: faultList(faults), says };
+}
+
+function faultList(faults: readonly Fault[]): string[] {
+  return faults.map((fault) => faultText([fault]));
+}
+
+function hexOf(bytes: Uint8Array | null | undefined): string | null | undefined {
+  return bytes && toHex(bytes);
+}
+
+function timeOf(time: Date): string {
+  return time.toISOString();
+}
