@@ -1,0 +1,79 @@
+/** A small DER tree for these tests: parses, edits, writes again, also in encodings that are not DER. */
+import { join } from "./cbor.js";
+
+export interface DerNode {
+  readonly tag: number;
+  /** The content of a primitive node. */
+  readonly content: Uint8Array;
+  /** The nodes inside a constructed node; null for a primitive one. */
+  readonly children: readonly DerNode[] | null;
+  /** The length's bytes, where they are not those that DER wants. */
+  readonly length?: Uint8Array;
+  /** What follows the content inside the node. */
+  readonly trailer?: Uint8Array;
+}
+
+const CONSTRUCTED = 0x20;
+
+export function parseDer(bytes: Uint8Array): DerNode {
+  const [node, ...more] = parseAll(bytes);
+  if (node === undefined || more.length > 0) throw new Error("not one DER element");
+  return node;
+}
+
+function parseAll(bytes: Uint8Array): DerNode[] {
+  const nodes: DerNode[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const tag = bytes[at]!;
+    const first = bytes[at + 1]!;
+    const width = first < 0x80 ? 0 : first & 0x7f;
+    const digits = bytes.subarray(at + 2, at + 2 + width);
+    const length = width === 0 ? first : digits.reduce((value, byte) => value * 256 + byte, 0);
+    const start = at + 2 + width;
+    at = start + length;
+    if (at > bytes.length) throw new Error("the input ends inside an element");
+    const content = bytes.slice(start, at);
+    nodes.push({ tag, content, children: (tag & CONSTRUCTED) !== 0 ? parseAll(content) : null });
+  }
+  return nodes;
+}
+
+export function writeDer(node: DerNode): Uint8Array {
+  const content = contentOf(node);
+  return join(Uint8Array.of(node.tag), node.length ?? derLength(content.length), content);
+}
+
+export function contentOf(node: DerNode): Uint8Array {
+  return join(node.children === null ? node.content : join(...node.children.map(writeDer)), node.trailer ?? new Uint8Array());
+}
+
+/** The length in DER's one way. */
+export function derLength(length: number): Uint8Array {
+  if (length < 0x80) return Uint8Array.of(length);
+  if (length < 0x100) return Uint8Array.of(0x81, length);
+  return Uint8Array.of(0x82, length >> 8, length & 0xff);
+}
+
+export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
+  const content = join(...parts);
+  return join(Uint8Array.of(tag), derLength(content.length), content);
+}
+
+/** The node at a path of child indexes, changed. */
+export function edited(node: DerNode, path: readonly number[], change: (node: DerNode) => DerNode): DerNode {
+  const [first, ...rest] = path;
+  if (first === undefined) return change(node);
+  if (node.children?.[first] === undefined) throw new Error(`no node at ${path.join(".")}`);
+  return { ...node, children: node.children.map((child, index) => (index === first ? edited(child, rest, change) : child)) };
+}
+
+export function nodeAt(node: DerNode, path: readonly number[]): DerNode {
+  let at: DerNode = node;
+  for (const index of path) at = at.children![index]!;
+  return at;
+}
+
+/** The paths of all nodes, outermost first. */
+export function allPaths(node: DerNode, path: readonly number[] = []): (readonly number[])[] {
+  return [path, ...(node.children ?? []).flatMap((child, index) => allPaths(child, [...path, index]))];
+}
