@@ -1,11 +1,11 @@
 /** Hex, base64, text, equality and concatenation of byte strings. Strict: one value has one accepted spelling. */
 
-const HEX_DIGITS = "0123456789abcdef";
+const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** Lower-case hex of the bytes. */
 export function toHex(bytes: Uint8Array): string {
   let hex = "";
-  for (const byte of bytes) hex += HEX_DIGITS[byte >> 4]! + HEX_DIGITS[byte & 15]!;
+  for (const byte of bytes) hex += HEX_OF_BYTE[byte]!;
   return hex;
 }
 

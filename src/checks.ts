@@ -52,6 +52,8 @@ export type CheckId = keyof typeof CHECK_TITLES;
 
 export const CHECK_IDS = Object.keys(CHECK_TITLES) as readonly CheckId[];
 
+const POSITIONS = Object.fromEntries(CHECK_IDS.map((id, index) => [id, index])) as Readonly<Record<CheckId, number>>;
+
 /** What a person does about a failure of the check. Total: the compiler holds it against {@link CHECK_TITLES}. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "boot.decode": "Fetch the boot proof again, and give the service's answer as it came.",
@@ -174,7 +176,7 @@ export class Checklist {
   }
 
   list(): Check[] {
-    return CHECK_IDS.flatMap((id) => this.#answers.get(id) ?? []);
+    return [...this.#answers.values()].sort((a, b) => POSITIONS[a.id] - POSITIONS[b.id]);
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {

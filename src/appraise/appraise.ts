@@ -1,6 +1,7 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
 import { equalBytes, toHex } from "../bytes.js";
-import { type CheckId, Checklist, type Comparison } from "../checks.js";
+import type { Checklist} from "../checks.js";
+import { type CheckId, type Comparison } from "../checks.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";

@@ -6,9 +6,14 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims } from "./report.js";
 
+/** A verified boot proof never changes: its claims are spelled out once, however many app proofs it is asked for. */
+const known = new WeakMap<VerifiedBootProof, BootProofClaims>();
+
 export function bootProofClaims(bootProof: VerifiedBootProof, deployment: string | null): BootProofClaims {
-  const { commitment, debug } = bootProof;
-  return { ...attestationClaims(bootProof.attestation, debug, deployment), manifest: manifestClaims(bootProof), commitment };
+  const { attestation, commitment, debug } = bootProof;
+  const claims = known.get(bootProof) ?? { ...attestationClaims(attestation, debug, null), manifest: manifestClaims(bootProof), commitment };
+  known.set(bootProof, claims);
+  return { ...claims, deployment };
 }
 
 export function attestationClaims(attestation: VerifiedAttestation, debug: boolean, deployment: string | null): BootProofClaims {

@@ -1,5 +1,5 @@
 /** App proofs: a payload that a live enclave's attested key signed. */
-import { equalBytes } from "../bytes.js";
+import { equalBytes, toUtf8 } from "../bytes.js";
 import { type CheckId, Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { readInput } from "../decode/boot-proof.js";
@@ -53,24 +53,27 @@ export async function checkAppProof(
   const log = new Checklist(subject);
   const { value: proof, faults } = readInput(input, readAppProof);
   log.conclude("app.decode", faults.length > 0 ? [faultText(faults)] : []);
-  await checkSignature(proof, context.memory, log);
   const bootProof = checkKey(proof, candidates, log);
+  await checkSignature(proof, bootProof, context.memory, log);
   const payload = checkPayload(proof, log);
   checkTime(payload.timestampMs, bootProof, context.now, log);
   const passed = log.allPassed(APP_PROOF_CHECKS) && bootProof !== null;
   return { log, verified: passed ? new VerifiedAppProof(payload as AppProofPayload, bootProof, LEAVE) : null };
 }
 
-async function checkSignature(proof: Reading<AppProof>["value"], memory: SignatureMemory, log: Checklist): Promise<void> {
+async function checkSignature(
+  proof: Reading<AppProof>["value"], bootProof: VerifiedBootProof | null, memory: SignatureMemory, log: Checklist,
+): Promise<void> {
   const { publicKey, proofPayload, signature } = proof;
   if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
     log.skip("app.signature", "key, payload or signature could not be read");
     return;
   }
-  const message = new TextEncoder().encode(proofPayload);
-  const valid = await memory.verify("P-256", signingPoint(publicKey), message, signature);
-  const reason = isQosPublicKey(publicKey) ? "the signature is not one of the key over this payload" : "the key is not two points of P-256";
-  log.conclude("app.signature", valid ? [] : [reason]);
+  const key = await (bootProof?.signingKey() ?? memory.key("P-256", signingPoint(publicKey)));
+  const valid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
+  if (valid) log.pass("app.signature");
+  else if (isQosPublicKey(publicKey)) log.fail("app.signature", "the signature is not one of the key over this payload");
+  else log.fail("app.signature", "the key is not two points of P-256");
 }
 
 function checkKey(proof: Reading<AppProof>["value"], candidates: readonly BootProofCandidate[], log: Checklist): VerifiedBootProof | null {

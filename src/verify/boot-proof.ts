@@ -7,10 +7,11 @@ import {
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import { ATTESTATION_CHECKS, type CheckedAttestation, type VerifiedAttestation, checkAttestation, checkDebugMode, unread, validationTimeOf, verifiedAttestation } from "./attestation.js";
-import { checkApprovals, thresholdFaults } from "./approvals.js";
+import { checkApprovals, signingPoint, thresholdFaults } from "./approvals.js";
 import { recheckCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { manifestHash } from "./digest.js";
+import { type VerifyingKey, importPoint } from "./ecdsa.js";
 import { type CommitmentKind, checkCommitment, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
 import type { SignatureMemory } from "./signature-memory.js";
 
@@ -34,6 +35,7 @@ interface BootProofFacts {
 /** A boot proof of which every check passed. Only verification makes one. */
 export class VerifiedBootProof implements BootProofFacts {
   readonly #verified = true;
+  #signingKey: Promise<VerifyingKey | null> | undefined;
   readonly attestation: VerifiedAttestation;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
@@ -63,6 +65,12 @@ export class VerifiedBootProof implements BootProofFacts {
     this.ephemeralKey = facts.attestation.document.publicKey!;
     this.checks = facts.checks;
     Object.freeze(this);
+  }
+
+  /** The half of the ephemeral key that verifies signatures; imported once, however many app proofs there are. */
+  signingKey(): Promise<VerifyingKey | null> {
+    this.#signingKey ??= importPoint("P-256", signingPoint(this.ephemeralKey));
+    return this.#signingKey;
   }
 
   static isOne(value: unknown): value is VerifiedBootProof {
@@ -114,7 +122,8 @@ function recheckBootProof(verified: VerifiedBootProof, context: VerifyContext, s
   log.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
   const validationTime = validationTimeOf(document, context);
   recheckCertificatePath(attestation, context.trustAnchors, validationTime, log);
-  checkKey(ephemeralKey, ephemeralKey, context.ephemeralKey, log);
+  if (context.ephemeralKey !== null) checkKey(ephemeralKey, ephemeralKey, context.ephemeralKey, log);
+  else log.pass("bind.key");
   checkDebugMode(document, verified.manifest, context.allowDebug, log);
   return { log, verified: log.allPassed(BOOT_PROOF_CHECKS) ? verified : null, statedKey: ephemeralKey, validationTime: validationTime ?? null };
 }

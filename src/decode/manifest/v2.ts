@@ -3,7 +3,7 @@
  * its dns and its envelope are refused.
  */
 import { canonicalIpAddress } from "../ip-address.js";
-import { MemberReader } from "../json.js";
+import type { MemberReader } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import {
   HASH_LENGTH, bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField,

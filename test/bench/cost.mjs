@@ -1,0 +1,84 @@
+/**
+ * What verification costs, in units of its cryptographic floor F0: five P-384 verifications (four certificate links and
+ * the COSE signature) and one P-256, native, one after the other, keys imported. Everything is measured side by side in
+ * rounds of one process; medians of the rounds are printed. Run after `npm run build`: `npm run bench`.
+ */
+import crypto from "node:crypto";
+import { readFileSync } from "node:fs";
+import { NO_POLICY_ANY_ENCLAVE, SignatureMemory, verifyAppProof, verifyBootProof, verifyEvidence } from "../../dist/src/index.js";
+import { decodeCoseSign1, signatureInput } from "../../dist/src/decode/cose-sign1.js";
+import { readAttestationDocument } from "../../dist/src/decode/attestation-document.js";
+import { decodeBootProof } from "../../dist/src/decode/boot-proof.js";
+
+const ROUNDS = 41;
+const read = (name) => JSON.parse(readFileSync(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url), "utf8"));
+const pairs = [1, 2].map((n) => ({ bootProof: read(`bootproof-${n}.json`), appProof: read(`appproof-${n}.json`) }));
+const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date("2026-01-01T00:00:00Z") };
+
+/** A memory that knows the first pair's chain above the leaf: of the second pair, its leaf, document and app proof are new. */
+const memories = [];
+async function freshMemory() {
+  const memory = new SignatureMemory();
+  await verifyBootProof(pairs[0].bootProof, { ...options, memory });
+  return memory;
+}
+function secondPair() {
+  return verifyEvidence({ bootProofs: [pairs[1].bootProof], appProofs: [pairs[1].appProof] }, { ...options, memory: memories.pop() });
+}
+async function demand(pending) {
+  const { report } = await pending;
+  if (report.verdict !== "authentic") throw new Error(JSON.stringify(report.checks.filter((check) => check.status === "fail")));
+}
+function nativeCheck(hash, key, message, signature, dsaEncoding) {
+  return () => { if (!crypto.verify(hash, message, { key, dsaEncoding }, signature)) throw new Error("a genuine signature is invalid"); };
+}
+function linksOf(bootProof) {
+  const message = decodeCoseSign1(decodeBootProof(bootProof).attestationDocument);
+  const { certificate, cabundle } = readAttestationDocument(message.payload).value;
+  const path = [...cabundle, certificate];
+  const keys = path.map((entry) => crypto.createPublicKey({ key: Buffer.from(entry.subjectPublicKeyInfo), format: "der", type: "spki" }));
+  const links = path.slice(1).map((entry, index) => nativeCheck("sha384", keys[index], entry.tbsCertificate, entry.signature, "der"));
+  return [...links, nativeCheck("sha384", keys.at(-1), signatureInput(message), message.signature, "ieee-p1363")];
+}
+function appSignatureOf({ publicKey, proofPayload, signature }) {
+  const point = Buffer.from(publicKey, "hex").subarray(65);
+  const jwk = { kty: "EC", crv: "P-256", x: point.subarray(1, 33).toString("base64url"), y: point.subarray(33).toString("base64url") };
+  const key = crypto.createPublicKey({ key: jwk, format: "jwk" });
+  return nativeCheck("sha256", key, Buffer.from(proofPayload), Buffer.from(signature, "hex"), "ieee-p1363");
+}
+
+const p384 = linksOf(pairs[0].bootProof);
+const p256 = appSignatureOf(pairs[0].appProof);
+const warm = new SignatureMemory();
+const verified = (await verifyBootProof(pairs[0].bootProof, { ...options, memory: warm })).bootProof;
+if (verified === null) throw new Error("the genuine boot proof was rejected");
+
+const subjects = {
+  "F0: 5 × P-384, 1 × P-256, native, keys imported": () => { for (const check of [...p384, p256]) check(); },
+  "one P-256 verification, native, key imported": () => p256(),
+  "genuine pair, whole, nothing remembered": () => demand(verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, options)),
+  "genuine pair, whole, same intermediates remembered": () => demand(secondPair()),
+  "app proof under a verified boot proof": () => demand(verifyAppProof(pairs[0].appProof, verified, options)),
+};
+/** How often each runs in a round, so that a round of each takes milliseconds. */
+const repeats = { 0: 4, 1: 100, 2: 4, 3: 8, 4: 100 };
+
+const times = Object.keys(subjects).map(() => []);
+for (let round = -5; round < ROUNDS; round++) {
+  for (const [index, run] of Object.values(subjects).entries()) {
+    const prepared = index === 3 ? await Promise.all(Array.from({ length: repeats[3] }, freshMemory)) : [];
+    memories.length = 0;
+    memories.push(...prepared);
+    const start = performance.now();
+    for (let i = 0; i < repeats[index]; i++) await run();
+    if (round >= 0) times[index].push((performance.now() - start) / repeats[index]);
+  }
+}
+
+const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
+const [floor, oneP256] = times.map(median);
+for (const [index, name] of Object.keys(subjects).entries()) {
+  const time = median(times[index]);
+  const spread = `${Math.min(...times[index]).toFixed(3)} to ${Math.max(...times[index]).toFixed(3)}`;
+  console.log(`${name.padEnd(52)} ${time.toFixed(3)} ms (${spread})  ${(time / floor).toFixed(2)} F0  ${(time / oneP256).toFixed(2)} P-256`);
+}
