@@ -59,7 +59,7 @@ export interface BootProofVector {
   readonly bootProofs: readonly string[];
   readonly appProofs: readonly string[];
   readonly now: string;
-  readonly expect: { readonly verdict: ExpectedVerdict; readonly fails: readonly string[] };
+  readonly expect: { readonly verdict: ExpectedVerdict; readonly fails: readonly string[]; readonly under?: readonly number[] };
 }
 
 function table<T>(file: string): T[] {
