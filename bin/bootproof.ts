@@ -27,6 +27,7 @@ const io = {
   now: () => new Date(),
 };
 
-const code = await run(process.argv.slice(2), io);
-// A result that could not be written has set its own.
-process.exitCode ??= code;
+void run(process.argv.slice(2), io).then((code) => {
+  // A result that could not be written has set its own.
+  process.exitCode ??= code;
+});

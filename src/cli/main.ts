@@ -1,7 +1,5 @@
 /** The command line: which command, and what its exit code is. Commands load what they need when they run. */
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import packageJson from "../../package.json" with { type: "json" };
 import { Command, CommanderError } from "commander";
 import { printable } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
@@ -24,7 +22,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 function programOf(io: Io, finish: (code: number) => void): Command {
   const program = new Command("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
-    .version(packageVersion())
+    .version(packageJson.version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
     .showHelpAfterError("See bootproof --help.");
@@ -45,10 +43,3 @@ function writeMessage(io: Io, text: string): void {
   io.stderr.write(text.split("\n").map(printable).join("\n"));
 }
 
-function packageVersion(): string {
-  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    const file = join(folder, "package.json");
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-    if (folder === dirname(folder)) return "unknown";
-  }
-}
