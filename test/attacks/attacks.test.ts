@@ -1,0 +1,45 @@
+/** Every way of breaking evidence that is known here, each rejected for its own reason and for no other. */
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS } from "../../src/checks.js";
+import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
+import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
+import { CHAIN_ATTACKS } from "./chain.table.js";
+import { DOCUMENT_ATTACKS } from "./document.table.js";
+import { POLICY_ATTACKS } from "./policy.table.js";
+import { type Attack, forge, idsOf, judge } from "./support.js";
+
+const TABLES: Record<string, readonly Attack[]> = {
+  document: DOCUMENT_ATTACKS,
+  path: CHAIN_ATTACKS,
+  "boot proof": BOOT_PROOF_ATTACKS,
+  "app proof": APP_PROOF_ATTACKS,
+  policy: POLICY_ATTACKS,
+};
+const ALL = Object.values(TABLES).flat();
+
+describe.each(Object.entries(TABLES))("attacks: %s", (_, attacks) => {
+  it.each(attacks)("$name", async (attack) => {
+    const report = await judge(forge(attack.forge), attack.judge);
+    const failing = idsOf(report, "fail");
+    if (attack.more === true) expect(failing).toEqual(expect.arrayContaining([...attack.fails]));
+    else expect(failing).toEqual([...attack.fails].sort());
+    expect(report.verdict).toBe("rejected");
+    expect(report.claims).toBeNull();
+    for (const check of report.checks) expect(check.detail, check.id).not.toBe("");
+  });
+});
+
+describe("the tables", () => {
+  it("cover every check", () => {
+    expect(CHECK_IDS.filter((id) => !ALL.some((attack) => attack.fails.includes(id)))).toEqual([]);
+  });
+
+  it("name each attack once", () => {
+    const names = ALL.map((attack) => attack.name);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it("are large", () => {
+    expect(ALL.length).toBeGreaterThanOrEqual(130);
+  });
+});

@@ -1,0 +1,146 @@
+/** Whole evidence of an enclave that is not the pinned one, or not as the policy asks for. */
+import type { JsonObject } from "../../src/decode/json.js";
+import { customPayload } from "../../src/lab/enclave.js";
+import { labDeployment } from "../../src/lab/forge.js";
+import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
+import { toUtf8 } from "../../src/bytes.js";
+import { type Alterations, type Attack, after, drop, forge, hex, lab, manifest, pcrs, put, withActivity } from "./support.js";
+
+const otherKey = generateQosKeyPair();
+const others = generateMembers("mallory", "trudy", "oscar");
+const pinned = labDeployment(lab);
+const otherPcr = sha384(toUtf8("another image"));
+
+/** The deployment pinned with one thing otherwise. */
+const pin = (name: string, path: string, value: Parameters<typeof put>[1], fails: Attack["fails"][number]): Attack =>
+  ({ name: `pinned: ${name}`, judge: { deployments: (all) => [put(path, value)(all)] }, fails: ["policy.deployment", fails] });
+
+const pins: Attack[] = [
+  ...[0, 1, 2, 3].map((index) => pin(`another PCR${index}`, `pcrs.${index}`, hex(otherPcr), "policy.pcrs")),
+  pin("several PCR0, none of them this one", "pcrs.0", [hex(otherPcr), "ff".repeat(48)], "policy.pcrs"),
+  pin("a PCR8 that is zero here", "pcrs.8", hex(otherPcr), "policy.pcrs"),
+  pin("another binary", "pivotHash", "ab".repeat(32), "policy.pivot"),
+  pin("several binaries, none of them this one", "pivotHash", ["ab".repeat(32), "cd".repeat(32)], "policy.pivot"),
+  pin("another namespace", "namespace", "lab/signer2", "policy.namespace"),
+  pin("the namespace in upper case", "namespace", "LAB/SIGNER", "policy.namespace"),
+  pin("a newer manifest", "minNonce", 8, "policy.nonce"),
+  pin("another quorum key", "quorumKey", hex(otherKey.publicKey), "policy.quorum-key"),
+  pin("a member more", "manifestSet", set(2, [...keys("manifestSet"), hex(otherKey.publicKey)]), "policy.manifest-set"),
+  pin("a member fewer", "manifestSet", set(2, keys("manifestSet").slice(1)), "policy.manifest-set"),
+  pin("a member exchanged", "manifestSet", set(2, [...keys("manifestSet").slice(1), hex(otherKey.publicKey)]), "policy.manifest-set"),
+  pin("a higher threshold", "manifestSet.threshold", 3, "policy.manifest-set"),
+  pin("the share set's members", "manifestSet", set(2, keys("shareSet")), "policy.manifest-set"),
+  pin("another share set", "shareSet", set(2, keys("manifestSet")), "policy.share-set"),
+  pin("a share set with a member more", "shareSet", set(2, [...keys("shareSet"), hex(otherKey.publicKey)]), "policy.share-set"),
+  pin("an enclave in its setup", "commitment", "setup", "policy.commitment"),
+  pin("an enclave that does not commit", "commitment", "legacy", "policy.commitment"),
+  pin("another application's label", "labels.enclaveApp", "notary", "policy.labels"),
+  pin("another owner's label", "labels.owner", "mallory", "policy.labels"),
+  pin("another deployment label", "labels.deploymentLabel", "lab.2", "policy.labels"),
+];
+
+function set(threshold: number, members: string[]): JsonObject {
+  return { threshold, members };
+}
+
+function keys(name: "manifestSet" | "shareSet"): string[] {
+  return (pinned[name] as { members: string[] } & JsonObject).members;
+}
+
+/** Evidence that is whole, approved and signed, of something else than what is pinned. */
+const deviations: [string, Alterations, Attack["fails"][number]][] = [
+  ["another image", {
+    ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: otherPcr } })), ...pcrs((map) => map.set(0, otherPcr)),
+  }, "policy.pcrs"],
+  ["another role", {
+    ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: otherPcr } })), ...pcrs((map) => map.set(3, otherPcr)),
+  }, "policy.pcrs"],
+  ["another binary", manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(7) } })), "policy.pivot"],
+  ["another namespace", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })), "policy.namespace"],
+  ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), "policy.nonce"],
+  ["another quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })), "policy.quorum-key"],
+  ["a manifest set of others, who approved", {
+    alterManifest: {
+      manifest: (value) => ({ ...value, manifestSet: memberSet(2, others) }),
+      approvals: (_, hash) => others.map((member) => approve(hash, member)),
+    },
+  }, "policy.manifest-set"],
+  ["one more in the manifest set", manifest(({ manifestSet }) => ({
+    manifestSet: { ...manifestSet, members: [...manifestSet.members, ...memberSet(1, others.slice(0, 1)).members] },
+  })), "policy.manifest-set"],
+  ["a lower threshold", manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })), "policy.manifest-set"],
+  ["another share set", {
+    alterManifest: { manifest: (value) => ({ ...value, shareSet: memberSet(2, others) }), shareApprovals: () => [] },
+  }, "policy.share-set"],
+  ["a lower share threshold", manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })), "policy.share-set"],
+  ["an enclave in its setup", { generation: "setup", payloads: [] }, "policy.commitment"],
+  ["another label", { bootProof: put("enclaveApp", "notary") }, "policy.labels"],
+];
+
+const rules = (name: string, appProofs: JsonObject, rest: Partial<Attack> = {}): Attack =>
+  ({ name: `app proofs: ${name}`, fails: ["policy.app-proof"], ...rest, judge: { ...rest.judge, policy: { appProofs } } });
+
+export const POLICY_ATTACKS: readonly Attack[] = [
+  ...pins,
+  ...deviations.map(([name, alter, fails]): Attack => ({ name: `runs: ${name}`, forge: alter, fails: ["policy.deployment", fails] })),
+  {
+    name: "runs: a legacy enclave, where live is pinned",
+    forge: { generation: "legacy" }, judge: { deployments: (all) => [{ ...all, commitment: "live" }] }, fails: ["policy.deployment", "policy.commitment"],
+  },
+  {
+    name: "several pins at once, all of them told",
+    forge: { generation: "legacy" },
+    judge: {
+      deployments: (all) => [{ ...put("pcrs.2", hex(otherPcr))(put("namespace", "x")(put("minNonce", 9)(all))), pivotHash: "ab".repeat(32), commitment: "live" }],
+    },
+    fails: ["policy.deployment", "policy.pcrs", "policy.namespace", "policy.nonce", "policy.pivot", "policy.commitment"],
+  },
+  {
+    name: "two deployments: the nearest one is told",
+    judge: { deployments: (all) => [put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)), put("quorumKey", hex(otherKey.publicKey))(all)] },
+    fails: ["policy.deployment", "policy.quorum-key"],
+  },
+  {
+    name: "two deployments, each met in half",
+    judge: {
+      deployments: (all) => [{ ...drop("pivotHash")(all), pcrs: put("0", hex(otherPcr))(all["pcrs"] as JsonObject) }, put("pivotHash", "ab".repeat(32))(drop("pcrs")(all))],
+    },
+    fails: ["policy.deployment"], more: true,
+  },
+  {
+    name: "two images, each met in half",
+    judge: { deployments: (all) => [{ ...all, pcrs: [put("0", hex(otherPcr))(all["pcrs"] as JsonObject), put("1", hex(otherPcr))(all["pcrs"] as JsonObject)] }] },
+    fails: ["policy.deployment", "policy.pcrs"],
+  },
+  { name: "a boot proof older than allowed", judge: { policy: { maxAge: "4m" } }, fails: ["policy.age"] },
+  { name: "a boot proof of months ago", judge: { policy: { maxAge: "30d" }, now: after(31 * 86_400) }, fails: ["policy.age"] },
+  {
+    name: "a boot proof a millisecond older than allowed",
+    judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) }, fails: ["policy.age"],
+  },
+  rules("none, where one is required", { required: true }, { forge: { payloads: [] } }),
+  rules("of a type that is not allowed", { types: ["APP_PROOF_TYPE_POLICY_OUTCOME"] }),
+  rules("a good one and one of a type that is not allowed", { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] }, {
+    forge: { payloads: [JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject, customPayload(after(60))] },
+  }),
+  rules("older than allowed", { maxAge: "3m" }),
+  rules("one that is not signed, where one is required", { required: true }, { forge: { alterAppProof: { signature: () => new Uint8Array(64) } }, fails: ["app.signature"], more: true }),
+  {
+    name: "two boot proofs, one of them not pinned",
+    judge: {
+      given: ({ bootProof, appProofs }) => ({
+        bootProofs: [bootProof, forge({ ephemeralKey: otherKey, ...manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })) }).bootProof], appProofs,
+      }),
+    },
+    fails: ["policy.deployment", "policy.namespace"],
+  },
+  {
+    name: "debug mode, where the policy does not allow it",
+    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })), judge: { policy: { allowDebug: false } }, fails: ["mode.debug"],
+  },
+  {
+    name: "an address without a proof in an activity, where coverage is wanted",
+    forge: { activity: put("result.createWalletResult.addresses.1", "0x01") },
+    judge: { given: withActivity, policy: { appProofs: { coverage: true } } }, fails: ["activity.coverage"],
+  },
+];

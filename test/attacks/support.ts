@@ -1,0 +1,166 @@
+/** What the attack tables share: one lab, one judge, and short names for alterations of one value. */
+import { toHex } from "../../src/bytes.js";
+import type { CheckId } from "../../src/checks.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import type { Manifest } from "../../src/decode/manifest/index.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyEvidence } from "../../src/index.js";
+import type { CborItem } from "../../src/lab/cbor.js";
+import type { DocumentAlterations } from "../../src/lab/enclave.js";
+import { type ForgeOptions, type ForgedEvidence, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { CertificateSpec } from "../../src/lab/pki.js";
+import type { Report } from "../../src/report/report.js";
+
+/** When the documents are made. A whole second, so that validity can end exactly then. */
+export const AT = new Date("2026-03-04T05:06:07.000Z");
+/** When they are judged: five minutes later, four after the app proofs. */
+export const NOW = after(300);
+export const lab = new Lab();
+/** Somebody else, with keys and a root of their own under the same names. */
+export const otherLab = new Lab();
+
+export function after(seconds: number): Date {
+  return new Date(AT.getTime() + 1000 * seconds);
+}
+
+export type Alterations = Partial<ForgeOptions>;
+
+export interface Given {
+  readonly bootProofs: readonly unknown[];
+  readonly appProofs?: readonly unknown[];
+  readonly activity?: unknown;
+}
+
+/** How evidence is judged. By default: boot proof and app proofs, no activity, under a policy that pins all of the lab. */
+export interface Judgement {
+  readonly given?: (evidence: ForgedEvidence) => Given;
+  /** Takes the place of the one deployment that pins all of the lab. */
+  readonly deployments?: (all: JsonObject) => JsonObject[];
+  /** Members added to the policy. */
+  readonly policy?: JsonObject;
+  readonly anchorPem?: string;
+  readonly noPolicy?: boolean;
+  readonly now?: Date;
+  readonly validAt?: "document" | "now" | Date;
+  readonly ephemeralKey?: Uint8Array;
+  readonly allowDebug?: boolean;
+}
+
+/** One row: what is altered in the making, and what the verifier has to say about it. */
+export interface Attack {
+  readonly name: string;
+  readonly forge?: Alterations;
+  readonly judge?: Judgement;
+  /** The ids that fail: exactly these, or at least these where `more`. */
+  readonly fails: readonly CheckId[];
+  readonly more?: boolean;
+}
+
+export interface Accepted {
+  readonly name: string;
+  readonly forge?: Alterations;
+  readonly judge?: Judgement;
+  /** The ids that warn, beside `chain.anchor`, which warns of every lab root. */
+  readonly warns?: readonly CheckId[];
+  /** The ids that are skipped. */
+  readonly skips?: readonly CheckId[];
+}
+
+export function forge(alterations: Alterations = {}): ForgedEvidence {
+  return forgeEvidence({ lab, at: AT, ...alterations });
+}
+
+export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
+  const given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
+  return (await verifyEvidence(given, optionsOf(evidence, how))).report;
+}
+
+export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): VerifyOptions {
+  const anchorPem = how.anchorPem ?? evidence.anchorPem;
+  const deployments = how.deployments?.(labDeployment(lab)) ?? [labDeployment(lab)];
+  const common = {
+    now: how.now ?? NOW,
+    at: how.validAt ?? "document",
+    ...(how.ephemeralKey && { ephemeralKey: how.ephemeralKey }),
+    ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),
+  };
+  return how.noPolicy === true
+    ? { ...common, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", anchorPem)] }
+    : { ...common, policy: parsePolicy(JSON.stringify(labPolicy(anchorPem, deployments, how.policy))) };
+}
+
+export function idsOf(report: Report, status: string): CheckId[] {
+  return [...new Set(report.checks.filter((check) => check.status === status).map((check) => check.id))].sort();
+}
+
+/** Evidence of the activity alone: it carries its app proofs itself. */
+export const withActivity = (evidence: ForgedEvidence): Given => ({ bootProofs: [evidence.bootProof], activity: evidence.activity });
+
+// Alterations of JSON, by path such as `pivot.args` or `members.0.alias`.
+
+export function put(path: string, value: JsonValue): (json: JsonObject) => JsonObject {
+  return (json) => changed(json, path.split("."), (holder, name) => (holder[name] = value));
+}
+
+export function drop(path: string): (json: JsonObject) => JsonObject {
+  return (json) => changed(json, path.split("."), (holder, name) => delete holder[name]);
+}
+
+function changed(json: JsonObject, path: string[], change: (holder: JsonObject, name: string) => void): JsonObject {
+  const copy = structuredClone(json);
+  let holder = copy;
+  for (const name of path.slice(0, -1)) holder = holder[name] as JsonObject;
+  change(holder, path[path.length - 1]!);
+  return copy;
+}
+
+// Alterations of bytes.
+
+/** One bit of the byte at the index (from the end where negative) turned over. */
+export function flip(bytes: Uint8Array, index = -1): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  copy[index < 0 ? copy.length + index : index]! ^= 1;
+  return copy;
+}
+
+/** The first place of `wanted` in the bytes overwritten. */
+export function overwrite(bytes: Uint8Array, wanted: Uint8Array, other: Uint8Array): Uint8Array {
+  const at = Buffer.from(bytes).indexOf(wanted);
+  if (at < 0 || wanted.length !== other.length) throw new RangeError("the bytes do not stand there");
+  return Uint8Array.from([...bytes.subarray(0, at), ...other, ...bytes.subarray(at + other.length)]);
+}
+
+// Alterations of the document.
+
+export function document(alterDocument: DocumentAlterations): Alterations {
+  return { alterDocument };
+}
+
+/** A field of the document set; left out where the value is undefined. */
+export function field(name: string, value: CborItem | undefined): Alterations {
+  return document({ fields: (fields) => (value === undefined ? (fields.delete(name), fields) : fields.set(name, value)) });
+}
+
+export function pcrs(change: (pcrs: Map<number, Uint8Array>) => void): Alterations {
+  return document({ pcrs: (map) => (change(map), map) });
+}
+
+/** Something changed in one certificate of the path. */
+export function certificate(place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): Alterations {
+  return document({ certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)) });
+}
+
+// Alterations of the manifest, before it is hashed.
+
+export function manifest(change: (manifest: Manifest) => Partial<Manifest>): Alterations {
+  return { alterManifest: { manifest: (value) => ({ ...value, ...change(value) }) } };
+}
+
+export function hex(bytes: Uint8Array): string {
+  return toHex(bytes);
+}
+
+// Alterations of app proofs.
+
+export function appProof(alterAppProof: NonNullable<Alterations["alterAppProof"]>): Alterations {
+  return { alterAppProof };
+}
