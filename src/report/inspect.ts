@@ -4,7 +4,7 @@ import { readActivity } from "../decode/activity.js";
 import { appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
-import { type BootProof, readBootProof, unwrap } from "../decode/boot-proof.js";
+import { type BootProof, readBootProof, readInput, unwrap } from "../decode/boot-proof.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
@@ -234,16 +234,16 @@ function describeApproval(approval: Approval): Described {
 
 function lookAtAppProof(proof: unknown): Look {
   const { value, faults } = readAppProof(proof);
-  const payload = value.proofPayload === undefined ? undefined : attempt(() => readAppProofPayload(value.proofPayload!));
-  const { timestampMs, json } = payload?.value?.value ?? {};
+  const payload = value.proofPayload === undefined ? undefined : readInput(value.proofPayload, readAppProofPayload);
+  const { timestampMs, json } = payload?.value ?? {};
   const says = {
     publicKey: hexOf(value.publicKey),
     time: timestampMs === undefined ? undefined : timeOf(new Date(timestampMs)),
     payload: (json ?? value.proofPayload) as Described | undefined,
     signature: hexOf(value.signature),
   };
-  const payloadFaults = [...(payload?.faults ?? []), ...(payload?.value?.faults ?? [])];
-  return { ...lookOf("app proof", "JSON", faults, says), faults: [...faultList(faults), ...faultList(payloadFaults).map((text) => `proofPayload: ${text}`)] };
+  const payloadFaults = faultList(payload?.faults ?? []).map((fault) => `proofPayload: ${fault}`);
+  return { ...lookOf("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
 }
 
 function lookAtAppProofs(proofs: readonly unknown[]): Look {

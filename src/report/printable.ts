@@ -23,7 +23,7 @@ export function printableStart(text: string, length: number): string {
 
 /** Between double quotes, so that it cannot run into the words around it: for names that evidence chose. */
 export function quoted(text: string, length = 80): string {
-  return `"${printable(text.slice(0, length).replace(/["\\]/g, "\\$&"))}${rest(text, length)}"`;
+  return `"${printable(text.slice(0, length).replace(/["\\]/g, "\\$&"))}"${rest(text, length)}`;
 }
 
 /** `ab12cd34…5678ef90` of a long hex text, the whole of a short one. */

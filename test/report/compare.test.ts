@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { sideBySide } from "../../src/report/compare.js";
+
+const HASH = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+describe("two long hex texts", () => {
+  it("shows only the bytes that differ, and a few beside them", () => {
+    expect(sideBySide(HASH, HASH.replace("ccdd", "ccde"))).toEqual({
+      expected: ["…aabbcc[dd]eeff00…"], actual: ["…aabbcc[de]eeff00…"], note: "1 of 32 bytes differs, at 13, counted from 0",
+    });
+  });
+
+  it("joins neighbours, and tells places apart", () => {
+    const other = `aaaa${HASH.slice(4, 60)}ffff`;
+    expect(sideBySide(HASH, other)).toEqual({
+      expected: ["[0011]223344…bbccdd[ee]ff"], actual: ["[aaaa]223344…bbccdd[ff]ff"], note: "3 of 32 bytes differ, at 0-1, 30, counted from 0",
+    });
+  });
+
+  it("shows both whole where most differ", () => {
+    const other = "f".repeat(64);
+    const sides = sideBySide(HASH, other);
+    expect(sides).toEqual({ expected: [HASH], actual: [other], note: "30 of 32 bytes differ" });
+  });
+
+  it("shows the ends of what is too long to be shown whole", () => {
+    expect(sideBySide("ab".repeat(130), "cd".repeat(130)).expected).toEqual([`${"ab".repeat(16)}…${"ab".repeat(16)}`]);
+  });
+
+  it("tells lengths apart", () => {
+    expect(sideBySide(HASH, HASH.slice(2)).note).toBe("32 bytes expected, 31 there");
+  });
+
+  it("does not take the case of digits for a difference", () => {
+    expect(sideBySide(HASH, HASH.toUpperCase()).expected).toEqual(["00112233…ccddeeff"]);
+  });
+});
+
+describe("hex among words", () => {
+  it("is compared line by line, equal hex shortened", () => {
+    const sides = sideBySide(`PCR0 ${HASH}\nPCR1 ${HASH}`, `PCR0 ${HASH}\nPCR1 ${HASH.replace("22", "23")}`);
+    expect(sides.expected).toEqual(["PCR0 00112233…ccddeeff", "PCR1 0011[22]334455…"]);
+    expect(sides.actual).toEqual(["PCR0 00112233…ccddeeff", "PCR1 0011[23]334455…"]);
+  });
+
+  it("stays as it is where the words differ", () => {
+    const sides = sideBySide(`PCR0 ${HASH}`, "PCR0 absent");
+    expect(sides).toEqual({ expected: [`PCR0 ${HASH}`], actual: ["PCR0 absent"], note: null });
+  });
+});
+
+it("escapes what is not printable, in texts of any kind", () => {
+  const sides = sideBySide(`\u001b[31m ${HASH}`, `\u001b[31m ${HASH.replace("22", "23")}`);
+  expect(sides.expected).toEqual(["\\u{1b}[31m 0011[22]334455…"]);
+  expect(sideBySide("prod", "pr\u202eod").actual).toEqual(["pr\\u{202e}od"]);
+});
+
+it("bounds what evidence made long", () => {
+  const { actual } = sideBySide("x", "y".repeat(100_000));
+  expect(actual[0]!.length).toBeLessThan(700);
+});

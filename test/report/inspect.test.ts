@@ -1,0 +1,130 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { MalformedError } from "../../src/errors.js";
+import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { renderInspection } from "../../src/report/inspect-text.js";
+import { type DescribedObject, inspectUnverified } from "../../src/report/inspect.js";
+import { renderJson } from "../../src/report/json.js";
+
+const VECTORS = new URL("../../test-vectors/", import.meta.url);
+const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
+const json = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
+
+const lab = new Lab();
+const at = new Date("2026-03-04T05:06:07.000Z");
+const live = forgeEvidence({ lab, at });
+const v1 = forgeEvidence({ lab, at, version: "v1" });
+const boot = decodeBootProof(v1.bootProof);
+const genuine = read("boot-proofs/bootproof-1.json");
+const pem = toUtf8(live.anchorPem);
+
+const recognised: [string, Uint8Array, string, string][] = [
+  ["a boot proof", genuine, "boot proof", "JSON"],
+  ["a boot proof in its wrapper", json({ bootProof: live.bootProof }), "boot proof", "JSON"],
+  ["an app proof", read("boot-proofs/appproof-1.json"), "app proof", "JSON"],
+  ["an app proof in its wrapper", json({ appProof: live.appProofs[0] }), "app proof", "JSON"],
+  ["app proofs", json(live.appProofs), "app proofs", "JSON"],
+  ["app proofs in their wrapper", json({ appProofs: live.appProofs }), "app proofs", "JSON"],
+  ["an activity", json(live.activity), "activity", "JSON"],
+  ["an activity in its wrapper", json({ activity: live.activity }), "activity", "JSON"],
+  ["a document", live.document, "attestation document", "CBOR"],
+  ["a document in base64", toUtf8(`${toBase64(live.document)}\n`), "attestation document", "CBOR in base64"],
+  ["a document in base64 of short lines", toUtf8(toBase64(live.document).replace(/.{76}/g, "$&\r\n")), "attestation document", "CBOR in base64"],
+  ["a document in hex", toUtf8(toHex(live.document).toUpperCase()), "attestation document", "CBOR in hex"],
+  ["a borsh manifest", boot.manifest, "manifest", "borsh"],
+  ["a borsh manifest in base64", toUtf8(toBase64(boot.manifest)), "manifest", "borsh in base64"],
+  ["a borsh envelope", boot.manifestEnvelope, "manifest envelope", "borsh"],
+  ["a JSON manifest", decodeBootProof(live.bootProof).manifest, "manifest", "JSON"],
+  ["a JSON manifest in base64", toUtf8(toBase64(decodeBootProof(live.bootProof).manifest)), "manifest", "JSON in base64"],
+  ["a JSON envelope", decodeBootProof(live.bootProof).manifestEnvelope, "manifest envelope", "JSON"],
+  ["a PEM certificate", pem, "certificate", "PEM"],
+  ["a DER certificate", live.anchorDer, "certificate", "DER"],
+];
+
+describe("recognises by content", () => {
+  it.each(recognised)("%s", async (_, bytes, kind, encoding) => {
+    expect(await inspectUnverified(bytes)).toMatchObject({ kind, encoding, faults: [] });
+  });
+
+  it.each([
+    ["nothing", new Uint8Array()],
+    ["noise", Uint8Array.from({ length: 500 }, (_, index) => (index * 73 + 11) % 251)],
+    ["prose", toUtf8("Dear auditor, please find the evidence attached.")],
+    ["other JSON", json({ hello: "world" })],
+    ["an empty list", json([])],
+    ["a list of other things", json([1, null, "proofPayload"])],
+  ])("but not %s", async (_, bytes) => {
+    expect(await inspectUnverified(bytes)).toBeNull();
+  });
+
+  it("and says where JSON is broken", async () => {
+    await expect(inspectUnverified(toUtf8('{\n "a": 1,\n "a": 2}'))).rejects.toThrow(MalformedError);
+    await expect(inspectUnverified(toUtf8('{\n "a": 1,\n "a": 2}'))).rejects.toThrow(/line 3, column 2/);
+  });
+});
+
+it("knows every genuine document", async () => {
+  for (const name of readdirSync(new URL("nitro/", VECTORS)).filter((file) => file.endsWith(".cbor"))) {
+    expect(await inspectUnverified(read(`nitro/${name}`))).toMatchObject({ kind: "attestation document", encoding: "CBOR" });
+  }
+});
+
+describe("what it tells", () => {
+  it("of a boot proof is all that is in it, the envelope's manifest once", async () => {
+    const says = (await inspectUnverified(genuine))!.says as Record<string, DescribedObject>;
+    expect(says["labels"]).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" });
+    expect(says["createdAt"]).toBe("2025-09-16T21:25:49.000Z");
+    expect(says["attestationDocument"]).toMatchObject({ time: "2025-09-16T21:25:49.422Z", nonce: null });
+    expect(says["manifest"]).toMatchObject({ version: "v0", hash: "24a9e2c0b0ce26bcbc3e65172f8b06b100d5e712591f604832cbea9ff5ce02be" });
+    expect(says["manifestEnvelope"]).toMatchObject({ manifestHash: says["manifest"]!["hash"] });
+    expect(says["manifestEnvelope"]).not.toHaveProperty("manifest");
+  });
+
+  it("of another manifest in the envelope is that manifest", async () => {
+    const other = forgeEvidence({ lab, at, alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 8 } }) } });
+    const says = (await inspectUnverified(json(other.bootProof)))!.says as Record<string, DescribedObject>;
+    expect(says["manifestEnvelope"]!["manifest"]).toMatchObject({ namespace: { nonce: 7 } });
+  });
+
+  it("of broken evidence is the parts that can be read, and what is wrong", async () => {
+    const broken = { ...live.bootProof, qosManifestB64: "AAAA", ephemeralPublicKeyHex: "zz" };
+    const inspection = (await inspectUnverified(json(broken)))!;
+    expect(inspection.kind).toBe("boot proof");
+    expect(inspection.faults).toEqual(["ephemeralPublicKeyHex: not hex", expect.stringMatching(/^manifest: /)]);
+    expect(inspection.says).toMatchObject({ attestationDocument: { time: at.toISOString() } });
+    expect(await inspectUnverified(live.document.subarray(0, 200))).toMatchObject({ kind: "attestation document", faults: [expect.stringContaining("the input ends")], says: null });
+  });
+});
+
+describe("NOT VERIFIED", () => {
+  it.each(recognised)("are the first words about %s", async (_, bytes) => {
+    const inspection = (await inspectUnverified(bytes))!;
+    expect(renderInspection(inspection, { color: false })).toMatch(/^NOT VERIFIED: /);
+    expect(Object.keys(JSON.parse(renderJson(inspection)) as object)[0]).toBe("NOT VERIFIED");
+    expect(renderJson(inspection)).toMatch(/^\{\n {2}"NOT VERIFIED": "/);
+  });
+});
+
+it("evidence cannot write to the terminal", async () => {
+  const text = '\u001b[2J\n"\u202e  VERIFIED';
+  const hostile = forgeEvidence({
+    lab, at,
+    alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, name: text }, pivot: { ...manifest.pivot, args: [text], env: new Map([["A", text]]) } }) },
+    payloads: [{ type: text, timestampMs: "1", [text]: { [text]: [text] } }],
+  });
+  const pieces = [hostile.bootProof, hostile.appProofs, { ...hostile.activity, status: text, [text]: text, result: { [text]: text } }, { ...live.bootProof, [text]: 1, createdAt: { [text]: text } }];
+  for (const piece of pieces) {
+    const rendered = renderInspection((await inspectUnverified(json(piece)))!, { color: false });
+    expect(rendered).toMatch(/^[\n\x20-\x7e]*$/);
+    for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  }
+});
+
+it("shows deep values without running off the page", async () => {
+  let deep: unknown = "x";
+  for (let depth = 0; depth < 50; depth++) deep = { ["k".repeat(10)]: deep };
+  const inspection = (await inspectUnverified(json({ ...live.activity, result: deep })))!;
+  for (const line of renderInspection(inspection, { color: false }).split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+});
