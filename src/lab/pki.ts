@@ -85,11 +85,19 @@ export function keyUsage(critical: boolean, ...bits: number[]): ExtensionSpec {
   return { id: OID.keyUsage, critical, value: derNamedBits(...bits) };
 }
 
+interface Issued {
+  readonly above: CertificateSpec | undefined;
+  readonly certificate: Uint8Array;
+}
+
 /** The authority's keys and its root, which lives longer than any document. */
 export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
   readonly #keys = { region: p384(), zone: p384(), instance: p384(), leaf: p384() };
+  /** What is issued once stays the same bytes, as long as neither it nor the one above it is altered. */
+  readonly #issued = new WeakMap<CertificateSpec, Issued>();
+  #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
   constructor() {
     this.rootSpec = {
@@ -98,11 +106,29 @@ export class NitroPki {
       notAfter: new Date("2049-10-28T14:28:05Z"),
       extensions: authority(),
     };
-    this.rootCertificate = issueCertificate(this.rootSpec);
+    this.rootCertificate = this.#issue(this.rootSpec, undefined);
   }
 
   /** Root, region, zone, instance, leaf, as they are in force when an enclave asks for a document at the given time. */
   chainSpecs(at: Date): CertificateSpec[] {
+    if (this.#latest?.at !== at.getTime()) this.#latest = { at: at.getTime(), specs: this.#makeSpecs(at) };
+    return [...this.#latest.specs];
+  }
+
+  /** Issues a path, first certificate first. */
+  issueChain(specs: readonly CertificateSpec[]): Uint8Array[] {
+    return specs.map((spec, index) => this.#issue(spec, specs[index - 1]));
+  }
+
+  #issue(spec: CertificateSpec, above: CertificateSpec | undefined): Uint8Array {
+    const known = this.#issued.get(spec);
+    if (known !== undefined && known.above === above) return known.certificate;
+    const certificate = issueCertificate(spec, above);
+    this.#issued.set(spec, { above, certificate });
+    return certificate;
+  }
+
+  #makeSpecs(at: Date): CertificateSpec[] {
     const { region, zone, instance, leaf } = this.#keys;
     const host = "i-0123456789abcdef0";
     const leafUsage = keyUsage(false, KEY_USAGE.digitalSignature, KEY_USAGE.nonRepudiation);
@@ -116,11 +142,6 @@ export class NitroPki {
         extensions: [basicConstraints(false), leafUsage],
       },
     ];
-  }
-
-  /** Issues a path, first certificate first; the root stays the same bytes as long as nobody altered its specification. */
-  issueChain(specs: readonly CertificateSpec[]): Uint8Array[] {
-    return specs.map((spec, index) => (spec === this.rootSpec ? this.rootCertificate : issueCertificate(spec, specs[index - 1])));
   }
 }
 

@@ -6,7 +6,7 @@ import type { ManifestAlterations } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import {
   type QosKeyPair, approve, commitmentPcr, encodeEnvelope, encodeManifest, extendedPcr, generateMembers, generateQosKeyPair, makeManifest,
-  manifestHash, memberSet, qosSign, quorumMember, sha256, sha384,
+  manifestHash, qosSign, quorumMember, sha256, sha384,
 } from "../../src/lab/qos.js";
 import { type Alterations, type Attack, document, drop, field, flip, forge, hex, lab, manifest, otherLab, pcrs, put, withActivity } from "./support.js";
 

@@ -102,7 +102,7 @@ export function put(path: string, value: JsonValue): (json: JsonObject) => JsonO
 }
 
 export function drop(path: string): (json: JsonObject) => JsonObject {
-  return (json) => changed(json, path.split("."), (holder, name) => delete holder[name]);
+  return (json) => changed(json, path.split("."), (holder, name) => Reflect.deleteProperty(holder, name));
 }
 
 function changed(json: JsonObject, path: string[], change: (holder: JsonObject, name: string) => void): JsonObject {
