@@ -1,0 +1,72 @@
+/** The built command in a process of its own. Needs `npm run build`. */
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { APP_1, APP_2, BOOT_1, NOW, bootproof, fileOf, readJson } from "./support.js";
+
+const root = new URL("../../", import.meta.url);
+const { bin } = readJson(fileURLToPath(new URL("package.json", root))) as { bin: { bootproof: string } };
+const COMMAND = fileURLToPath(new URL(bin.bootproof, root));
+
+function built(args: readonly string[], options: { input?: string | Buffer; command?: string; env?: Record<string, string> } = {}): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", input: options.input ?? "", env: { ...process.env, ...options.env } });
+}
+
+/** Through a shell, for pipes and redirections. */
+function shell(line: string): SpawnSyncReturns<string> {
+  return spawnSync("/bin/bash", ["-c", line], { encoding: "utf8", env: { ...process.env, NODE: process.execPath, COMMAND, BOOT_1, APP_1 } });
+}
+
+describe("the built command", () => {
+  it("answers as the source does", async () => {
+    const args = ["verify", "--boot-proof", BOOT_1, "--app-proof", APP_1, "--no-policy", "--now", NOW];
+    const { status, stdout, stderr } = built(args);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toBe((await bootproof(args)).stdout);
+  });
+
+  it("pins, verifies and rejects", () => {
+    const { status, stdout } = built(["pin", "--boot-proof", "-"], { input: readFileSync(BOOT_1) });
+    expect(status).toBe(0);
+    const policy = fileOf(stdout);
+    expect(built(["verify", "--boot-proof", BOOT_1, "--app-proof", APP_1, "--policy", policy]).status).toBe(0);
+    expect(built(["verify", "--boot-proof", BOOT_1, "--app-proof", APP_2, "--policy", policy]).status).toBe(1);
+    expect(built(["verify", "--boot-proof", BOOT_1]).status).toBe(2);
+  });
+
+  it("inspects, and pins a release", () => {
+    expect(built(["inspect", BOOT_1]).stdout).toMatch(/^NOT VERIFIED/);
+    const release = fileURLToPath(new URL("test-vectors/releases/r2025.9.3.yaml", root));
+    expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({ policy: "bootproof/1" });
+  });
+
+  it("tells version and help", () => {
+    expect(built(["--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(built(["verify", "--help"]).stdout).toContain("--boot-proof");
+  });
+
+  it("has no colour in a pipe, and no stack trace ever", () => {
+    for (const input of ["", "\u0000".repeat(10_000), "{".repeat(10_000), '{"bootProof":{"bootProof":{}}}']) {
+      const { status, stdout, stderr } = built(["verify", "--boot-proof", "-", "--no-policy"], { input });
+      expect([1, 2]).toContain(status);
+      expect(stdout + stderr).not.toMatch(/\u001b|\n\s+at |node:internal/);
+    }
+  });
+
+  it("keeps the verdict's exit code when its reader has seen enough", () => {
+    const pair = '"$NODE" "$COMMAND" verify --boot-proof "$BOOT_1" --app-proof "$APP_1" --no-policy';
+    expect(shell(`${pair} | head -c 10; exit "\${PIPESTATUS[0]}"`)).toMatchObject({ status: 0, stdout: "AUTHENTIC:", stderr: "" });
+    expect(shell(`${pair} --at now | true; exit "\${PIPESTATUS[0]}"`)).toMatchObject({ status: 1, stderr: "" });
+  });
+
+  it("says so when its result cannot be written", () => {
+    const { status, stderr } = shell('"$NODE" "$COMMAND" inspect "$BOOT_1" > /dev/full');
+    expect(status).toBe(2);
+    expect(stderr).toBe("bootproof: the result could not be written (ENOSPC)\n");
+  });
+
+  it("reads pipes that are files", () => {
+    expect(shell('"$NODE" "$COMMAND" verify --boot-proof <(cat "$BOOT_1") --no-policy').status).toBe(0);
+  });
+});

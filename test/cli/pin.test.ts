@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { PolicyFile } from "../../src/appraise/policy.js";
+import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { APP_1, BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
+
+const RELEASE = vector("releases/r2025.9.3.yaml");
+const lab = new Lab();
+const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+
+async function pinned(...args: string[]): Promise<PolicyFile> {
+  const { code, stdout } = await bootproof(["pin", ...args]);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as PolicyFile;
+}
+
+describe("from a boot proof", () => {
+  it("pins what verification then accepts", async () => {
+    const policy = await pinned("--boot-proof", BOOT_1);
+    expect(policy).toMatchObject({ policy: "bootproof/1", trustAnchors: ["aws-nitro-root-g1"], deployments: [{ namespace: "preprod/signer", minNonce: 20250902, commitment: "legacy" }] });
+    const args = ["verify", "--policy", fileOf(policy), "--boot-proof"];
+    expect((await bootproof([...args, BOOT_1])).code).toBe(0);
+    expect((await bootproof([...args, BOOT_2])).code).toBe(0);
+  });
+
+  it("names the policy, and says on stderr what a person has to look at", async () => {
+    const { stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "signer, production"]);
+    expect((JSON.parse(stdout) as PolicyFile).name).toBe("signer, production");
+    expect(stderr).toContain("compare it with a source you trust");
+    expect(stderr).toContain("warning: bind.commitment: legacy");
+  });
+
+  it("keeps another trust anchor in the policy", async () => {
+    const anchor = fileOf(forged.anchorPem);
+    const policy = await pinned("--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor);
+    expect(policy.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    expect((await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], { now: "2026-03-04T06:00:00Z" })).code).toBe(0);
+  });
+
+  it("takes stdin", async () => {
+    const { code } = await bootproof(["pin", "--boot-proof", "-"], { stdin: JSON.stringify(readJson(BOOT_1)) });
+    expect(code).toBe(0);
+  });
+
+  it("refuses rejected evidence, and says why on stderr", async () => {
+    for (const evidence of [forged.bootProof, { ...readJson(BOOT_1), qosManifestB64: readJson(BOOT_1)["qosManifestEnvelopeB64"] }, {}, []]) {
+      const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", fileOf(evidence)]);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(/^Not pinned\.\nREJECTED: nothing is proven\./);
+      expect(stderr).toMatch(/\n {2}FAIL {2}/);
+    }
+  });
+});
+
+describe("from a published release", () => {
+  it("pins the application that is named", async () => {
+    const policy = await pinned("--release", RELEASE, "--app", "signer");
+    expect(policy).toMatchObject({
+      name: "signer, release r2025.9.3",
+      deployments: [{ pivotHash: "3aeeccb914d4ca4dc35e661f50d06ff5dfd957fa6bc77a76001f245f7c3d32a8", pcrs: { "0": expect.stringMatching(/^f67076a8/) as string } }],
+    });
+    const { code } = await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", fileOf(policy)]);
+    expect(code).toBe(1);
+  });
+
+  it("takes digests of decimal digits for what they are", async () => {
+    const yaml = `version: 7\nsigner:\n  appBinaryDigest: ${"1".repeat(64)}\n${[0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("")}`;
+    const policy = await pinned("--release", fileOf(yaml), "--app", "signer", "--name", "mine");
+    expect(policy).toMatchObject({ name: "mine", deployments: [{ pivotHash: "1".repeat(64), pcrs: { "3": `${"20".repeat(46)}1e10` } }] });
+  });
+
+  it.each([
+    ["another application", ["--release", RELEASE, "--app", "other"], "other: not in this release, which has evm-parser, notarizer, signer"],
+    ["the version", ["--release", RELEASE, "--app", "version"], "version: not in this release"],
+    ["__proto__", ["--release", RELEASE, "--app", "__proto__"], "__proto__: not in this release"],
+    ["what is no YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
+    ["a key given twice", ["--release", fileOf("a: 1\na: 2"), "--app", "a"], "not YAML: Map keys must be unique at line 2"],
+    ["a list", ["--release", fileOf("- a"), "--app", "a"], "an array, an object wanted"],
+    ["a digest cut short", ["--release", fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n"), "--app", "a"], "4 hex digits, 64 wanted"],
+    ["aliases within aliases", ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"], "bootproof: "],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(["pin", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("wrong usage", () => {
+  it.each([
+    [[], "--boot-proof FILE or --release FILE is wanted"],
+    [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "do not go together"],
+    [["--release", RELEASE], "--release needs --app NAME"],
+    [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
+    [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor goes with --boot-proof only"],
+    [["--boot-proof", BOOT_1, "--boot-proof", BOOT_2], "--boot-proof is given twice"],
+    [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
+    [["--boot-proof", "missing.json"], "missing.json: no such file"],
+    [["--boot-proof", BOOT_1, "--trust-anchor", APP_1], "0 PEM certificates"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await bootproof(["pin", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,64 @@
+/** The command line in this process, and evidence in files. */
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "../../src/cli/main.js";
+
+/** The present of all tests: a day after the captured boot proofs. */
+export const NOW = "2025-09-17T21:00:00.000Z";
+
+export interface Answer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  readonly stdin?: Uint8Array | string;
+  readonly env?: Record<string, string>;
+  readonly isTTY?: boolean;
+  readonly now?: string;
+}
+
+/** Runs one command line, in one process with the test. */
+export async function bootproof(argv: readonly string[], surroundings: Surroundings = {}): Promise<Answer> {
+  const { stdin = "", env = {}, isTTY = false, now = NOW } = surroundings;
+  let stdout = "";
+  let stderr = "";
+  const code = await run(argv, {
+    stdin: inChunks(Buffer.from(stdin as string)),
+    stdout: { write: (text) => (stdout += text), isTTY },
+    stderr: { write: (text) => (stderr += text) },
+    env,
+    now: () => new Date(now),
+  });
+  return { code, stdout, stderr };
+}
+
+async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 1000) yield bytes.subarray(at, at + 1000);
+}
+
+const directory = mkdtempSync(join(tmpdir(), "bootproof-cli-"));
+let files = 0;
+
+/** A new file with the content (JSON of what is no text or bytes), and its path. */
+export function fileOf(content: unknown, name = `file-${files++}.json`): string {
+  const path = join(directory, name);
+  writeFileSync(path, typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content));
+  return path;
+}
+
+export function vector(path: string): string {
+  return fileURLToPath(new URL(`../../test-vectors/${path}`, import.meta.url));
+}
+
+export function readJson(path: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+}
+
+export const BOOT_1 = vector("boot-proofs/bootproof-1.json");
+export const BOOT_2 = vector("boot-proofs/bootproof-2.json");
+export const APP_1 = vector("boot-proofs/appproof-1.json");
+export const APP_2 = vector("boot-proofs/appproof-2.json");

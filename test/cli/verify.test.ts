@@ -1,0 +1,332 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { toBase64, toHex } from "../../src/bytes.js";
+import { Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { Report } from "../../src/report/report.js";
+import { APP_1, APP_2, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson, vector } from "./support.js";
+
+const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "captured"])).stdout);
+const PAIR = ["verify", "--boot-proof", BOOT_1, "--app-proof", APP_1];
+
+const lab = new Lab();
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const forged = forgeEvidence({ lab, at: AT });
+const ANCHOR = fileOf(forged.anchorPem, "lab-root.pem");
+const LATER = { now: "2026-03-04T06:00:00Z" };
+
+function reportOf(stdout: string): Report {
+  return JSON.parse(stdout) as Report;
+}
+
+function failed(stdout: string): string[] {
+  return reportOf(stdout).checks.filter((check) => check.status === "fail").map((check) => check.id);
+}
+
+describe("the captured pairs", () => {
+  it("are verified against a policy that pins them", async () => {
+    const { code, stdout, stderr } = await bootproof([...PAIR, "--policy", POLICY]);
+    expect([code, stderr]).toEqual([0, ""]);
+    await expect(stdout).toMatchFileSnapshot("golden/verified.txt");
+  });
+
+  it("are authentic without a policy", async () => {
+    const { code, stdout, stderr } = await bootproof([...PAIR, "--no-policy"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    await expect(stdout).toMatchFileSnapshot("golden/authentic.txt");
+  });
+
+  it("are rejected where a byte was changed", async () => {
+    const changed = readJson(BOOT_1);
+    const manifest = Buffer.from(changed["qosManifestB64"] as string, "base64");
+    manifest[manifest.indexOf("dc64e8bf", 0, "hex") + 5]! ^= 1;
+    const { code, stdout, stderr } = await bootproof([
+      "verify", "--boot-proof", fileOf({ ...changed, qosManifestB64: manifest.toString("base64") }), "--app-proof", APP_1, "--policy", POLICY,
+    ]);
+    expect([code, stderr]).toEqual([1, ""]);
+    await expect(stdout).toMatchFileSnapshot("golden/rejected.txt");
+  });
+
+  it("are rejected by a policy that pins something else", async () => {
+    const policy = readJson(POLICY);
+    const [deployment] = policy["deployments"] as Record<string, unknown>[];
+    const other = { ...deployment, pivotHash: `dd${(deployment!["pivotHash"] as string).slice(2)}`, minNonce: 20260101, pcrs: { ...(deployment!["pcrs"] as object), "3": "00".repeat(48) } };
+    const { code, stdout } = await bootproof([...PAIR, "--policy", fileOf({ ...policy, deployments: [other] })]);
+    expect(code).toBe(1);
+    await expect(stdout).toMatchFileSnapshot("golden/rejected-by-policy.txt");
+  });
+
+  it("may be given together, each option once or repeated, app proofs finding theirs", async () => {
+    for (const boots of [["--boot-proof", BOOT_1, BOOT_2], ["--boot-proof", BOOT_1, "--boot-proof", BOOT_2]]) {
+      const { code, stdout } = await bootproof(["verify", ...boots, "--app-proof", APP_2, "--app-proof", APP_1, "--no-policy", "--format", "json"]);
+      expect(code).toBe(0);
+      expect(reportOf(stdout).claims!.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);
+    }
+  });
+
+  it("do not fit crosswise", async () => {
+    const { code, stdout } = await bootproof(["verify", "--boot-proof", BOOT_1, "--app-proof", APP_2, "--no-policy", "--format", "json"]);
+    expect([code, failed(stdout)]).toEqual([1, ["app.key"]]);
+  });
+});
+
+describe("evidence in its wrappers", () => {
+  it.each([
+    ["app proofs in an array", forged.appProofs],
+    ["app proofs in an object", { appProofs: forged.appProofs }],
+    ["one app proof", forged.appProofs[0]],
+  ])("%s", async (_, proofs) => {
+    const { code, stdout } = await bootproof([
+      "verify", "--boot-proof", fileOf({ bootProof: forged.bootProof }), "--app-proof", fileOf(proofs), "--no-policy", "--trust-anchor", ANCHOR, "--format", "json",
+    ], LATER);
+    expect(code).toBe(0);
+    expect(reportOf(stdout).claims!.appProofs).toHaveLength(1);
+  });
+
+  it.each([["bare", forged.activity], ["in an object", { activity: forged.activity }]])("an activity %s", async (_, activity) => {
+    const policy = fileOf(labPolicy(forged.anchorPem, [labDeployment(lab)]));
+    const { code, stdout } = await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(activity), "--policy", policy], LATER);
+    expect(code).toBe(0);
+    expect(stdout.replace(/\s+/g, " ")).toContain("the address 0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC is backed by an app proof.");
+    expect(stdout.replace(/\s+/g, " ")).toContain("not to AWS");
+  });
+});
+
+describe("stdin", () => {
+  const boot = readFileSync(BOOT_1);
+
+  it("is one of the files", async () => {
+    const { code } = await bootproof(["verify", "--boot-proof", "-", "--app-proof", APP_1, "--policy", POLICY], { stdin: boot });
+    expect(code).toBe(0);
+    expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", "-"], { stdin: readFileSync(POLICY) })).code).toBe(0);
+  });
+
+  it("is named where it is at fault", async () => {
+    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: '{"a":\n 1,}' });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe("bootproof: stdin: not strict JSON: a member name wanted (line 2, column 4)\n");
+  });
+
+  it("is bounded, and not empty", async () => {
+    expect((await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: " ".repeat(1024 * 1024 + 1) })).stderr).toContain("stdin: larger than 1 MiB");
+    expect((await bootproof(["verify", "--boot-proof", "-", "--no-policy"])).stderr).toContain("stdin: empty");
+  });
+});
+
+describe("--attestation", () => {
+  const path = vector("nitro/base-sample-attestation2-bin-20240403.cbor");
+  const document = new Uint8Array(readFileSync(path));
+
+  it.each([
+    ["binary", path],
+    ["base64", fileOf(`${toBase64(document)}\n`)],
+    ["base64 in lines", fileOf(toBase64(document).replace(/.{76}/g, "$&\n"))],
+    ["hex", fileOf(toHex(document).toUpperCase())],
+  ])("verifies a bare document, %s", async (_, file) => {
+    const { code, stdout } = await bootproof(["verify", "--attestation", file, "--no-policy"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^AUTHENTIC/);
+  });
+
+  it("rejects one that is damaged, in whatever way", async () => {
+    for (const content of [document.subarray(0, 100), toBase64(document).slice(0, -2), "not a document", new Uint8Array(1000)]) {
+      const { code, stdout } = await bootproof(["verify", "--attestation", fileOf(content), "--no-policy", "--format", "json"]);
+      expect([code, failed(stdout)]).toEqual([1, ["cose.structure"]]);
+    }
+  });
+
+  it("tells what a NitroTPM document is", async () => {
+    const { vectors } = readJson(vector("documents.json")) as { vectors?: { file: string }[] };
+    expect(vectors ?? []).not.toEqual([]);
+    const [tpm] = (readJson(vector("nitro/EXPECT.json")) as unknown as { file: string; pcrKey: string }[]).filter((entry) => entry.pcrKey === "nitrotpm_pcrs");
+    const { code, stdout } = await bootproof(["verify", "--attestation", vector(`nitro/${tpm!.file}`), "--no-policy"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("NitroTPM");
+  });
+
+  it("does not go with what belongs to boot proofs", async () => {
+    const { code, stderr } = await bootproof(["verify", "--attestation", path, "--boot-proof", BOOT_1, "--app-proof", APP_1, "--activity", APP_1, "--ephemeral-key", "00", "--no-policy"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("does not go with --boot-proof, --app-proof, --activity, --ephemeral-key");
+  });
+});
+
+describe("options", () => {
+  it("--ephemeral-key has to be the attested one", async () => {
+    const key = readJson(BOOT_1)["ephemeralPublicKeyHex"] as string;
+    expect((await bootproof([...PAIR, "--no-policy", "--ephemeral-key", key.toUpperCase()])).code).toBe(0);
+    const other = readJson(BOOT_2)["ephemeralPublicKeyHex"] as string;
+    const { code, stdout } = await bootproof([...PAIR, "--no-policy", "--ephemeral-key", other, "--format", "json"]);
+    expect(code).toBe(1);
+    expect(failed(stdout)[0]).toBe("bind.key");
+  });
+
+  it("--at chooses the validation time, --now the present", async () => {
+    const at = async (...args: string[]): Promise<[number, string | null, string[]]> => {
+      const { code, stdout } = await bootproof([...PAIR, "--no-policy", "--format", "json", ...args]);
+      return [code, reportOf(stdout).validationTime, failed(stdout)];
+    };
+    expect(await at()).toEqual([0, "2025-09-16T21:25:49.422Z", []]);
+    expect(await at("--at", "document")).toEqual([0, "2025-09-16T21:25:49.422Z", []]);
+    expect(await at("--at", "now")).toEqual([1, NOW, ["chain.validity"]]);
+    expect(await at("--at", "2025-09-16T22:00:00Z")).toEqual([0, "2025-09-16T22:00:00.000Z", []]);
+    expect(await at("--at", "now", "--now", "2025-09-16T22:00:00Z")).toEqual([0, "2025-09-16T22:00:00.000Z", []]);
+    expect(await at("--now", "2025-09-16T21:26:00Z")).toEqual([1, "2025-09-16T21:25:49.422Z", ["app.time"]]);
+  });
+
+  it("--allow-debug turns debug mode into a warning, and says what is lost", async () => {
+    const debug = vector("nitro/anjuna-security-sample-attestation-doc-full-bin-20240124.cbor");
+    expect((await bootproof(["verify", "--attestation", debug, "--no-policy"])).code).toBe(1);
+    const { code, stdout } = await bootproof(["verify", "--attestation", debug, "--no-policy", "--allow-debug"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("WARN  mode.debug");
+    expect(stdout.replace(/\s+/g, " ")).toContain("What code runs in the enclave: it is in debug mode");
+  });
+
+  it("--trust-anchor takes the place of AWS, loudly", async () => {
+    const boot = fileOf(forged.bootProof);
+    expect((await bootproof(["verify", "--boot-proof", boot, "--no-policy"], LATER)).code).toBe(1);
+    const { code, stdout } = await bootproof(["verify", "--boot-proof", boot, "--no-policy", "--trust-anchor", ANCHOR], LATER);
+    expect(code).toBe(0);
+    expect(stdout).toContain("WARN  chain.anchor");
+    expect((await bootproof([...PAIR, "--no-policy", "--trust-anchor", ANCHOR])).code).toBe(1);
+  });
+
+  it("--format json is the report", async () => {
+    const { stdout } = await bootproof([...PAIR, "--policy", POLICY, "--format", "json"]);
+    expect(reportOf(stdout)).toMatchObject({ format: "bootproof-report/1", verdict: "verified", policy: "captured", validationTime: "2025-09-16T21:25:49.422Z" });
+  });
+});
+
+describe("colour", () => {
+  it.each([
+    [true, {}, true],
+    [true, { NO_COLOR: "" }, true],
+    [true, { NO_COLOR: "1" }, false],
+    [false, {}, false],
+  ])("terminal %s, environment %j: %s", async (isTTY, env, colored) => {
+    const { stdout } = await bootproof([...PAIR, "--no-policy"], { isTTY, env });
+    expect(stdout.includes("\u001b[")).toBe(colored);
+    expect((await bootproof([...PAIR, "--no-policy", "--format", "json"], { isTTY, env })).stdout).not.toContain("\u001b");
+  });
+});
+
+describe("a policy's own files", () => {
+  it("are found beside it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-policy-"));
+    mkdirSync(join(folder, "roots"));
+    writeFileSync(join(folder, "roots", "lab.pem"), forged.anchorPem);
+    const policy = join(folder, "policy.json");
+    const withAnchor = (file: string): void => writeFileSync(policy, JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file }] }));
+    withAnchor("roots/lab.pem");
+    expect((await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy], LATER)).code).toBe(0);
+    withAnchor("roots/other.pem");
+    const { code, stderr } = await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy], LATER);
+    expect(code).toBe(2);
+    expect(stderr).toContain("policy.json: trustAnchors[0]: roots/other.pem could not be read: no such file");
+  });
+});
+
+describe("wrong usage", () => {
+  const usage = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await bootproof(["verify", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    return stderr;
+  };
+
+  it("without a policy says why, and how to pin", async () => {
+    const stderr = await usage("--boot-proof", BOOT_1);
+    expect(stderr).toContain("--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted");
+    expect(stderr).toContain("$ bootproof pin --boot-proof boot.json > policy.json");
+  });
+
+  it("tells all of its faults together", async () => {
+    const stderr = await usage("stray.json", "--policy", "p", "--no-policy", "--trust-anchor", "x", "--at", "noon", "--now", "today", "--ephemeral-key", "0g", "--format", "xml", "--format", "json", "--activity", "-", "--app-proof", "-");
+    for (const part of [
+      "stray.json: what is it?", "--policy and --no-policy contradict", "--trust-anchor goes with --no-policy only", "--at document, now or noon", "--now today",
+      "--ephemeral-key: not hex", "--format is given twice", "- (stdin) can be given for one file only", "--boot-proof FILE (or --attestation FILE) is wanted",
+    ]) expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
+    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain("--format xml: one of text, json wanted");
+    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain("--ephemeral-key: 4 hex digits, 260 hex digits wanted");
+  });
+
+  it.each([["--frobnicate"], ["--boot-proof"], ["--policy"], ["--at"]])("of %s is told by commander, in a line", async (...args) => {
+    expect(await usage(...args)).toMatch(/^error: /);
+  });
+});
+
+describe("files at fault", () => {
+  const faults = async (...args: string[]): Promise<string[]> => {
+    const { code, stdout, stderr } = await bootproof(["verify", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    return stderr.trimEnd().split("\n");
+  };
+
+  it("are all told, each by its name", async () => {
+    const broken = fileOf('{\n  "bootProof": [1, 2,]\n}');
+    const twice = fileOf('{"a": 1, "a": 1}');
+    expect(await faults("--boot-proof", "missing.json", tmpdir(), fileOf("", "empty.json"), "--app-proof", broken, twice, "--no-policy")).toEqual([
+      "bootproof: missing.json: no such file",
+      `bootproof: ${tmpdir()}: is a directory, not a file`,
+      expect.stringMatching(/empty\.json: empty$/),
+      `bootproof: ${broken}: not strict JSON: a value wanted (line 2, column 22)`,
+      `bootproof: ${twice}: not strict JSON: member "a" appears twice (line 1, column 10)`,
+    ]);
+  });
+
+  it.each([
+    ["binary garbage", Uint8Array.from({ length: 5000 }, (_, index) => (index * 131) % 256), "not UTF-8"],
+    ["2 MiB", " ".repeat(2 * 1024 * 1024), "larger than 1 MiB"],
+    ["deep nesting", "[".repeat(500_000), "nested deeper than 64"],
+    ["a byte order mark", "\ufeff{}", "byte order mark"],
+    ["text after the end", "{} {}", "text after the end of the value (line 1, column 4)"],
+    ["a lone surrogate", '{"a":"\\ud800"}', "lone surrogate"],
+  ])("%s", async (_, content, message) => {
+    expect((await faults("--boot-proof", fileOf(content), "--no-policy")).join()).toContain(message);
+  });
+
+  it("may be a device without end", async () => {
+    expect((await faults("--boot-proof", "/dev/zero", "--no-policy")).join()).toContain("/dev/zero: larger than 1 MiB");
+  });
+
+  it("that are a policy name every fault of it, by its place", async () => {
+    const policy = fileOf({ policy: "bootproof/2", deployments: [{ pcrs: { "0": "aa" } }], extra: 1 });
+    const lines = await faults("--boot-proof", BOOT_1, "--policy", policy);
+    expect(lines).toContain(`bootproof: ${policy}: deployments[0].pcrs.0: 2 hex digits, 96 wanted`);
+    expect(lines.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("that are no trust anchor", async () => {
+    expect(await faults("--boot-proof", BOOT_1, "--no-policy", "--trust-anchor", BOOT_1)).toEqual([
+      `bootproof: ${BOOT_1}: 0 PEM certificates, exactly one wanted`,
+    ]);
+  });
+
+  it("cannot write to the terminal by their names or members", async () => {
+    const { stderr } = await bootproof(["verify", "--boot-proof", "no\u001b[2J\u202e\nbootproof: fine", fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}'), "--no-policy"]);
+    expect(stderr).toContain("no\\u{1b}[2J\\u{202e}\\u{a}bootproof: fine: no such file");
+    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
+  });
+});
+
+describe("evidence that is broken inside was read, and is rejected", () => {
+  it.each([
+    ["no object", "[]"], ["a number", "7"], ["a string", '"boot"'], ["null", "null"], ["empty", "{}"],
+    ["bad base64", { ...readJson(BOOT_1), qosManifestB64: "%%%" }], ["bad hex", { ...readJson(BOOT_1), ephemeralPublicKeyHex: "xyz" }],
+    ["members called __proto__", '{"__proto__": {"ephemeralPublicKeyHex": "00"}, "constructor": 1}'],
+  ])("%s", async (_, content) => {
+    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", fileOf(content), "--no-policy", "--format", "json"]);
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(failed(stdout)).toContain("boot.decode");
+  });
+
+  it("app proofs and activities as well", async () => {
+    for (const [option, content, id] of [["--app-proof", "7", "app.decode"], ["--app-proof", "[[], null]", "app.decode"], ["--activity", "[]", "activity.decode"]] as const) {
+      const { code, stdout } = await bootproof(["verify", "--boot-proof", BOOT_1, option, fileOf(content), "--no-policy", "--format", "json"]);
+      expect(code).toBe(1);
+      expect(failed(stdout)).toContain(id);
+    }
+  });
+});
