@@ -124,7 +124,8 @@ export interface Comparison {
 export class Checklist {
   readonly subject: CheckSubject;
   readonly #prefix: string;
-  readonly #answers = new Map<CheckId, Check>();
+  /** By position in the table. */
+  readonly #answers: (Check | undefined)[] = CHECK_IDS.map(() => undefined);
 
   /** `prefix` stands before every detail, where one subject has several lists. */
   constructor(subject: CheckSubject, prefix = "") {
@@ -157,16 +158,16 @@ export class Checklist {
 
   /** `skip` for those of the ids that have no answer yet. */
   skipRest(ids: readonly CheckId[], reason: string): void {
-    for (const id of ids) if (!this.#answers.has(id)) this.skip(id, reason);
+    for (const id of ids) if (this.status(id) === undefined) this.skip(id, reason);
   }
 
   /** Takes over the answers of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
-    for (const check of checks) this.#answers.set(check.id, { ...check, subject: this.subject });
+    for (const check of checks) this.#answers[POSITIONS[check.id]] = { ...check, subject: this.subject };
   }
 
   status(id: CheckId): CheckStatus | undefined {
-    return this.#answers.get(id)?.status;
+    return this.#answers[POSITIONS[id]]?.status;
   }
 
   /** No check failed, and each of the ids was asked. */
@@ -176,11 +177,11 @@ export class Checklist {
   }
 
   list(): Check[] {
-    return [...this.#answers.values()].sort((a, b) => POSITIONS[a.id] - POSITIONS[b.id]);
+    return this.#answers.filter((check) => check !== undefined);
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
-    if (this.#answers.has(id)) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    this.#answers.set(id, { id, subject: this.subject, status, detail: this.#prefix + detail, ...compared });
+    if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
+    this.#answers[POSITIONS[id]] = { id, subject: this.subject, status, detail: this.#prefix + detail, ...compared };
   }
 }

@@ -6,7 +6,7 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims } from "./report.js";
 
-/** A verified boot proof never changes: its claims are spelled out once, however many app proofs it is asked for. */
+/** A verified boot proof never changes: its claims are spelled out once, frozen, however many app proofs it is asked for. */
 const known = new WeakMap<VerifiedBootProof, BootProofClaims>();
 
 export function bootProofClaims(bootProof: VerifiedBootProof, deployment: string | null): BootProofClaims {
@@ -22,7 +22,7 @@ export function attestationClaims(attestation: VerifiedAttestation, debug: boole
     trustAnchor: trustAnchor.name,
     documentTime: new Date(document.timestamp).toISOString(),
     moduleId: document.moduleId,
-    pcrs: Object.fromEntries([...document.pcrs].map(([index, value]) => [index, toHex(value)])),
+    pcrs: Object.freeze(Object.fromEntries([...document.pcrs].map(([index, value]) => [index, toHex(value)]))),
     debug,
     publicKey: document.publicKey && toHex(document.publicKey),
     userData: document.userData && toHex(document.userData),
@@ -33,7 +33,7 @@ export function attestationClaims(attestation: VerifiedAttestation, debug: boole
 }
 
 function manifestClaims({ manifest, manifestHash, approvers }: VerifiedBootProof): ManifestClaims {
-  return {
+  return Object.freeze({
     version: manifest.version,
     hash: toHex(manifestHash),
     namespace: manifest.namespace.name,
@@ -43,8 +43,8 @@ function manifestClaims({ manifest, manifestHash, approvers }: VerifiedBootProof
     pivotArgs: manifest.pivot.args,
     threshold: manifest.manifestSet.threshold,
     members: manifest.manifestSet.members.length,
-    approvedBy: approvers.map(({ alias, pubKey }) => ({ alias, pubKey: toHex(pubKey) })),
-  };
+    approvedBy: approvers.map(({ alias, pubKey }) => Object.freeze({ alias, pubKey: toHex(pubKey) })),
+  });
 }
 
 /** `bootProof`: index of the boot proof it was judged under. */

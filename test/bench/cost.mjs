@@ -8,6 +8,8 @@ import { readFileSync } from "node:fs";
 import { NO_POLICY_ANY_ENCLAVE, SignatureMemory, verifyAppProof, verifyBootProof, verifyEvidence } from "../../dist/src/index.js";
 import { decodeCoseSign1, signatureInput } from "../../dist/src/decode/cose-sign1.js";
 import { readAttestationDocument } from "../../dist/src/decode/attestation-document.js";
+import { decodeManifestEnvelope, manifestHashInput } from "../../dist/src/decode/manifest/index.js";
+import { pointOfSpki, rawSignature } from "../../dist/src/verify/ecdsa.js";
 import { decodeBootProof } from "../../dist/src/decode/boot-proof.js";
 
 const ROUNDS = 41;
@@ -15,15 +17,27 @@ const read = (name) => JSON.parse(readFileSync(new URL(`../../test-vectors/boot-
 const pairs = [1, 2].map((n) => ({ bootProof: read(`bootproof-${n}.json`), appProof: read(`appproof-${n}.json`) }));
 const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date("2026-01-01T00:00:00Z") };
 
-/** A memory that knows the first pair's chain above the leaf: of the second pair, its leaf, document and app proof are new. */
+/** A memory that knows what a second document of the same instance shares with the first: the links above the leaf, the approvals. */
 const memories = [];
 async function freshMemory() {
   const memory = new SignatureMemory();
-  await verifyBootProof(pairs[0].bootProof, { ...options, memory });
+  for (const verify of shared) if (!(await verify(memory))) throw new Error("a genuine signature is invalid");
   return memory;
 }
+function sharedSignatures(bootProof) {
+  const { attestationDocument, manifestEnvelope } = decodeBootProof(bootProof);
+  const { cabundle } = readAttestationDocument(decodeCoseSign1(attestationDocument).payload).value;
+  const { manifest, manifestSetApprovals, shareSetApprovals } = decodeManifestEnvelope(manifestEnvelope);
+  const hash = crypto.createHash("sha256").update(manifestHashInput(manifest)).digest();
+  const links = cabundle.slice(1).map((entry, index) => (memory) => memory.verify(
+    "P-384", pointOfSpki("P-384", cabundle[index].subjectPublicKeyInfo), entry.tbsCertificate, rawSignature(entry.signature, 48),
+  ));
+  const approvals = [...manifestSetApprovals, ...shareSetApprovals].map(({ member, signature }) => (memory) =>
+    memory.verify("P-256", member.pubKey.subarray(65), hash, signature));
+  return [...links, ...approvals];
+}
 function secondPair() {
-  return verifyEvidence({ bootProofs: [pairs[1].bootProof], appProofs: [pairs[1].appProof] }, { ...options, memory: memories.pop() });
+  return verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, { ...options, memory: memories.pop() });
 }
 async function demand(pending) {
   const { report } = await pending;
@@ -47,6 +61,7 @@ function appSignatureOf({ publicKey, proofPayload, signature }) {
   return nativeCheck("sha256", key, Buffer.from(proofPayload), Buffer.from(signature, "hex"), "ieee-p1363");
 }
 
+const shared = sharedSignatures(pairs[0].bootProof);
 const p384 = linksOf(pairs[0].bootProof);
 const p256 = appSignatureOf(pairs[0].appProof);
 const warm = new SignatureMemory();
@@ -57,7 +72,7 @@ const subjects = {
   "F0: 5 × P-384, 1 × P-256, native, keys imported": () => { for (const check of [...p384, p256]) check(); },
   "one P-256 verification, native, key imported": () => p256(),
   "genuine pair, whole, nothing remembered": () => demand(verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, options)),
-  "genuine pair, whole, same intermediates remembered": () => demand(secondPair()),
+  "the same, intermediates and approvals remembered": () => demand(secondPair()),
   "app proof under a verified boot proof": () => demand(verifyAppProof(pairs[0].appProof, verified, options)),
 };
 /** How often each runs in a round, so that a round of each takes milliseconds. */
