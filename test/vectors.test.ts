@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";
-import { decodeAttestationDocumentUnverified } from "../src/decode/attestation-document.js";
+import { decodeAttestationDocument } from "../src/decode/attestation-document.js";
 import { parseJson } from "../src/decode/json.js";
 import { encodeBorshEnvelope, manifestHashInput } from "../src/decode/manifest/index.js";
 import { canonicalQosJson } from "../src/decode/qos-json.js";
@@ -89,7 +89,7 @@ describe("attestation documents", () => {
   it("are not of another trust anchor", async () => {
     const { file, at } = genuine[0]!;
     // A genuine certificate, and a CA: but not the root.
-    const { cabundle } = decodeAttestationDocumentUnverified(readVector(file));
+    const { cabundle } = decodeAttestationDocument(readVector(file));
     const other = { name: "other", certificate: cabundle[1]! };
     const { report } = await verifyAttestation(readVector(file), options(at, { trustAnchors: [other] }));
     expect(failures(report)).toEqual(["chain.anchor"]);
@@ -228,7 +228,7 @@ describe("the provisioning details of 2026", () => {
   const document = new Uint8Array(Buffer.from(details.attestation_document_cose_sign1_base64, "base64"));
   const json64 = (value: unknown): string => toBase64(toUtf8(JSON.stringify(value)));
   const proofWith = (shareSetApprovals: unknown[], more: object = {}): object => ({
-    ephemeralPublicKeyHex: toHex(decodeAttestationDocumentUnverified(document).publicKey!),
+    ephemeralPublicKeyHex: toHex(decodeAttestationDocument(document).publicKey!),
     cloudAttestationDocB64: details.attestation_document_cose_sign1_base64,
     qosManifestB64: json64(details.manifest_envelope.manifest),
     qosManifestEnvelopeB64: json64({ ...details.manifest_envelope, shareSetApprovals }),

@@ -40,13 +40,19 @@ const KNOWN_KEYS = [
 /** Keys that could poison an object of a careless reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
+/** A document that says something, and nobody has checked whether it is true. */
+export interface UnverifiedAttestationDocument extends AttestationDocument {
+  readonly verified: false;
+}
+
 /**
  * Decodes a whole attestation document WITHOUT VERIFYING anything: no signature, no certificate, no measurement. For
  * looking at evidence only; {@link verifyAttestation} is what gives a reason to believe it.
  * Throws {@link MalformedError} with every fault.
  */
-export function decodeAttestationDocumentUnverified(coseSign1: Uint8Array): AttestationDocument {
-  return requireWhole("attestation-document", readAttestationDocument(decodeCoseSign1(coseSign1).payload));
+export function decodeAttestationDocument(coseSign1: Uint8Array): UnverifiedAttestationDocument {
+  const document = requireWhole("attestation-document", readAttestationDocument(decodeCoseSign1(coseSign1).payload));
+  return { verified: false, ...document };
 }
 
 /** Reads the payload of the COSE_Sign1, keeping the fields that are good beside the faults of those that are not. */
@@ -112,6 +118,7 @@ class DocumentReader {
 
   #pcrs(): Map<number, Uint8Array> | undefined {
     const map = this.#map.get("pcrs");
+    if (map === undefined && this.#map.has("nitrotpm_pcrs")) return undefined;
     if (!(map instanceof Map)) return this.#fault("pcrs", "a map wanted");
     if (map.size < 1 || map.size > MAX_PCRS) return this.#fault("pcrs", `${map.size} entries, 1 to ${MAX_PCRS} wanted`);
     const pcrs = new Map<number, Uint8Array>();

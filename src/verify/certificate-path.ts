@@ -108,6 +108,8 @@ async function brokenLinks(path: readonly Placed[], memory: SignatureMemory): Pr
     return [
       ...(named ? [] : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
       ...(signed ? [] : [fault("is not signed by the certificate above it")]),
+      // A self-signed root is its own issuer: a second copy of it would pass as a link.
+      ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is the certificate above it once more")] : []),
     ];
   }));
   return links.flat();

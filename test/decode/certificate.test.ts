@@ -1,7 +1,7 @@
 import { X509Certificate, createHash, createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
-import { decodeAttestationDocumentUnverified } from "../../src/decode/attestation-document.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import {
   type Certificate, decodeBasicConstraints, decodeCertificate, decodeKeyUsage, nameText,
 } from "../../src/decode/certificate.js";
@@ -11,7 +11,7 @@ import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { genuineDocuments, readVectorText } from "../support/vectors.js";
 
-const DOCUMENTS = genuineDocuments().map(({ bytes }) => decodeAttestationDocumentUnverified(bytes));
+const DOCUMENTS = genuineDocuments().map(({ bytes }) => decodeAttestationDocument(bytes));
 const GENUINE: readonly Certificate[] = [...new Map(
   DOCUMENTS.flatMap(({ certificate, cabundle }) => [...cabundle, certificate]).map((certificate) => [toHex(certificate.der), certificate]),
 ).values()];

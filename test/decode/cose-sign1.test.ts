@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { decodeAttestationDocumentUnverified } from "../../src/decode/attestation-document.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { type CoseSign1, algorithmFaults, decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
 import { type CborInput, Raw, encodeCbor, hex, join } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -134,7 +134,7 @@ describe("signatureInput", () => {
   it("is what the leaf keys of genuine documents signed", () => {
     for (const { file, bytes } of genuineDocuments()) {
       const decoded = decodeCoseSign1(bytes);
-      const { certificate } = decodeAttestationDocumentUnverified(bytes);
+      const { certificate } = decodeAttestationDocument(bytes);
       const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: "der", type: "spki" });
       expect(verify("sha384", signatureInput(decoded), { key, dsaEncoding: "ieee-p1363" }, decoded.signature), file).toBe(true);
     }

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeActivity } from "../../src/decode/activity.js";
 import { decodeAppProof, decodeAppProofPayload } from "../../src/decode/app-proof.js";
-import { decodeAttestationDocumentUnverified } from "../../src/decode/attestation-document.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
 import { decodeManifest, decodeManifestEnvelope, manifestHashInput } from "../../src/decode/manifest/index.js";
@@ -28,7 +28,7 @@ const kinds = (["v0", "v1", "v2"] as const).flatMap((version) =>
 describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
   const evidence = forgeEvidence({ lab, at: AT, ...kind });
   const boot = decodeBootProof(evidence.bootProof);
-  const document = decodeAttestationDocumentUnverified(boot.attestationDocument);
+  const document = decodeAttestationDocument(boot.attestationDocument);
 
   it("binds one manifest in all the places", () => {
     const manifest = decodeManifest(boot.manifest);
@@ -54,7 +54,7 @@ describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
 
 describe("the document", () => {
   const evidence = forgeEvidence({ lab, at: AT });
-  const document = decodeAttestationDocumentUnverified(evidence.document);
+  const document = decodeAttestationDocument(evidence.document);
   const chain = [...document.cabundle, document.certificate].map((certificate) => new X509Certificate(certificate.der));
 
   it("is signed by the leaf's key", () => {
@@ -100,7 +100,7 @@ describe("the document", () => {
   it("may have its outermost map of indefinite length", () => {
     const { document: cose } = forgeEvidence({ lab, at: AT, alterDocument: { indefinite: true } });
     expect(decodeCoseSign1(cose).payload[0]).toBe(0xbf);
-    expect(decodeAttestationDocumentUnverified(cose).timestamp).toBe(AT.getTime());
+    expect(decodeAttestationDocument(cose).timestamp).toBe(AT.getTime());
   });
 });
 
@@ -125,7 +125,7 @@ describe("alterations", () => {
     });
     const boot = decodeBootProof(evidence.bootProof);
     expect(decodeManifestEnvelope(boot.manifestEnvelope).manifest.namespace.nonce).toBe(9);
-    expect(decodeAttestationDocumentUnverified(evidence.document).userData).toEqual(evidence.manifestHash);
+    expect(decodeAttestationDocument(evidence.document).userData).toEqual(evidence.manifestHash);
     expect(evidence.manifestHash).not.toEqual(forgeEvidence({ lab, at: AT }).manifestHash);
   });
 
