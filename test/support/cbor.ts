@@ -29,7 +29,13 @@ export function hex(text: string): Uint8Array {
 }
 
 export function join(...parts: readonly Uint8Array[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 /** A head in its shortest form, or with an argument of `width` bytes. */

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { decodeActivity, readActivity, stringsNamed } from "../../src/decode/activity.js";
+import { isRefused, refusalOf } from "../support/faults.js";
+import { type Json, withMember } from "../support/manifest.js";
+import { anyBytes, fc, mutated } from "../support/property.js";
+
+const fields = { id: "a-1", status: "ACTIVITY_STATUS_COMPLETED", type: "ACTIVITY_TYPE_CREATE_WALLET", organizationId: "o-1" };
+const intent = { createWalletIntent: { walletName: "w" } };
+const result = { createWalletResult: { walletId: "w-1", addresses: ["0xab"] } };
+const activity: Json = { ...fields, intent, result, appProofs: [{ scheme: "s" }], votes: [], canApprove: false };
+const bytes = (value: Json): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+
+describe("decodeActivity", () => {
+  it("reads its fields, and leaves the app proofs as they are", () => {
+    expect(decodeActivity(activity)).toEqual({ ...fields, intent, result, appProofs: [{ scheme: "s" }] });
+    expect(decodeActivity({ ...activity, appProofs: [1, null, "x"] }).appProofs).toEqual([1, null, "x"]);
+  });
+
+  it("reads the value, its text, its bytes, and each of them in the wrapper of the answer", () => {
+    const expected = JSON.stringify(decodeActivity(activity));
+    for (const value of [activity, { activity }]) {
+      for (const input of [value, JSON.stringify(value), bytes(value)]) expect(JSON.stringify(decodeActivity(input))).toBe(expected);
+    }
+  });
+
+  it("reads the form in which result.activity repeats the fields", () => {
+    const { appProofs, ...top } = withMember(activity, "intent", undefined);
+    const repeated = { ...top, result: { activity } };
+    expect(decodeActivity(repeated)).toEqual(decodeActivity(activity));
+    expect(decodeActivity({ ...repeated, appProofs: [{ scheme: "top" }] }).appProofs).toEqual([{ scheme: "top" }]);
+    const inside = { ...activity, appProofs: undefined };
+    expect(decodeActivity({ ...top, appProofs, result: { activity: inside } })).toEqual(decodeActivity(activity));
+  });
+
+  it.each<[string, Json, string]>([
+    ["id", undefined, "id: missing, a string wanted"],
+    ["id", 1, "id: a number, a string wanted"],
+    ["organizationId", undefined, "organizationId: missing, a string wanted"],
+    ["organizationId", null, "organizationId: missing, a string wanted"],
+    ["status", undefined, "status: missing, a string wanted"],
+    ["type", undefined, "type: missing, a string wanted"],
+    ["type", {}, "type: an object, a string wanted"],
+    ["intent", undefined, "intent: missing, an object wanted"],
+    ["intent", [], "intent: an array, an object wanted"],
+    ["result", undefined, "result: missing, an object wanted"],
+    ["result", "done", "result: a string, an object wanted"],
+    ["appProofs", undefined, "appProofs: missing, an array wanted"],
+    ["appProofs", null, "appProofs: missing, an array wanted"],
+    ["appProofs", {}, "appProofs: an object, an array wanted"],
+    ["appProofs", [], "appProofs: empty: nothing of this activity is proven"],
+  ])("refuses %s %j", (name, member, fault) => {
+    expect(refusalOf(() => decodeActivity(withMember(activity, name, member)))).toMatchObject({ code: "activity", faults: fault });
+  });
+
+  it("names the place where the fields repeat", () => {
+    const top = withMember(withMember(activity, "intent", undefined), "appProofs", undefined);
+    const refusal = refusalOf(() => decodeActivity({ ...top, result: { activity: { ...activity, intent: 1, appProofs: [] } } }));
+    expect(refusal.paths).toEqual(["result.activity.intent", "result.activity.appProofs"]);
+  });
+
+  it("tells every fault at once, and keeps the good fields beside them", () => {
+    const reading = readActivity({ ...activity, id: 1, intent: 1 });
+    expect(reading.faults.map(({ path }) => path)).toEqual(["id", "intent"]);
+    expect(reading.value).toMatchObject({ organizationId: "o-1", appProofs: [{ scheme: "s" }] });
+  });
+
+  it("refuses what is no object, and text that is not strict JSON", () => {
+    for (const input of [null, 1, [activity], { activity: null }, { activity: [] }]) expect(refusalOf(() => decodeActivity(input)).code).toBe("activity");
+    for (const text of ["", "{", `${JSON.stringify(activity)}x`, JSON.stringify(activity).replace("{", '{"id":"b",')]) {
+      expect(refusalOf(() => decodeActivity(text)).code).toBe("json");
+    }
+  });
+});
+
+describe("stringsNamed", () => {
+  it("finds strings under the names, single and in arrays, at any depth and in order", () => {
+    const value = { address: "a", list: [{ addresses: ["b", "c"] }, { deep: { address: "d" } }], other: "x" };
+    expect(stringsNamed(value, ["address", "addresses"])).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("finds nothing else", () => {
+    const value = { address: 1, addresses: [1, null, { x: "y" }], Address: "a", text: "address", x: ["address"] };
+    expect(stringsNamed(value, ["address", "addresses"])).toEqual([]);
+    for (const none of [undefined, null, "address", 1, true, []]) expect(stringsNamed(none, ["address"])).toEqual([]);
+  });
+
+  it("finds what stands inside a value of the name too", () => {
+    expect(stringsNamed({ addresses: [{ address: "a" }, "b"] }, ["address", "addresses"])).toEqual(["b", "a"]);
+  });
+});
+
+it("arbitrary input is refused with a MalformedError, or read", () => {
+  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(bytes(activity))), (input) => {
+    isRefused(() => decodeActivity(input));
+  }));
+});

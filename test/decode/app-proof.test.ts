@@ -1,0 +1,217 @@
+import { describe, expect, it } from "vitest";
+import { fromHex } from "../../src/bytes.js";
+import {
+  APP_PROOF_SCHEME, POLICY_OUTCOMES, appProofList, decodeAppProof, decodeAppProofPayload, readAppProof, readAppProofPayload,
+} from "../../src/decode/app-proof.js";
+import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
+import { type Json, withMember } from "../support/manifest.js";
+import { anyBytes, fc, mutated } from "../support/property.js";
+import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
+
+const FILE = bootProofVectors()[0]!.appProofs[0]!;
+const proof = readVectorJson<Json>(FILE);
+
+describe("decodeAppProof", () => {
+  it("reads every field, and the payload exactly as it came", () => {
+    expect(decodeAppProof(proof)).toEqual({
+      scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+      publicKey: fromHex(proof.publicKey),
+      proofPayload: proof.proofPayload,
+      signature: fromHex(proof.signature),
+    });
+    const spaced = ` ${proof.proofPayload}\n`;
+    expect(decodeAppProof({ ...proof, proofPayload: spaced }).proofPayload).toBe(spaced);
+    expect(decodeAppProof({ ...proof, proofPayload: "not JSON" }).proofPayload).toBe("not JSON");
+  });
+
+  it("reads the value, its text, and its bytes", () => {
+    const text = JSON.stringify(proof);
+    for (const input of [text, new TextEncoder().encode(text)]) expect(decodeAppProof(input)).toEqual(decodeAppProof(proof));
+  });
+
+  it("reads hex in either case", () => {
+    const upper = { ...proof, publicKey: proof.publicKey.toUpperCase(), signature: proof.signature.toUpperCase() };
+    expect(decodeAppProof(upper)).toEqual(decodeAppProof(proof));
+  });
+
+  it.each<[string, Json, string]>([
+    ["scheme", undefined, "scheme: missing, a string wanted"],
+    ["scheme", "SIGNATURE_SCHEME_EPHEMERAL_KEY_P384", `scheme: ${APP_PROOF_SCHEME} wanted`],
+    ["scheme", "signature_scheme_ephemeral_key_p256", `scheme: ${APP_PROOF_SCHEME} wanted`],
+    ["scheme", "", `scheme: ${APP_PROOF_SCHEME} wanted`],
+    ["scheme", 1, "scheme: a number, a string wanted"],
+    ["publicKey", undefined, "publicKey: missing, a string wanted"],
+    ["publicKey", null, "publicKey: missing, a string wanted"],
+    ["publicKey", "", "publicKey: 0 hex digits, 260 wanted"],
+    ["publicKey", "04".repeat(129), "publicKey: 258 hex digits, 260 wanted"],
+    ["publicKey", "04".repeat(131), "publicKey: 262 hex digits, 260 wanted"],
+    ["publicKey", "04".repeat(65), "publicKey: 130 hex digits, 260 wanted"],
+    ["publicKey", `0x${"04".repeat(130)}`, "publicKey: not hex"],
+    ["publicKey", "0".repeat(259), "publicKey: not hex"],
+    ["proofPayload", undefined, "proofPayload: missing, a string wanted"],
+    ["proofPayload", { type: "x" }, "proofPayload: an object, a string wanted"],
+    ["signature", undefined, "signature: missing, a string wanted"],
+    ["signature", "ab".repeat(63), "signature: 126 hex digits, 128 wanted"],
+    ["signature", "ab".repeat(65), "signature: 130 hex digits, 128 wanted"],
+    ["signature", `30${"ab".repeat(70)}`, "signature: 142 hex digits, 128 wanted"],
+    ["signature", "zz".repeat(64), "signature: not hex"],
+    ["signature", ` ${"ab".repeat(64)}`, "signature: not hex"],
+  ])("refuses %s %j", (name, member, fault) => {
+    expect(refusalOf(() => decodeAppProof(withMember(proof, name, member)))).toMatchObject({ code: "app-proof", faults: fault });
+  });
+
+  it("tells every fault at once, and keeps the good fields beside them", () => {
+    const reading = readAppProof({ ...proof, scheme: "x", signature: "x" });
+    expect(reading.faults.map(({ path }) => path)).toEqual(["scheme", "signature"]);
+    expect(reading.value.publicKey).toEqual(fromHex(proof.publicKey));
+  });
+
+  it("refuses what is no object, and text that is not strict JSON", () => {
+    for (const input of [null, 1, [proof], undefined]) expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
+    const text = JSON.stringify(proof);
+    for (const broken of ["", `${text}x`, text.replace("{", '{"scheme":"x",')]) expect(refusalOf(() => decodeAppProof(broken)).code).toBe("json");
+  });
+});
+
+describe("appProofList", () => {
+  it.each<[string, Json, Json[]]>([
+    ["one", proof, [proof]], ["one in its wrapper", { appProof: proof }, [proof]], ["an array", [proof, 1], [proof, 1]], ["an empty array", [], []],
+    ["an answer's list", { appProofs: [proof, proof] }, [proof, proof]], ["an empty list", { appProofs: [] }, []],
+    ["what is no proof", 1, [1]], ["a list that is none", { appProofs: 1 }, [{ appProofs: 1 }]],
+  ])("of %s", (_, input, list) => {
+    expect(appProofList(input)).toEqual(list);
+  });
+});
+
+const derivation: Json = {
+  type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: "1758058763571",
+  addressDerivationProof: { organizationId: "o", walletId: "w", derivationPath: "m/44'", address: "0xab" },
+};
+const outcome: Json = {
+  type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: "1",
+  policyOutcomeProof: {
+    organizationId: "o", outcome: "OUTCOME_ALLOW", decisionContextDigest: "c", organizationDataDigest: "d",
+    parentOrganizationDataDigest: "p", userRequestApprovals: [{ userId: "u" }],
+  },
+};
+const payload = (value: Json): ReturnType<typeof decodeAppProofPayload> => decodeAppProofPayload(JSON.stringify(value));
+
+describe("decodeAppProofPayload", () => {
+  it("reads the genuine ones", () => {
+    for (const { appProofs } of bootProofVectors()) {
+      for (const file of appProofs) {
+        const text = readVectorJson<Json>(file).proofPayload as string;
+        const decoded = decodeAppProofPayload(text);
+        expect(decoded.type).toBe("APP_PROOF_TYPE_ADDRESS_DERIVATION");
+        expect(decoded.addressDerivationProof?.address).not.toBe("");
+        expect(JSON.parse(JSON.stringify(decoded.json))).toEqual(JSON.parse(text));
+        expect(String(decoded.timestampMs)).toBe(JSON.parse(text).timestampMs);
+      }
+    }
+  });
+
+  it("reads an address derivation", () => {
+    expect(payload(derivation)).toMatchObject({ type: derivation.type, timestampMs: 1758058763571, addressDerivationProof: derivation.addressDerivationProof });
+    const bare = withMember(withMember(derivation, "addressDerivationProof.walletId", undefined), "addressDerivationProof.derivationPath", null);
+    expect(payload(bare).addressDerivationProof).toEqual({ organizationId: "o", address: "0xab" });
+    expect(payload(derivation).policyOutcomeProof).toBeUndefined();
+  });
+
+  it.each([
+    "OUTCOME_ALLOW", "OUTCOME_DENY_EXPLICIT", "OUTCOME_DENY_IMPLICIT", "OUTCOME_REQUIRES_CONSENSUS", "OUTCOME_REJECTED", "OUTCOME_ERROR",
+    "OUTCOME_REQUIRES_AUTHENTICATORS", "OUTCOME_TIME_INACTIVE",
+  ])("reads a policy's %s", (word) => {
+    expect(payload(withMember(outcome, "policyOutcomeProof.outcome", word)).policyOutcomeProof).toMatchObject({ organizationId: "o", outcome: word });
+    expect(POLICY_OUTCOMES).toContain(word);
+    expect(POLICY_OUTCOMES).toHaveLength(8);
+  });
+
+  it("hands on a payload whose type it does not know, as it is", () => {
+    const other = { type: "APP_PROOF_TYPE_OF_TOMORROW", timestampMs: "0", addressDerivationProof: 7, deep: { a: [1, null] } };
+    const decoded = payload(other);
+    expect(decoded).toMatchObject({ type: other.type, timestampMs: 0, addressDerivationProof: undefined });
+    expect(JSON.parse(JSON.stringify(decoded.json))).toEqual(other);
+  });
+
+  it.each<[Json, string, Json, string]>([
+    [derivation, "type", undefined, "type: missing, a string wanted"],
+    [derivation, "type", "", "type: empty"],
+    [derivation, "type", 1, "type: a number, a string wanted"],
+    [derivation, "type", null, "type: missing, a string wanted"],
+    [derivation, "timestampMs", undefined, "timestampMs: missing, a string wanted"],
+    [derivation, "timestampMs", 1758058763571, "timestampMs: a number, a string wanted"],
+    [derivation, "timestampMs", "", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "-1", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "+1", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "01", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "1.5", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "1e3", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "0x10", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", " 1", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "1\n", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "١", "timestampMs: a decimal number wanted"],
+    [derivation, "timestampMs", "8640000000000001", "timestampMs: out of range"],
+    [derivation, "timestampMs", "9".repeat(400), "timestampMs: out of range"],
+    [derivation, "addressDerivationProof", undefined, "addressDerivationProof: missing, an object wanted"],
+    [derivation, "addressDerivationProof", [], "addressDerivationProof: an array, an object wanted"],
+    [derivation, "addressDerivationProof.organizationId", undefined, "addressDerivationProof.organizationId: missing, a string wanted"],
+    [derivation, "addressDerivationProof.address", undefined, "addressDerivationProof.address: missing, a string wanted"],
+    [derivation, "addressDerivationProof.address", 7, "addressDerivationProof.address: a number, a string wanted"],
+    [derivation, "addressDerivationProof.walletId", 7, "addressDerivationProof.walletId: a number, a string wanted"],
+    [derivation, "addressDerivationProof.derivationPath", [], "addressDerivationProof.derivationPath: an array, a string wanted"],
+    [outcome, "policyOutcomeProof", undefined, "policyOutcomeProof: missing, an object wanted"],
+    [outcome, "policyOutcomeProof.organizationId", undefined, "policyOutcomeProof.organizationId: missing, a string wanted"],
+    [outcome, "policyOutcomeProof.outcome", undefined, "policyOutcomeProof.outcome: not an outcome that is known"],
+    [outcome, "policyOutcomeProof.outcome", "OUTCOME_MAYBE", "policyOutcomeProof.outcome: not an outcome that is known"],
+    [outcome, "policyOutcomeProof.outcome", "ALLOW", "policyOutcomeProof.outcome: not an outcome that is known"],
+    [outcome, "policyOutcomeProof.outcome", "outcome_allow", "policyOutcomeProof.outcome: not an outcome that is known"],
+    [outcome, "policyOutcomeProof.outcome", 0, "policyOutcomeProof.outcome: not an outcome that is known"],
+    [outcome, "policyOutcomeProof.decisionContextDigest", undefined, "policyOutcomeProof.decisionContextDigest: missing, a string wanted"],
+    [outcome, "policyOutcomeProof.organizationDataDigest", 1, "policyOutcomeProof.organizationDataDigest: a number, a string wanted"],
+    [outcome, "policyOutcomeProof.parentOrganizationDataDigest", undefined, "policyOutcomeProof.parentOrganizationDataDigest: missing, a string wanted"],
+    [outcome, "policyOutcomeProof.userRequestApprovals", undefined, "policyOutcomeProof.userRequestApprovals: missing"],
+  ])("refuses of $type: %s %j", (good, path, member, fault) => {
+    expect(isRefused(() => payload(good))).toBe(false);
+    expect(refusalOf(() => payload(withMember(good, path, member)))).toMatchObject({ code: "app-proof-payload", faults: fault });
+  });
+
+  it("takes the last instant that a date can be", () => {
+    expect(payload({ ...derivation, timestampMs: "8640000000000000" }).timestampMs).toBe(8640000000000000);
+  });
+
+  it.each<[string, string]>([
+    ["nothing", ""],
+    ["text after it", `${JSON.stringify(derivation)}x`],
+    ["a second payload", `${JSON.stringify(derivation)}${JSON.stringify(outcome)}`],
+    ["NUL after it", `${JSON.stringify(derivation)}\0`],
+    ["a member twice", JSON.stringify(derivation).replace("{", '{"type":"x",')],
+    ["a member twice, deep inside", JSON.stringify(derivation).replace('"address":', '"address":"0x00","address":')],
+    ["a member twice, once escaped", JSON.stringify(derivation).replace("{", '{"\\u0074ype":"x",')],
+    ["a byte order mark", `\ufeff${JSON.stringify(derivation)}`],
+    ["a lone surrogate", JSON.stringify(derivation).replace("0xab", "\\ud800")],
+  ])("refuses %s: not strict JSON", (_, text) => {
+    expect(refusalOf(() => decodeAppProofPayload(text)).code).toBe("json");
+  });
+
+  it("refuses JSON that is no object", () => {
+    for (const value of [null, 1, "text", [derivation], true]) expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
+  });
+
+  it("keeps the good fields beside the faults", () => {
+    const reading = readAppProofPayload({ ...derivation, type: "" });
+    expect(faultsOf(() => payload({ ...derivation, type: "" }))).toBe("type: empty");
+    expect(reading.value.timestampMs).toBe(1758058763571);
+  });
+});
+
+it("arbitrary input is refused with a MalformedError, or read", () => {
+  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
+    isRefused(() => decodeAppProof(input));
+    isRefused(() => appProofList(input).map(decodeAppProof));
+    if (typeof input === "string") isRefused(() => decodeAppProofPayload(input));
+  }));
+  const text = JSON.stringify(outcome);
+  fc.assert(fc.property(mutated(new TextEncoder().encode(text)), (bytes) => {
+    isRefused(() => decodeAppProofPayload(new TextDecoder().decode(bytes)));
+  }));
+});

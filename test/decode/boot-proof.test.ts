@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { fromBase64, fromHex, toUtf8 } from "../../src/bytes.js";
+import { decodeBootProof, jsonInput, readBootProof, readInput } from "../../src/decode/boot-proof.js";
+import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
+import { type Json, withMember } from "../support/manifest.js";
+import { anyBytes, fc, mutated } from "../support/property.js";
+import { bootProofVectors, readVector, readVectorJson } from "../support/vectors.js";
+
+const FILE = bootProofVectors()[0]!.bootProofs[0]!;
+const genuine = readVectorJson<Json>(FILE);
+/** The genuine proof in the interface's own spelling. */
+const { awsAttestationDocB64, ...rest } = genuine;
+const proof: Json = { ...rest, cloudAttestationDocB64: awsAttestationDocB64 };
+const B64 = ["qosManifestB64", "qosManifestEnvelopeB64", "cloudAttestationDocB64"];
+const TEXTS = ["ephemeralPublicKeyHex", ...B64, "deploymentLabel", "enclaveApp", "owner"];
+
+describe("decodeBootProof", () => {
+  it("reads every field, as bytes and text", () => {
+    expect(decodeBootProof(proof)).toEqual({
+      ephemeralPublicKey: fromHex(proof.ephemeralPublicKeyHex),
+      attestationDocument: fromBase64(proof.cloudAttestationDocB64),
+      manifest: fromBase64(proof.qosManifestB64),
+      manifestEnvelope: fromBase64(proof.qosManifestEnvelopeB64),
+      labels: { deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" },
+      createdAt: { seconds: "1758057949", nanos: "436158000" },
+      declaredManifestVersion: null,
+    });
+  });
+
+  it("reads the value, its text, its bytes, and each of them in the wrapper of the answer", () => {
+    const expected = decodeBootProof(proof);
+    for (const value of [proof, { bootProof: proof }]) {
+      const text = JSON.stringify(value);
+      for (const input of [value, text, toUtf8(text), ` ${text}\n`]) expect(decodeBootProof(input)).toEqual(expected);
+    }
+  });
+
+  it("reads the deployed spelling as the same field", () => {
+    expect(decodeBootProof(genuine)).toEqual(decodeBootProof(proof));
+    expect(decodeBootProof({ ...genuine, cloudAttestationDocB64: null })).toEqual(decodeBootProof(proof));
+    expect(decodeBootProof({ ...proof, awsAttestationDocB64: null })).toEqual(decodeBootProof(proof));
+  });
+
+  it("takes both spellings where they agree, and refuses them where they do not", () => {
+    expect(decodeBootProof({ ...proof, awsAttestationDocB64 })).toEqual(decodeBootProof(proof));
+    const other = readVectorJson<Json>(bootProofVectors()[1]!.bootProofs[0]!).awsAttestationDocB64;
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: other }))).toContain("awsAttestationDocB64: differs from cloudAttestationDocB64");
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: "" }))).toContain("awsAttestationDocB64: differs");
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: 1 }))).toBe("awsAttestationDocB64: a number, a string wanted");
+    expect(faultsOf(() => decodeBootProof({ ...genuine, cloudAttestationDocB64: "=" }))).toContain("cloudAttestationDocB64: not strict base64");
+  });
+
+  it("reads the declared version where there is one", () => {
+    expect(decodeBootProof({ ...proof, qosManifestVersion: "v2" }).declaredManifestVersion).toBe("v2");
+    expect(decodeBootProof({ ...proof, qosManifestVersion: "" }).declaredManifestVersion).toBe("");
+    expect(decodeBootProof({ ...proof, qosManifestVersion: null }).declaredManifestVersion).toBeNull();
+    expect(faultsOf(() => decodeBootProof({ ...proof, qosManifestVersion: 2 }))).toBe("qosManifestVersion: a number, a string wanted");
+  });
+
+  it("ignores members that it does not know", () => {
+    expect(decodeBootProof({ ...proof, more: {}, attestation: "x" })).toEqual(decodeBootProof(proof));
+  });
+
+  it.each(TEXTS.flatMap((name): [string, Json, string][] => [
+    [name, undefined, "missing, a string wanted"], [name, null, "missing, a string wanted"],
+    [name, 1, "a number, a string wanted"], [name, ["AA=="], "an array, a string wanted"], [name, {}, "an object, a string wanted"],
+  ]))("refuses %s %j", (name, member, message) => {
+    const refusal = refusalOf(() => decodeBootProof(withMember(proof, name, member)));
+    expect(refusal).toMatchObject({ code: "boot-proof", faults: `${name}: ${message}`, paths: [name] });
+  });
+
+  it.each(B64.flatMap((name) => ["Zg", "Zg=", "Zh==", "Zg==\n", "Z g=", "-_-_", "Zg==Zg==", "not base64", "=", "%"].map((text): [string, string] => [name, text])))(
+    "refuses %s %j", (name, text) => {
+      expect(faultsOf(() => decodeBootProof({ ...proof, [name]: text }))).toBe(`${name}: not strict base64 (standard alphabet, padded, no white space)`);
+    },
+  );
+
+  it.each(["0", "0x04", "04 ", "0g", "04:04", "-4"])("refuses ephemeralPublicKeyHex %j", (ephemeralPublicKeyHex) => {
+    expect(faultsOf(() => decodeBootProof({ ...proof, ephemeralPublicKeyHex }))).toBe("ephemeralPublicKeyHex: not hex");
+  });
+
+  it("reads the key in either case", () => {
+    expect(decodeBootProof({ ...proof, ephemeralPublicKeyHex: proof.ephemeralPublicKeyHex.toUpperCase() })).toEqual(decodeBootProof(proof));
+  });
+
+  it.each<[string, Json, string]>([
+    ["createdAt", undefined, "createdAt: missing, an object wanted"],
+    ["createdAt", "2025-09-16T21:25:49Z", "createdAt: a string, an object wanted"],
+    ["createdAt", 1758057949, "createdAt: a number, an object wanted"],
+    ["createdAt.seconds", undefined, "createdAt.seconds: missing, a string wanted"],
+    ["createdAt.seconds", 1758057949, "createdAt.seconds: a number, a string wanted"],
+    ["createdAt.seconds", "", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.seconds", "-1", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.seconds", "01", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.seconds", "1.5", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.seconds", "1e9", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.seconds", "1\n", "createdAt.seconds: a decimal number wanted"],
+    ["createdAt.nanos", null, "createdAt.nanos: missing, a string wanted"],
+    ["createdAt.nanos", "x", "createdAt.nanos: a decimal number wanted"],
+  ])("refuses %s %j", (path, member, fault) => {
+    expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
+  });
+
+  it("tells every fault at once, and keeps the good fields beside them", () => {
+    const bad = { ...proof, ephemeralPublicKeyHex: "x", qosManifestB64: "x", owner: undefined };
+    const reading = readBootProof(bad);
+    expect(reading.faults.map(({ path }) => path)).toEqual(["ephemeralPublicKeyHex", "qosManifestB64", "owner"]);
+    expect(reading.value.manifestEnvelope).toEqual(fromBase64(proof.qosManifestEnvelopeB64));
+    expect(reading.value.manifest).toBeUndefined();
+    expect(reading.value.labels).toBeUndefined();
+  });
+
+  it.each<[string, Json]>([
+    ["null", null], ["a number", 1], ["an array", [proof]], ["a wrapper of null", { bootProof: null }], ["a wrapper of text", { bootProof: JSON.stringify(proof) }],
+    ["a wrapper in a wrapper", { bootProof: { bootProof: proof } }], ["undefined", undefined], ["an inherited proof", Object.create(proof) as object],
+  ])("refuses %s", (_, input) => {
+    expect(refusalOf(() => decodeBootProof(input)).code).toBe("boot-proof");
+  });
+
+  it("refuses text that is not strict JSON", () => {
+    const text = JSON.stringify(proof);
+    for (const broken of ["", `${text}x`, `${text}${text}`, text.replace("{", '{"owner":"a",'), text.slice(0, -1)]) {
+      expect(refusalOf(() => decodeBootProof(broken)).code).toBe("json");
+    }
+  });
+});
+
+describe("readInput", () => {
+  it("makes a fault of text that is not JSON, and hands any other error on", () => {
+    const reading = readInput("{", readBootProof);
+    expect(reading.value).toEqual({});
+    expect(reading.faults).toHaveLength(1);
+    expect(() => readInput("{}", () => { throw new RangeError("bug"); })).toThrow(RangeError);
+    expect(readInput(JSON.stringify(proof), readBootProof)).toEqual(readBootProof(proof));
+  });
+
+  it("leaves values as they are", () => {
+    for (const value of [null, 1, proof]) expect(jsonInput(value)).toBe(value);
+  });
+});
+
+it("arbitrary input is refused with a MalformedError, or read", () => {
+  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
+    isRefused(() => decodeBootProof(input));
+  }));
+  fc.assert(fc.property(fc.constantFrom(...TEXTS, "createdAt", "awsAttestationDocB64", "qosManifestVersion"), fc.jsonValue(), (name, member) => {
+    isRefused(() => decodeBootProof({ ...proof, [name]: member }));
+  }));
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { BorshReader, BorshWriter } from "../../src/decode/borsh.js";
+import { hex } from "../support/cbor.js";
+import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
+import { anyBytes, fc } from "../support/property.js";
+
+const reader = (bytes: string): BorshReader => new BorshReader(hex(bytes));
+/** Reads, and wants nothing left over. */
+function whole<T>(bytes: string, read: (reader: BorshReader) => T): T {
+  const input = reader(bytes);
+  const value = read(input);
+  input.end();
+  return value;
+}
+
+describe("BorshReader reads", () => {
+  it("integers, little end first", () => {
+    expect(whole("ff", (input) => input.u8("a"))).toBe(255);
+    expect(whole("3412", (input) => input.u16("a"))).toBe(0x1234);
+    expect(whole("ffff", (input) => input.u16("a"))).toBe(65535);
+    expect(whole("78563412", (input) => input.u32("a"))).toBe(0x12345678);
+    expect(whole("ffffffff", (input) => input.u32("a"))).toBe(4294967295);
+    expect(whole("00000080", (input) => input.u32("a"))).toBe(2147483648);
+  });
+
+  it("booleans, variants and options", () => {
+    expect(whole("00", (input) => input.bool("a"))).toBe(false);
+    expect(whole("01", (input) => input.bool("a"))).toBe(true);
+    expect(whole("02", (input) => input.variant(3, "a"))).toBe(2);
+    expect(whole("00", (input) => input.option("a", () => input.u8("a")))).toBeNull();
+    expect(whole("0107", (input) => input.option("a", () => input.u8("a")))).toBe(7);
+  });
+
+  it("bytes, strings and vectors", () => {
+    expect(whole("0102", (input) => input.fixed(2, "a"))).toEqual(Uint8Array.of(1, 2));
+    expect(whole("00000000", (input) => input.bytes("a"))).toEqual(new Uint8Array());
+    expect(whole("020000000102", (input) => input.bytes("a"))).toEqual(Uint8Array.of(1, 2));
+    expect(whole("03000000e282ac", (input) => input.string("a"))).toBe("€");
+    expect(whole("020000000708", (input) => input.vector("a", (item) => input.u8(item)))).toEqual([7, 8]);
+    expect(whole("00000000", (input) => input.vector("a", (item) => input.u8(item)))).toEqual([]);
+  });
+
+  it("into memory of its own", () => {
+    const bytes = hex("010000000a");
+    const value = new BorshReader(bytes).bytes("a");
+    bytes.fill(0);
+    expect(value).toEqual(Uint8Array.of(10));
+  });
+});
+
+describe("BorshReader refuses", () => {
+  it.each<[string, string, (input: BorshReader) => unknown, string]>([
+    ["an integer past the end", "", (input) => input.u8("a.b"), "a.b: the input ends inside it"],
+    ["a cut u16", "01", (input) => input.u16("a"), "a: the input ends inside it"],
+    ["a cut u32", "010203", (input) => input.u32("a"), "a: the input ends inside it"],
+    ["a boolean of 2", "02", (input) => input.bool("a"), "a: variant 2, below 2 wanted"],
+    ["a boolean of 255", "ff", (input) => input.bool("a"), "a: variant 255"],
+    ["a variant that there is not", "03", (input) => input.variant(3, "a"), "a: variant 3, below 3 wanted"],
+    ["an option of 2", "02", (input) => input.option("a", () => 1), "a: variant 2"],
+    ["cut bytes of a fixed length", "01", (input) => input.fixed(2, "a"), "a: the input ends inside it"],
+    ["bytes longer than the input", "0200000001", (input) => input.bytes("a"), "a: the input ends inside it"],
+    ["bytes of 4 GiB", "ffffffff01", (input) => input.bytes("a"), "a: the input ends inside it"],
+    ["a string longer than the input", "0200000041", (input) => input.string("a"), "a: the input ends inside it"],
+    ["a string that is not UTF-8", "0100000080", (input) => input.string("a"), "a: not UTF-8"],
+    ["a surrogate in a string", "03000000eda080", (input) => input.string("a"), "a: not UTF-8"],
+    ["a vector of more items than bytes", "0300000001 02", (input) => input.vector("a", (item) => input.u8(item)), "a: 3 items, more than the input holds"],
+    ["a vector of 2^32 - 1 items", "ffffffff", (input) => input.vector("a", (item) => input.u8(item)), "more than the input holds"],
+    ["an item past the end", "02000000 0100 02", (input) => input.vector("a", (item) => input.u16(item)), "a[1]: the input ends inside it"],
+    ["one byte that is left over", "00", () => undefined, "1 bytes after the end"],
+    ["bytes that are left over", "0001", (input) => input.u8("a"), "1 bytes after the end"],
+  ])("%s", (_, bytes, read, fault) => {
+    const refusal = refusalOf(() => whole(bytes, read));
+    expect(refusal.code).toBe("manifest");
+    expect(refusal.faults).toContain(fault);
+  });
+
+  it("a long vector before it makes room for it", () => {
+    const bytes = hex("00ffff7f" + "00".repeat(100));
+    expect(faultsOf(() => new BorshReader(bytes).vector("a", () => 0))).toContain("more than the input holds");
+  });
+});
+
+describe("properties", () => {
+  const value = fc.record({
+    u8: fc.integer({ min: 0, max: 0xff }),
+    u16: fc.integer({ min: 0, max: 0xffff }),
+    u32: fc.integer({ min: 0, max: 0xffffffff }),
+    bool: fc.boolean(),
+    fixed: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    bytes: fc.uint8Array({ maxLength: 20 }),
+    string: fc.string({ unit: "grapheme", maxLength: 20 }),
+    option: fc.option(fc.string({ unit: "grapheme", maxLength: 5 })),
+    vector: fc.array(fc.uint8Array({ maxLength: 4 }), { maxLength: 5 }),
+  });
+
+  it("what the writer writes, the reader reads", () => {
+    fc.assert(fc.property(value, (input) => {
+      const writer = new BorshWriter();
+      writer.u8(input.u8);
+      writer.u16(input.u16);
+      writer.u32(input.u32);
+      writer.bool(input.bool);
+      writer.fixed(input.fixed);
+      writer.bytes(input.bytes);
+      writer.string(input.string);
+      writer.option(input.option, (text) => writer.string(text));
+      writer.vector(input.vector, (item) => writer.bytes(item));
+      const bytes = writer.finish();
+      const read = new BorshReader(bytes);
+      expect({
+        u8: read.u8(""), u16: read.u16(""), u32: read.u32(""), bool: read.bool(""), fixed: read.fixed(32, ""),
+        bytes: read.bytes(""), string: read.string(""), option: read.option("", () => read.string("")),
+        vector: read.vector("", () => read.bytes("")),
+      }).toEqual(input);
+      read.end();
+    }));
+  });
+
+  it("arbitrary bytes are refused with a MalformedError, or read", () => {
+    fc.assert(fc.property(anyBytes(), (bytes) => {
+      isRefused(() => new BorshReader(bytes).string("a"));
+      isRefused(() => {
+        const input = new BorshReader(bytes);
+        return input.vector("a", (item) => input.vector(item, () => input.option("b", () => input.bool("c"))));
+      });
+    }));
+  });
+});

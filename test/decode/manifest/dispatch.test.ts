@@ -1,0 +1,390 @@
+/** Which version are these bytes? (qos.md), and what every version shares. */
+import { describe, expect, it } from "vitest";
+import { toUtf8 } from "../../../src/bytes.js";
+import {
+  type Manifest, type ManifestEnvelope, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, encodeBorshEnvelope, manifestHashInput,
+} from "../../../src/decode/manifest/index.js";
+import { hex, join } from "../../support/cbor.js";
+import { faultsOf, isRefused, refusalOf } from "../../support/faults.js";
+import {
+  type Json, approvals, asJson, envelopeJson, jsonBytes, manifestJson, manifestV0, manifestV1, manifestV2, withMember,
+} from "../../support/manifest.js";
+import { anyBytes, fc, mutated } from "../../support/property.js";
+import { readVector } from "../../support/vectors.js";
+
+const VERSIONS = ["v0", "v1", "v2"] as const;
+const decodeJson = (value: Json): Manifest => decodeManifest(jsonBytes(value));
+const decodeEnvelopeJson = (value: Json): ManifestEnvelope => decodeManifestEnvelope(jsonBytes(value));
+const borshV0 = readVector("manifests/golden/manifest_v0.v0layout.borsh");
+const borshV1 = readVector("manifests/golden/manifest_v1.borsh");
+
+describe("JSON with a version member", () => {
+  it("is v2", () => {
+    expect(decodeJson(manifestJson("v2")).version).toBe("v2");
+    expect(decodeEnvelopeJson(envelopeJson("v2")).manifest.version).toBe("v2");
+  });
+
+  const spellings: Json[] = ["v1", "v0", "v3", "V2", "2", "", " v2", "v2 ", null, 2, 1, 0, true, {}, [], ["v2"]];
+  it.each(spellings.map((version) => [JSON.stringify(version), version]))("%s is nothing else, never an older schema", (_, version) => {
+    for (const shape of VERSIONS) {
+      const manifest = withMember(manifestJson(shape), "version", version);
+      expect(faultsOf(() => decodeJson(manifest))).toContain('version: "v2" wanted');
+      const envelope = withMember(envelopeJson(shape), "manifest", manifest);
+      expect(faultsOf(() => decodeEnvelopeJson(envelope))).toContain('version: "v2" wanted');
+    }
+  });
+
+  it("v2 of an older schema's members is refused, not read as the older one", () => {
+    for (const shape of ["v0", "v1"] as const) {
+      const manifest = { version: "v2", ...manifestJson(shape) };
+      expect(faultsOf(() => decodeJson(manifest))).toContain("patchSet: unknown member");
+      expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson(shape), manifest }))).toContain("patchSet: unknown member");
+    }
+  });
+
+  it("beside the manifest in an envelope counts for nothing in the older ones, and is unknown in v2", () => {
+    expect(decodeEnvelopeJson({ ...envelopeJson("v1"), version: "v2" }).manifest.version).toBe("v1");
+    expect(decodeEnvelopeJson({ ...envelopeJson("v0"), version: "v2" }).manifest.version).toBe("v0");
+    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), version: "v2" }))).toContain("version: unknown member");
+  });
+
+  it("twice is refused", () => {
+    const text = JSON.stringify(manifestJson("v2"));
+    const twice = text.replace("{", '{"version":"v1",');
+    expect(faultsOf(() => decodeManifest(toUtf8(twice)))).toContain('"version" appears twice');
+  });
+});
+
+describe("JSON without a version member", () => {
+  it("is v1 if it has v1's shape, else v0", () => {
+    expect(decodeJson(manifestJson("v1")).version).toBe("v1");
+    expect(decodeJson(manifestJson("v0")).version).toBe("v0");
+    for (const half of ["bridgeConfig", "debugMode"]) {
+      expect(decodeJson(withMember(manifestJson("v1"), `pivot.${half}`, undefined)).version).toBe("v0");
+    }
+  });
+
+  it("is v1, and a bad one, where v1's members are there and of the wrong type", () => {
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain("pivot.debugMode: a string");
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", null)))).toContain("pivot.debugMode: missing");
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain("pivot.bridgeConfig: an object");
+  });
+
+  it("is not v2, whatever else it looks like", () => {
+    const faults = faultsOf(() => decodeJson(withMember(manifestJson("v2"), "version", undefined)));
+    expect(faults).toContain("patchSet: missing");
+  });
+
+  it("keeps an older schema's unknown members out of the value", () => {
+    const manifest = { ...manifestJson("v1"), dns: { resolvers: ["1.1.1.1"] }, more: 1 };
+    expect(decodeJson(manifest)).toEqual(decodeJson(manifestJson("v1")));
+  });
+
+  it("reads an envelope's approvals by its version's names", () => {
+    expect(decodeEnvelopeJson(envelopeJson("v0")).manifestSetApprovals).toHaveLength(1);
+    expect(decodeEnvelopeJson(envelopeJson("v1")).manifestSetApprovals).toHaveLength(1);
+    const crossed = { ...envelopeJson("v1"), manifest: manifestJson("v0") };
+    expect(faultsOf(() => decodeEnvelopeJson(crossed))).toContain("manifest_set_approvals: missing");
+    const alsoCrossed = { ...envelopeJson("v0"), manifest: manifestJson("v1") };
+    expect(faultsOf(() => decodeEnvelopeJson(alsoCrossed))).toContain("manifestSetApprovals: missing");
+  });
+
+  it("may have white space before it and after it", () => {
+    const bytes = toUtf8(`\r\n\t ${JSON.stringify(manifestJson("v0"), null, 2)}\n`);
+    expect(decodeManifest(bytes)).toEqual(decodeJson(manifestJson("v0")));
+  });
+});
+
+describe("JSON that is broken", () => {
+  it.each<[string, string]>([
+    ["cut short", JSON.stringify(manifestJson("v2")).slice(0, -1)],
+    ["with text after it", `${JSON.stringify(manifestJson("v1"))} x`],
+    ["with a second value", `${JSON.stringify(manifestJson("v1"))}{}`],
+    ["with a member twice", JSON.stringify(manifestJson("v1")).replace("{", '{"namespace":{},')],
+    ["with a comma too many", JSON.stringify(manifestJson("v1")).replace(/\}$/, ",}")],
+    ["that is an opening brace", "{"],
+  ])("%s is no borsh either", (_, text) => {
+    expect(refusalOf(() => decodeManifest(toUtf8(text))).code).toBe("json");
+    expect(refusalOf(() => decodeManifestEnvelope(toUtf8(text))).code).toBe("json");
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["with a byte order mark", join(hex("efbbbf"), jsonBytes(manifestJson("v1")))],
+    ["in UTF-16", new Uint8Array(Buffer.from(JSON.stringify(manifestJson("v1")), "utf16le"))],
+    ["of an array", jsonBytes([manifestJson("v1")])],
+    ["of a string", jsonBytes("v2")],
+    ["of null", jsonBytes(null)],
+    ["of nothing", new Uint8Array()],
+    ["of a line end", hex("0a")],
+  ])("%s is refused", (_, bytes) => {
+    expect(isRefused(() => decodeManifest(bytes))).toBe(true);
+    expect(isRefused(() => decodeManifestEnvelope(bytes))).toBe(true);
+  });
+});
+
+describe("bytes that are not JSON", () => {
+  it("are borsh, v0 or v1, whichever consumes all of them", () => {
+    expect(decodeManifest(borshV0).version).toBe("v0");
+    expect(decodeManifest(borshV1).version).toBe("v1");
+    expect(decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.borsh")).manifest.version).toBe("v1");
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["a byte after a v0 manifest", join(borshV0, hex("00"))],
+    ["a byte after a v1 manifest", join(borshV1, hex("00"))],
+    ["a v0 manifest cut short", borshV0.subarray(0, -1)],
+    ["a v1 manifest cut short", borshV1.subarray(0, -1)],
+    ["a byte before it", join(hex("00"), borshV1)],
+    ["two manifests", join(borshV0, borshV0)],
+    ["zeros", new Uint8Array(200)],
+  ])("are refused where they are %s", (_, bytes) => {
+    const refusal = refusalOf(() => decodeManifest(bytes));
+    expect(refusal.code).toBe("manifest");
+    expect(refusal.faults).toContain("neither JSON nor borsh");
+  });
+
+  it("of an envelope are refused as well where something is left over, or missing", () => {
+    const envelope = readVector("manifests/golden/manifest_envelope_v1.borsh");
+    for (const bytes of [join(envelope, hex("00")), envelope.subarray(0, -1), borshV1]) {
+      const refusal = refusalOf(() => decodeManifestEnvelope(bytes));
+      expect(refusal.code).toBe("manifest-envelope");
+      expect(refusal.faults).toContain("neither JSON nor borsh");
+    }
+    expect(isRefused(() => decodeManifest(envelope))).toBe(true);
+  });
+
+  it("may begin as JSON does: a name of 123 bytes", () => {
+    const manifest: Manifest = { ...decodeManifest(borshV0), namespace: { name: "n".repeat(0x7b), nonce: 1, quorumKey: hex("04") } };
+    const bytes = manifestHashInput(manifest);
+    expect(bytes[0]).toBe(0x7b);
+    expect(decodeManifest(bytes)).toEqual(manifest);
+    const short: Manifest = { ...manifest, namespace: { ...manifest.namespace, name: "\n".repeat(0x20) } };
+    expect(decodeManifest(manifestHashInput(short))).toEqual(short);
+  });
+
+  /**
+   * Bytes that are a v0 manifest and a v1 manifest at once. v1 reads v0's empty manifest set as debugMode and one empty
+   * argument; from there it is nine bytes ahead, and the last field of v1's reading takes in what v0's has left.
+   */
+  function ambiguousManifest(): Uint8Array {
+    const u32 = (value: number): Uint8Array => Uint8Array.of(value & 0xff, value >> 8, 0, 0);
+    const zeros = (length: number): Uint8Array => new Uint8Array(length);
+    const start = join(u32(1), hex("61"), u32(0), u32(0), zeros(32), hex("00"));
+    const noArgs = u32(0);
+    const manifestSet = hex("00 01 00 00 00 00 00 00");
+    const shareSet = zeros(8);
+    // What v1 reads inside v0's pcr0: 5 bytes of its share set, six empty fields, a patch set of one long key.
+    const pcr0Start = join(zeros(5), zeros(24), zeros(4), u32(1), u32(256 - 41 + 28));
+    const pcr0 = join(pcr0Start, zeros(256 - pcr0Start.length));
+    const v0Rest = join(u32(0), u32(0), u32(0), u32(0), u32(0), u32(0), u32(0));
+    return join(start, noArgs, manifestSet, shareSet, u32(256), pcr0, v0Rest);
+  }
+
+  it("are refused where they are both", () => {
+    const refusal = refusalOf(() => decodeManifest(ambiguousManifest()));
+    expect(refusal).toMatchObject({ code: "manifest", faults: "ambiguous: the bytes are both a v0 and a v1 encoding" });
+    const envelope = refusalOf(() => decodeManifestEnvelope(join(ambiguousManifest(), new Uint8Array(8))));
+    expect(envelope).toMatchObject({ code: "manifest-envelope", faults: "ambiguous: the bytes are both a v0 and a v1 encoding" });
+  });
+});
+
+describe("declaredManifestVersion", () => {
+  it.each([
+    ["v0", "v0"], ["V0", "v0"], ["0", "v0"], ["v1", "v1"], ["V1", "v1"], ["1", "v1"], ["v2", "v2"], ["V2", "v2"], ["2", "v2"],
+    ["v3", null], ["3", null], ["", null], ["v", null], ["vv2", null], ["v02", null], ["02", null], [" v2", null], ["v2 ", null],
+    ["v2\n", null], ["2.0", null], ["v2.0", null], ["-2", null], ["+2", null], ["version 2", null], ["V٢", null], ["12", null],
+  ])("of %j is %s", (text, version) => {
+    expect(declaredManifestVersion(text)).toBe(version);
+  });
+});
+
+/** Rules that every version's JSON keeps: the path of a member, a value for it, and the fault. */
+const MEMBER_RULES: [string, Json, string][] = [
+  ["namespace", undefined, "namespace: missing, an object wanted"],
+  ["namespace", [], "namespace: an array, an object wanted"],
+  ["namespace", null, "namespace: missing, an object wanted"],
+  ["namespace.name", undefined, "namespace.name: missing, a string wanted"],
+  ["namespace.name", 1, "namespace.name: a number, a string wanted"],
+  ["namespace.nonce", undefined, "namespace.nonce: missing"],
+  ["namespace.nonce", -1, 'namespace.nonce: "-1"'],
+  ["namespace.nonce", 1.5, 'namespace.nonce: "1.5"'],
+  ["namespace.nonce", 4294967296, 'namespace.nonce: "4294967296"'],
+  ["namespace.nonce", "4294967296", 'namespace.nonce: "4294967296"'],
+  ["namespace.nonce", "99999999999999999999", "namespace.nonce: "],
+  ["namespace.nonce", "", 'namespace.nonce: ""'],
+  ["namespace.nonce", "007", 'namespace.nonce: "007"'],
+  ["namespace.nonce", "+1", 'namespace.nonce: "+1"'],
+  ["namespace.nonce", "-0", 'namespace.nonce: "-0"'],
+  ["namespace.nonce", "1.0", 'namespace.nonce: "1.0"'],
+  ["namespace.nonce", "1e3", 'namespace.nonce: "1e3"'],
+  ["namespace.nonce", "0x1", 'namespace.nonce: "0x1"'],
+  ["namespace.nonce", " 1", 'namespace.nonce: " 1"'],
+  ["namespace.nonce", "1\n", "namespace.nonce: "],
+  ["namespace.nonce", "١", "namespace.nonce: "],
+  ["namespace.nonce", true, "namespace.nonce: a boolean"],
+  ["namespace.nonce", [1], "namespace.nonce: an array"],
+  ["namespace.quorumKey", undefined, "namespace.quorumKey: missing, hex wanted"],
+  ["namespace.quorumKey", "0", "namespace.quorumKey: not hex"],
+  ["namespace.quorumKey", "0g", "namespace.quorumKey: not hex"],
+  ["namespace.quorumKey", "0X04", "namespace.quorumKey: not hex"],
+  ["namespace.quorumKey", "0x0x04", "namespace.quorumKey: not hex"],
+  ["namespace.quorumKey", "04 ", "namespace.quorumKey: not hex"],
+  ["namespace.quorumKey", [4], "namespace.quorumKey: an array, hex wanted"],
+  ["namespace.quorumKey", 4, "namespace.quorumKey: a number, hex wanted"],
+  ["pivot", undefined, "pivot: missing, an object wanted"],
+  ["pivot.hash", undefined, "pivot.hash: missing, hex wanted"],
+  ["pivot.hash", "ab".repeat(31), "pivot.hash: 31 bytes, 32 wanted"],
+  ["pivot.hash", "ab".repeat(33), "pivot.hash: 33 bytes, 32 wanted"],
+  ["pivot.hash", "", "pivot.hash: 0 bytes, 32 wanted"],
+  ["pivot.restart", undefined, 'pivot.restart: "Never" or "Always" wanted'],
+  ["pivot.restart", "never", 'pivot.restart: "Never" or "Always" wanted'],
+  ["pivot.restart", "ALWAYS", 'pivot.restart: "Never" or "Always" wanted'],
+  ["pivot.restart", "Sometimes", 'pivot.restart: "Never" or "Always" wanted'],
+  ["pivot.restart", 1, 'pivot.restart: "Never" or "Always" wanted'],
+  ["pivot.args", undefined, "pivot.args: missing, an array wanted"],
+  ["pivot.args", "--flag", "pivot.args: a string, an array wanted"],
+  ["pivot.args", ["a", 1], "pivot.args[1]: a number, a string wanted"],
+  ["pivot.args", [null], "pivot.args[0]: null, a string wanted"],
+  ["manifestSet", undefined, "manifestSet: missing, an object wanted"],
+  ["manifestSet.threshold", undefined, "manifestSet.threshold: missing"],
+  ["manifestSet.threshold", -1, 'manifestSet.threshold: "-1"'],
+  ["manifestSet.members", undefined, "manifestSet.members: missing, an array wanted"],
+  ["manifestSet.members", {}, "manifestSet.members: an object, an array wanted"],
+  ["manifestSet.members", ["dev"], "manifestSet.members[0]: a string, an object wanted"],
+  ["manifestSet.members.0.alias", undefined, "manifestSet.members[0].alias: missing"],
+  ["manifestSet.members.0.alias", 1, "manifestSet.members[0].alias: a number"],
+  ["manifestSet.members.0.pubKey", undefined, "manifestSet.members[0].pubKey: missing"],
+  ["manifestSet.members.0.pubKey", "xy", "manifestSet.members[0].pubKey: not hex"],
+  ["shareSet", undefined, "shareSet: missing, an object wanted"],
+  ["shareSet.threshold", "two", "shareSet.threshold: "],
+  ["shareSet.members.0.pubKey", "0", "shareSet.members[0].pubKey: not hex"],
+  ["enclave", undefined, "enclave: missing, an object wanted"],
+  ["enclave.pcr0", undefined, "enclave.pcr0: missing, hex wanted"],
+  ["enclave.pcr1", "zz", "enclave.pcr1: not hex"],
+  ["enclave.pcr2", 0, "enclave.pcr2: a number, hex wanted"],
+  ["enclave.pcr3", null, "enclave.pcr3: missing, hex wanted"],
+  ["enclave.awsRootCertificate", undefined, "enclave.awsRootCertificate: missing, hex wanted"],
+  ["enclave.qosCommit", undefined, "enclave.qosCommit: missing, a string wanted"],
+  ["enclave.qosCommit", 1, "enclave.qosCommit: a number, a string wanted"],
+];
+
+describe.each(VERSIONS)("the members of %s JSON", (version) => {
+  it.each(MEMBER_RULES)("%s may not be %j", (path, member, fault) => {
+    const manifest = withMember(manifestJson(version), path, member);
+    const refusal = refusalOf(() => decodeJson(manifest));
+    expect(refusal.code).toBe("manifest");
+    expect(refusal.faults).toContain(fault);
+    expect(refusal.paths).toHaveLength(1);
+    const inEnvelope = refusalOf(() => decodeEnvelopeJson({ ...envelopeJson(version), manifest }));
+    expect(inEnvelope.code).toBe("manifest-envelope");
+    expect(inEnvelope.faults).toContain(fault);
+  });
+
+  it("may be integers as decimal strings, and hex in either case or after 0x", () => {
+    let loose = manifestJson(version);
+    for (const path of ["namespace.nonce", "manifestSet.threshold", "shareSet.threshold", ...(version === "v2" ? [] : ["patchSet.threshold"])]) {
+      const value = path.split(".").reduce<Json>((at, name) => at[name], loose);
+      loose = withMember(loose, path, String(value));
+    }
+    for (const [path, spell] of [
+      ["namespace.quorumKey", (key: string) => `0x${key}`], ["pivot.hash", (key: string) => key.toUpperCase()],
+      ["enclave.pcr0", (key: string) => `0x${key.toUpperCase()}`], ["manifestSet.members.0.pubKey", (key: string) => key.toUpperCase()],
+    ] as const) {
+      loose = withMember(loose, path, spell(path.split(".").reduce<Json>((at, name) => at[name], loose)));
+    }
+    expect(loose).not.toEqual(manifestJson(version));
+    expect(decodeJson(loose)).toEqual(decodeJson(manifestJson(version)));
+    expect(decodeJson(withMember(loose, "namespace.nonce", 4294967295)).namespace.nonce).toBe(4294967295);
+    expect(decodeJson(withMember(loose, "namespace.nonce", "0")).namespace.nonce).toBe(0);
+  });
+
+  it("are all looked at: every fault is in one answer", () => {
+    const bad = withMember(withMember(withMember(manifestJson(version), "namespace.name", 1), "pivot.hash", "00"), "enclave.pcr3", 1);
+    expect(refusalOf(() => decodeJson(bad)).paths).toEqual(["namespace.name", "pivot.hash", "enclave.pcr3"]);
+  });
+
+  it("are not inherited, and do not poison", () => {
+    const text = JSON.stringify(withMember(manifestJson(version), "namespace.name", undefined));
+    const poisoned = text.replace('"namespace":{', '"namespace":{"__proto__":{"name":"inherited"},');
+    expect(poisoned).not.toBe(text);
+    expect(faultsOf(() => decodeManifest(toUtf8(poisoned)))).toContain("namespace.name: missing");
+  });
+
+  it("number 1.0 and 1e0 are no integers, though their values are", () => {
+    const text = JSON.stringify(manifestJson(version));
+    for (const spelling of ["31.0", "3.1e1", "31e0", "-0"]) {
+      expect(faultsOf(() => decodeManifest(toUtf8(text.replace('"nonce":31', `"nonce":${spelling}`)))), spelling).toContain("namespace.nonce");
+    }
+  });
+});
+
+describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
+  const [setName, shareName] = version === "v0" ? ["manifest_set_approvals", "share_set_approvals"] : ["manifestSetApprovals", "shareSetApprovals"];
+
+  it.each<[string, Json, string]>([
+    [setName!, undefined, `${setName}: missing, an array wanted`],
+    [setName!, {}, `${setName}: an object, an array wanted`],
+    [setName!, null, `${setName}: missing, an array wanted`],
+    [setName!, ["a"], `${setName}[0]: a string, an object wanted`],
+    [shareName!, undefined, `${shareName}: missing, an array wanted`],
+    [shareName!, "none", `${shareName}: a string, an array wanted`],
+    [`${setName}.0.signature`, undefined, `${setName}[0].signature: missing, hex wanted`],
+    [`${setName}.0.signature`, "xy", `${setName}[0].signature: not hex`],
+    [`${setName}.0.member`, undefined, `${setName}[0].member: missing, an object wanted`],
+    [`${setName}.0.member.alias`, undefined, `${setName}[0].member.alias: missing`],
+    [`${setName}.0.member.pubKey`, "0", `${setName}[0].member.pubKey: not hex`],
+    ["manifest", undefined, "manifest: missing, an object wanted"],
+    ["manifest", "v2", "manifest: a string, an object wanted"],
+  ])("%s may not be %j", (path, member, fault) => {
+    expect(faultsOf(() => decodeEnvelopeJson(withMember(envelopeJson(version), path, member)))).toContain(fault);
+  });
+});
+
+describe("properties", () => {
+  const manifests = fc.oneof(manifestV0, manifestV1, manifestV2);
+
+  it("what is encoded as borsh decodes to the same", () => {
+    fc.assert(fc.property(fc.oneof(manifestV0, manifestV1), approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
+      expect(decodeManifest(manifestHashInput(manifest))).toEqual(manifest);
+      const envelope = { manifest, manifestSetApprovals, shareSetApprovals };
+      expect(decodeManifestEnvelope(encodeBorshEnvelope(envelope))).toEqual(envelope);
+    }));
+  });
+
+  it("what is written as JSON decodes to the same, and hashes the same", () => {
+    fc.assert(fc.property(manifests, approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
+      const { version, ...members } = asJson(manifest);
+      const json = version === "v2" ? { version, ...members } : members;
+      expect(decodeJson(json)).toEqual(manifest);
+      expect(manifestHashInput(decodeJson(json))).toEqual(manifestHashInput(manifest));
+      const names = version === "v0" ? { manifest_set_approvals: manifestSetApprovals, share_set_approvals: shareSetApprovals } : { manifestSetApprovals, shareSetApprovals };
+      const envelope = { manifest: json, ...asJson(names as never) };
+      expect(decodeEnvelopeJson(envelope)).toEqual({ manifest, manifestSetApprovals, shareSetApprovals });
+    }));
+  });
+
+  it("what is accepted as borsh is written in its one way", () => {
+    let accepted = 0;
+    fc.assert(fc.property(fc.constantFrom(borshV0, borshV1).chain(mutated), (bytes) => {
+      if (isRefused(() => decodeManifest(bytes))) return;
+      accepted++;
+      expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytes);
+    }), { numRuns: 2000 });
+    expect(accepted).toBeGreaterThan(100);
+  });
+
+  it("manifests that differ have encodings that differ", () => {
+    fc.assert(fc.property(fc.tuple(manifests, manifests), ([a, b]) => {
+      const same = JSON.stringify([a.version, asJson(a)]) === JSON.stringify([b.version, asJson(b)]);
+      if (!same) expect(manifestHashInput(a)).not.toEqual(manifestHashInput(b));
+    }));
+  });
+
+  it("arbitrary and mutated bytes are refused with a MalformedError, or read", () => {
+    const genuine = [borshV0, borshV1, jsonBytes(envelopeJson("v0")), jsonBytes(envelopeJson("v1")), jsonBytes(manifestJson("v2"))];
+    fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...genuine).chain(mutated)), (bytes) => {
+      if (!isRefused(() => decodeManifest(bytes))) manifestHashInput(decodeManifest(bytes));
+      if (!isRefused(() => decodeManifestEnvelope(bytes))) manifestHashInput(decodeManifestEnvelope(bytes).manifest);
+    }), { numRuns: 2000 });
+  });
+});

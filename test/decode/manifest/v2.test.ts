@@ -1,0 +1,161 @@
+/** What v2 says beside the members that all versions share. */
+import { describe, expect, it } from "vitest";
+import { fromUtf8 } from "../../../src/bytes.js";
+import {
+  type Manifest, type ManifestEnvelope, decodeManifest, decodeManifestEnvelope, manifestHashInput,
+} from "../../../src/decode/manifest/index.js";
+import { faultsOf, refusalOf } from "../../support/faults.js";
+import { type Json, envelopeJson, jsonBytes, manifestJson, withMember } from "../../support/manifest.js";
+
+const decodeJson = (value: Json): Manifest => decodeManifest(jsonBytes(value));
+const decodeEnvelopeJson = (value: Json): ManifestEnvelope => decodeManifestEnvelope(jsonBytes(value));
+const v2With = (path: string, member: Json): Json => withMember(manifestJson("v2"), path, member);
+const canonical = (value: Json): Json => JSON.parse(fromUtf8(manifestHashInput(decodeJson(value)))!);
+const plain = (value: Json): Json => ({ plain: { value } });
+
+describe("unknown members", () => {
+  it.each([
+    ["patchSet", {}], ["extra", null], ["Namespace", {}], ["env", {}], ["pivot.extra", 1], ["pivot.environment", {}], ["pivot.dns", {}],
+    ["pivot.patchSet", null], ["dns.extra", 1], ["dns.search", []],
+  ])("%s is refused", (path, member) => {
+    expect(refusalOf(() => decodeJson(v2With(path, member)))).toMatchObject({ code: "manifest", faults: `${path}: unknown member` });
+    const envelope = { ...envelopeJson("v2"), manifest: v2With(path, member) };
+    expect(refusalOf(() => decodeEnvelopeJson(envelope))).toMatchObject({ code: "manifest-envelope", faults: `manifest.${path}: unknown member` });
+  });
+
+  it.each(["extra", "manifest_set_approvals", "share_set_approvals", "approvals"])("%s of an envelope is refused", (name) => {
+    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), [name]: [] }))).toBe(`${name}: unknown member`);
+  });
+
+  it("__proto__ is one", () => {
+    const text = JSON.stringify(manifestJson("v2")).replace("{", '{"__proto__":{},');
+    expect(faultsOf(() => decodeManifest(new TextEncoder().encode(text)))).toBe("__proto__: unknown member");
+  });
+
+  it.each(["namespace.extra", "enclave.extra", "manifestSet.extra", "manifestSet.members.0.extra"])("%s elsewhere is not read", (path) => {
+    expect(decodeJson(v2With(path, 1))).toEqual(decodeJson(manifestJson("v2")));
+  });
+});
+
+describe("bridgeConfig and debugMode", () => {
+  it("are wanted, as in v1", () => {
+    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", undefined)))).toBe("pivot.bridgeConfig: missing, an array wanted");
+    expect(faultsOf(() => decodeJson(v2With("pivot.debugMode", undefined)))).toBe("pivot.debugMode: missing, true or false wanted");
+    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", [{ type: "peer", port: 1 }])))).toContain("pivot.bridgeConfig[0].type");
+  });
+});
+
+describe("env", () => {
+  it("is read into names and values", () => {
+    const env = { A: plain("1"), _b9: plain(""), ["a".repeat(1024)]: plain("é\n"), constructor: plain("c") };
+    expect(decodeJson(v2With("pivot.env", env)).pivot.env).toEqual(
+      new Map([["A", "1"], ["_b9", ""], ["a".repeat(1024), "é\n"], ["constructor", "c"]]),
+    );
+  });
+
+  it("may be absent, null or empty, and is then left out of what is hashed", () => {
+    const without = canonical(manifestJson("v2"));
+    expect(without.pivot).not.toHaveProperty("env");
+    for (const env of [null, {}]) expect(canonical(v2With("pivot.env", env))).toEqual(without);
+    expect(canonical(v2With("pivot.env", { A: plain("") })).pivot.env).toEqual({ A: plain("") });
+  });
+
+  it("keeps a variable called __proto__", () => {
+    const text = JSON.stringify(v2With("pivot.env", { A: plain("1") })).replace('"A":', '"__proto__":{"plain":{"value":"p"}},"A":');
+    const manifest = decodeManifest(new TextEncoder().encode(text));
+    expect([...manifest.pivot.env!.keys()]).toEqual(["__proto__", "A"]);
+    expect(fromUtf8(manifestHashInput(manifest))).toContain('"env":{"A":{"plain":{"value":"1"}},"__proto__":{"plain":{"value":"p"}}}');
+  });
+
+  it.each<[string, Json]>([
+    ["an empty name", { "": plain("v") }], ["a name that starts with a digit", { "1A": plain("v") }], ["a name with a dash", { "A-B": plain("v") }],
+    ["a name with a space", { "A ": plain("v") }], ["a name with =", { "A=B": plain("v") }], ["a name with a line end", { "A\n": plain("v") }],
+    ["a name with a dot", { "A.B": plain("v") }], ["a name of other letters", { "É": plain("v") }], ["a name of 1025 bytes", { ["a".repeat(1025)]: plain("v") }],
+    ["NUL in a name", { "A\0": plain("v") }],
+  ])("refuses %s", (_, env) => {
+    expect(faultsOf(() => decodeJson(v2With("pivot.env", env)))).toContain("not a name of an environment variable");
+  });
+
+  it.each<[string, Json, string]>([
+    ["an array", [], "pivot.env: an array, an object wanted"],
+    ["text", "A=1", "pivot.env: a string, an object wanted"],
+    ["a bare value", { A: "1" }, "pivot.env.A: a string, an object wanted"],
+    ["a null entry", { A: null }, "pivot.env.A: missing, an object wanted"],
+    ["an entry without plain", { A: {} }, "pivot.env.A.plain: missing, an object wanted"],
+    ["a null plain", { A: { plain: null } }, "pivot.env.A.plain: missing, an object wanted"],
+    ["a plain that is text", { A: { plain: "1" } }, "pivot.env.A.plain: a string, an object wanted"],
+    ["no value", { A: { plain: {} } }, "pivot.env.A.plain.value: missing, a string wanted"],
+    ["a value that is a number", { A: plain(1) }, "pivot.env.A.plain.value: a number, a string wanted"],
+    ["a null value", { A: plain(null) }, "pivot.env.A.plain.value: missing, a string wanted"],
+    ["another kind", { A: { secret: { value: "v" } } }, "pivot.env.A.secret: unknown member"],
+    ["another kind beside plain", { A: { plain: { value: "v" }, secret: null } }, "pivot.env.A.secret: unknown member"],
+    ["more beside the value", { A: { plain: { value: "v", more: 1 } } }, "pivot.env.A.plain.more: unknown member"],
+    ["NUL in a value", { A: plain("a\0b") }, "pivot.env.A.plain.value: contains NUL"],
+    ["a value above 64 KiB", { A: plain("a".repeat(65537)) }, "pivot.env.A.plain.value: longer than 64 KiB"],
+    ["a value above 64 KiB in UTF-8", { A: plain("é".repeat(32769)) }, "pivot.env.A.plain.value: longer than 64 KiB"],
+    ["513 entries", Object.fromEntries(Array.from({ length: 513 }, (__, index) => [`A${index}`, plain("")])), "pivot.env: 513 entries, at most 512 wanted"],
+  ])("refuses %s", (_, env, fault) => {
+    expect(faultsOf(() => decodeJson(v2With("pivot.env", env)))).toContain(fault);
+  });
+
+  it("takes a value of 64 KiB, and 512 entries", () => {
+    const env = Object.fromEntries(Array.from({ length: 512 }, (_, index) => [`A${index}`, plain("")]));
+    expect(decodeJson(v2With("pivot.env", env)).pivot.env?.size).toBe(512);
+    expect(decodeJson(v2With("pivot.env", { A: plain("é".repeat(32768)) })).pivot.env?.get("A")).toHaveLength(32768);
+  });
+});
+
+describe("dns", () => {
+  it("may be absent or null, and is then left out of what is hashed", () => {
+    const without = canonical(v2With("dns", undefined));
+    expect(without).not.toHaveProperty("dns");
+    expect(canonical(v2With("dns", null))).toEqual(without);
+    expect(decodeJson(v2With("dns", null))).not.toHaveProperty("dns");
+  });
+
+  it("keeps its resolvers in order, each in its short form", () => {
+    const resolvers = ["2001:0DB8:0:0:0:0:0:1", "1.1.1.1", "::FFFF:1.2.3.4"];
+    expect(canonical(v2With("dns", { resolvers })).dns).toEqual({ resolvers: ["2001:db8::1", "1.1.1.1", "::ffff:1.2.3.4"] });
+    expect(canonical(v2With("dns", { resolvers: [] })).dns).toEqual({ resolvers: [] });
+  });
+
+  it.each<[string, Json, string]>([
+    ["an array", ["1.1.1.1"], "dns: an array, an object wanted"],
+    ["no resolvers", {}, "dns.resolvers: missing, an array wanted"],
+    ["null resolvers", { resolvers: null }, "dns.resolvers: missing, an array wanted"],
+    ["one resolver", { resolvers: "1.1.1.1" }, "dns.resolvers: a string, an array wanted"],
+    ["a name", { resolvers: ["1.1.1.1", "dns.example"] }, "dns.resolvers[1]: not an IP address"],
+    ["a port", { resolvers: ["1.1.1.1:53"] }, "dns.resolvers[0]: not an IP address"],
+    ["a number", { resolvers: [16843009] }, "dns.resolvers[0]: not an IP address"],
+    ["null", { resolvers: [null] }, "dns.resolvers[0]: not an IP address"],
+    ["a leading zero", { resolvers: ["01.1.1.1"] }, "dns.resolvers[0]: not an IP address"],
+  ])("refuses %s", (_, dns, fault) => {
+    expect(faultsOf(() => decodeJson(v2With("dns", dns)))).toContain(fault);
+  });
+});
+
+describe("what is hashed", () => {
+  it("has every member, and nothing more", () => {
+    const manifest = manifestJson("v2");
+    const text = canonical(manifest);
+    const asStrings = (value: Json): Json => JSON.parse(JSON.stringify(value, (_, member: unknown) => (typeof member === "number" ? String(member) : member)));
+    expect(text).toEqual(asStrings(manifest));
+  });
+
+  it("is not the bytes as they came", () => {
+    const reordered = Object.fromEntries(Object.entries(manifestJson("v2")).reverse());
+    expect(jsonBytes(reordered)).not.toEqual(jsonBytes(manifestJson("v2")));
+    expect(manifestHashInput(decodeJson(reordered))).toEqual(manifestHashInput(decodeJson(manifestJson("v2"))));
+  });
+
+  it.each([
+    ["namespace.name", "other"], ["namespace.nonce", 32], ["namespace.quorumKey", "04"], ["pivot.hash", "00".repeat(32)], ["pivot.restart", "Never"],
+    ["pivot.bridgeConfig", []], ["pivot.debugMode", false], ["pivot.args", []], ["pivot.env", { A: { plain: { value: "" } } }], ["manifestSet.threshold", 2],
+    ["manifestSet.members", []], ["manifestSet.members.0.alias", "x"], ["manifestSet.members.0.pubKey", "04"], ["shareSet.threshold", 2],
+    ["shareSet.members", []], ["enclave.pcr0", "00"], ["enclave.pcr1", "00"], ["enclave.pcr2", "00"], ["enclave.pcr3", "00"],
+    ["enclave.awsRootCertificate", "00"], ["enclave.qosCommit", "x"], ["dns", undefined], ["dns.resolvers", []],
+    ["pivot.bridgeConfig.0.port", 1], ["pivot.bridgeConfig.0.host", "x"], ["pivot.bridgeConfig.0.type", "client"],
+  ])("differs with %s", (path, member) => {
+    expect(manifestHashInput(decodeJson(v2With(path, member)))).not.toEqual(manifestHashInput(decodeJson(manifestJson("v2"))));
+  });
+});
