@@ -8,6 +8,8 @@ import { printable } from "../report/printable.js";
 import { type Io, UsageError } from "./io.js";
 
 export const MAX_FILE_BYTES = 1024 * 1024;
+/** No more app proofs than this fit into a file, whole ones. */
+export const MAX_APP_PROOFS = 2048;
 export const STDIN = "-";
 
 const CHUNK = 65536;
@@ -95,7 +97,7 @@ export function readerBeside(path: string): (relative: string) => string {
     try {
       return fromUtf8(readFile(resolve(folder, relative))) ?? "";
     } catch (error) {
-      throw new Error(reasonOf(error));
+      throw new Error(reasonOf(error), { cause: error });
     }
   };
 }

@@ -5,10 +5,11 @@ import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
+import { unwrap } from "../decode/boot-proof.js";
 import type { Report } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { exitCodeOf } from "./exit-codes.js";
-import { InputFiles, readerBeside } from "./files.js";
+import { InputFiles, MAX_APP_PROOFS, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
 import { ArgumentReader, type Format } from "./options.js";
 
@@ -79,12 +80,12 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
     .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
     .option("--format <format>", "text or json (default: text)")
-    .argument("[file...]")
+    .allowExcessArguments()
     .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy) [options]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
-  command.action(async (stray: string[], flags: VerifyFlags) => {
-    const request = requestOf(args, stray, flags, io);
+  command.action(async (flags: VerifyFlags) => {
+    const request = requestOf(args, command.args, flags, io);
     const report = await verify(request, io);
     io.stdout.write(await rendered(report, request.format, io));
     finish(exitCodeOf(report.verdict));
@@ -156,11 +157,20 @@ async function verify(request: VerifyRequest, io: Io): Promise<Report> {
     return (await library.verifyAttestation(unarmoured(document!).bytes, options)).report;
   }
   const bootProofs = await files.jsonOfAll(request.bootProofs);
-  const appProofs = await files.jsonOfAll(request.appProofs);
+  const appProofs: unknown[] = [];
+  for (const path of request.appProofs) appProofs.push(...bounded(files, path, appProofList(await files.json(path))));
   const activity = request.activity === undefined ? undefined : await files.json(request.activity);
+  if (activity !== undefined) bounded(files, request.activity!, appProofList(unwrap(activity, "activity")));
   files.settle();
-  const evidence = { bootProofs, appProofs: appProofs.flatMap(appProofList), ...(activity !== undefined && { activity }) };
+  const evidence = { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
   return (await library.verifyEvidence(evidence, options)).report;
+}
+
+/** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
+function bounded(files: InputFiles, path: string, appProofs: unknown[]): unknown[] {
+  if (appProofs.length <= MAX_APP_PROOFS) return appProofs;
+  files.fault(path, `a list of ${appProofs.length}, which cannot all be app proofs: at most ${MAX_APP_PROOFS} fit into 1 MiB`);
+  return [];
 }
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {

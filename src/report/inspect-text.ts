@@ -8,6 +8,8 @@ const INDENT = "  ";
 /** Deeper values are shown as JSON. */
 const MAX_DEPTH = 8;
 const ZEROS = /^(?:00){16,}$/;
+/** Longer names do not push the values of the others to the right. */
+const MAX_KEY = 24;
 const NONE = "none";
 /** Words of visible ASCII with one space between them: what needs no quotes. */
 const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
@@ -37,7 +39,7 @@ function valueLines(name: string, value: Described, indent: string, depth: numbe
   if (entries.length === 0) return leaf(name, NONE, indent);
   if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), indent);
   const inside = depth === 0 ? indent : indent + INDENT;
-  const width = Math.max(...entries.map(([key, item]) => (isLeaf(item) && key.length <= 24 ? key.length : 0)));
+  const width = entries.reduce((widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest), 0);
   const lines = entries.flatMap(([key, item]) => valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1));
   return depth === 0 ? lines : [`${indent}${printable(name)}`, ...lines];
 }

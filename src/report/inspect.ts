@@ -37,6 +37,8 @@ export interface Inspection {
 
 const NOT_VERIFIED = "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is true.";
 const BASIC_CONSTRAINTS = "2.5.29.19";
+/** More app proofs than this do not fit into 1 MiB, whole ones. */
+const MAX_SHOWN = 2048;
 const PEM_START = "-----BEGIN CERTIFICATE-----";
 
 /** The part of an inspection that each kind makes. */
@@ -247,8 +249,9 @@ function lookAtAppProof(proof: unknown): Look {
 }
 
 function lookAtAppProofs(proofs: readonly unknown[]): Look {
-  const looks = proofs.map(lookAtAppProof);
+  const looks = proofs.slice(0, MAX_SHOWN).map(lookAtAppProof);
   const faults = looks.flatMap((look, index) => within(`[${index}]`, look));
+  if (proofs.length > MAX_SHOWN) faults.push(`${proofs.length} entries, of which the first ${MAX_SHOWN} are shown`);
   return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
 }
 

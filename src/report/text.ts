@@ -1,5 +1,5 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
-import { CHECK_ADVICE, type Check, type CheckStatus } from "../checks.js";
+import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus } from "../checks.js";
 import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
 import { printable, printableStart, quoted } from "./printable.js";
@@ -92,14 +92,31 @@ function countWords(checks: readonly Check[]): string[] {
 
 /** A paragraph for each subject and group of checks. The subject is named where there are several of its kind. */
 function checkParagraphs(checks: readonly Check[], paint: Paint): string[][] {
-  const subjects = [...new Set(checks.map((check) => check.subject))];
-  return subjects.flatMap((subject) => {
-    const several = subjects.filter((other) => kindOf(other) === kindOf(subject)).length > 1;
-    return GROUPS.map(({ title, rooms }) => {
-      const own = checks.filter((check) => check.subject === subject && rooms.includes(check.id.slice(0, check.id.indexOf("."))));
-      return own.length === 0 ? [] : groupLines(several ? `${title}: ${subject}` : title, own, several && kindOf(subject) === "app", paint);
+  const bySubject = grouped(checks, (check) => check.subject);
+  const kinds = grouped([...bySubject.keys()], kindOf);
+  return [...bySubject].flatMap(([subject, own]) => {
+    const kind = kindOf(subject);
+    const several = kinds.get(kind)!.length > 1;
+    return [...grouped(own, (check) => groupOf(check.id))].map(([title, group]) => {
+      return groupLines(several ? `${title}: ${subject}` : title, group, several && kind === "app", paint);
     });
   });
+}
+
+function groupOf(id: CheckId): string {
+  const room = id.slice(0, id.indexOf("."));
+  return GROUPS.find(({ rooms }) => rooms.includes(room))!.title;
+}
+
+/** The items under their keys, both in the order in which they come. */
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 /** `app` of `app[0]`. */

@@ -330,3 +330,12 @@ describe("evidence that is broken inside was read, and is rejected", () => {
     }
   });
 });
+
+it.each([
+  ["--app-proof", `[${"1,".repeat(500_000)}1]`],
+  ["--activity", `{"activity":{"id":"x","appProofs":[${"{},".repeat(300_000)}1]}}`],
+])("%s with more entries than there can be is refused at once", async (option, content) => {
+  const { code, stderr } = await bootproof(["verify", "--boot-proof", BOOT_1, option, fileOf(content), "--no-policy"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/a list of \d+, which cannot all be app proofs: at most 2048 fit into 1 MiB/);
+});

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
@@ -114,7 +115,10 @@ it("evidence cannot write to the terminal", async () => {
     alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, name: text }, pivot: { ...manifest.pivot, args: [text], env: new Map([["A", text]]) } }) },
     payloads: [{ type: text, timestampMs: "1", [text]: { [text]: [text] } }],
   });
-  const pieces = [hostile.bootProof, hostile.appProofs, { ...hostile.activity, status: text, [text]: text, result: { [text]: text } }, { ...live.bootProof, [text]: 1, createdAt: { [text]: text } }];
+  const pieces = [
+    hostile.bootProof, hostile.appProofs, { ...hostile.activity, status: text, [text]: text, result: { [text]: text } },
+    { ...live.bootProof, [text]: 1, createdAt: { [text]: text } },
+  ];
   for (const piece of pieces) {
     const rendered = renderInspection((await inspectUnverified(json(piece)))!, { color: false });
     expect(rendered).toMatch(/^[\n\x20-\x7e]*$/);
@@ -122,9 +126,34 @@ it("evidence cannot write to the terminal", async () => {
   }
 });
 
+it("shows the beginning of an endless list of app proofs", async () => {
+  const inspection = (await inspectUnverified(json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) })))!;
+  expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, of which the first 2048 are shown");
+  expect(renderInspection(inspection, { color: false }).length).toBeLessThan(500_000);
+});
+
 it("shows deep values without running off the page", async () => {
   let deep: unknown = "x";
   for (let depth = 0; depth < 50; depth++) deep = { ["k".repeat(10)]: deep };
   const inspection = (await inspectUnverified(json({ ...live.activity, result: deep })))!;
   for (const line of renderInspection(inspection, { color: false }).split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+it("throws nothing but MalformedError, whatever the bytes", async () => {
+  const pieces = recognised.map(([, bytes]) => bytes);
+  const change = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), value: fc.integer({ min: 0, max: 255 }), cut: fc.integer({ min: 0, max: 3 }) });
+  await fc.assert(fc.asyncProperty(fc.constantFrom(...pieces), fc.array(change, { minLength: 1, maxLength: 4 }), async (piece, changes) => {
+    let bytes = piece.slice();
+    for (const { at, value, cut } of changes) {
+      const place = Math.floor(at * bytes.length);
+      bytes[place] = value;
+      if (cut === 3) bytes = bytes.slice(0, place);
+    }
+    try {
+      const inspection = await inspectUnverified(bytes);
+      if (inspection !== null) renderInspection(inspection, { color: true });
+    } catch (error) {
+      expect(error).toBeInstanceOf(MalformedError);
+    }
+  }), { numRuns: 500 });
 });
