@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
 import { type KeyPair, signRaw } from "./keys.js";
@@ -154,6 +155,9 @@ function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlte
   return altered(encodeCbor(alter.items?.(items) ?? items), alter.cose);
 }
 
+/** What a boot proof says of its deployment where nothing else is given. */
+export const LAB_LABELS: BootProofLabels = { deploymentLabel: "lab.1", enclaveApp: "signer", owner: "lab" };
+
 /** The service's boot proof of an enclave, in the service's field names. */
 export function bootProofJson(parts: {
   readonly ephemeralKey: Uint8Array;
@@ -162,6 +166,7 @@ export function bootProofJson(parts: {
   readonly envelope: Uint8Array;
   readonly createdAt: Date;
   readonly manifestVersion: string;
+  readonly labels?: BootProofLabels;
 }): JsonObject {
   const seconds = Math.floor(parts.createdAt.getTime() / 1000);
   return {
@@ -169,9 +174,7 @@ export function bootProofJson(parts: {
     cloudAttestationDocB64: toBase64(parts.document),
     qosManifestB64: toBase64(parts.manifest),
     qosManifestEnvelopeB64: toBase64(parts.envelope),
-    deploymentLabel: "lab.1",
-    enclaveApp: "signer",
-    owner: "lab",
+    ...(parts.labels ?? LAB_LABELS),
     createdAt: { seconds: String(seconds), nanos: "0" },
     qosManifestVersion: parts.manifestVersion,
   };
@@ -189,7 +192,8 @@ export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObj
   return { type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: { ...facts } };
 }
 
-export function policyOutcomePayload(at: Date, organizationId: string, outcome = "OUTCOME_ALLOW"): JsonObject {
+/** `facts`: what is known of the decision; made up where it is not given. */
+export function policyOutcomePayload(at: Date, organizationId: string, outcome = "OUTCOME_ALLOW", facts: JsonObject = {}): JsonObject {
   const digest = (text: string): string => toHex(sha384(toUtf8(text))).slice(0, 64);
   const policyOutcomeProof = {
     organizationId,
@@ -198,6 +202,7 @@ export function policyOutcomePayload(at: Date, organizationId: string, outcome =
     organizationDataDigest: digest("organization data"),
     parentOrganizationDataDigest: digest("parent organization data"),
     userRequestApprovals: [],
+    ...facts,
   };
   return { type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: String(at.getTime()), policyOutcomeProof };
 }

@@ -3,11 +3,12 @@
  * from it afterwards is rightly hashed, signed and encoded. For tests, demos and authors of SDKs.
  */
 import { toHex, toUtf8 } from "../bytes.js";
+import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Approval, Manifest, ManifestEnvelope, ManifestVersion } from "../decode/manifest/index.js";
 import {
   type AddressFacts, type Alter, type AppProofAlterations, type DocumentAlterations, type Generation, type Measurements,
-  SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
+  LAB_LABELS, SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
 } from "./enclave.js";
 import { NitroPki, certificatePem } from "./pki.js";
 import {
@@ -15,21 +16,49 @@ import {
   encodeManifest, generateMembers, generateQosKeyPair, makeManifest, manifestHash, memberSet, sha256,
 } from "./qos.js";
 
+/** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
+export interface LabParts {
+  readonly pki: NitroPki;
+  readonly measurements: Measurements;
+  readonly quorumKey: QosKeyPair;
+  readonly ephemeralKey: QosKeyPair;
+  readonly manifestMembers: readonly LabMember[];
+  readonly shareMembers: readonly LabMember[];
+  readonly namespace: { readonly name: string; readonly nonce: number };
+  readonly pivotHash: Uint8Array;
+  readonly labels: BootProofLabels;
+}
+
 /** Keys and measurements that many pieces of evidence share: making them is slow. */
-export class Lab {
-  readonly pki = new NitroPki();
-  readonly measurements: Measurements = labMeasurements();
-  readonly quorumKey: QosKeyPair = generateQosKeyPair();
-  readonly ephemeralKey: QosKeyPair = generateQosKeyPair();
-  readonly manifestMembers: readonly LabMember[] = generateMembers("alice", "bob", "carol");
-  readonly shareMembers: readonly LabMember[] = generateMembers("dora", "emil");
+export class Lab implements LabParts {
+  readonly pki: NitroPki;
+  readonly measurements: Measurements;
+  readonly quorumKey: QosKeyPair;
+  readonly ephemeralKey: QosKeyPair;
+  readonly manifestMembers: readonly LabMember[];
+  readonly shareMembers: readonly LabMember[];
+  readonly namespace: LabParts["namespace"];
+  readonly pivotHash: Uint8Array;
+  readonly labels: BootProofLabels;
+
+  constructor(parts: Partial<LabParts> = {}) {
+    this.pki = parts.pki ?? new NitroPki();
+    this.measurements = parts.measurements ?? labMeasurements();
+    this.quorumKey = parts.quorumKey ?? generateQosKeyPair();
+    this.ephemeralKey = parts.ephemeralKey ?? generateQosKeyPair();
+    this.manifestMembers = parts.manifestMembers ?? generateMembers("alice", "bob", "carol");
+    this.shareMembers = parts.shareMembers ?? generateMembers("dora", "emil");
+    this.namespace = parts.namespace ?? { name: "lab/signer", nonce: 7 };
+    this.pivotHash = parts.pivotHash ?? sha256(toUtf8("lab application"));
+    this.labels = parts.labels ?? LAB_LABELS;
+  }
 
   /** What the manifests of this lab say, in any version. */
   manifestParts(): ManifestParts {
     const { pcr0, pcr1, pcr2, pcr3 } = this.measurements;
     return {
-      namespace: { name: "lab/signer", nonce: 7, quorumKey: this.quorumKey.publicKey },
-      pivotHash: sha256(toUtf8("lab application")),
+      namespace: { ...this.namespace, quorumKey: this.quorumKey.publicKey },
+      pivotHash: this.pivotHash,
       manifestSet: memberSet(2, this.manifestMembers),
       shareSet: memberSet(2, this.shareMembers),
       enclave: { pcr0, pcr1, pcr2, pcr3, awsRootCertificate: this.pki.rootCertificate, qosCommit: "0".repeat(40) },
@@ -112,7 +141,7 @@ export function forgeEvidence(options: ForgeOptions): ForgedEvidence {
   const document = enclave.attest(at, options.alterDocument);
   const bootProof = bootProofJson({
     ephemeralKey: ephemeralKey.publicKey, document: document.cose, manifest: made.bytes, envelope: made.envelopeBytes,
-    createdAt: at, manifestVersion: made.manifest.version,
+    createdAt: at, manifestVersion: made.manifest.version, labels: lab.labels,
   });
   const payloads = options.payloads ?? [addressDerivationPayload(new Date(at.getTime() + 60_000), LAB_ADDRESS)];
   const appProofs = payloads.map((payload) => enclave.appProof(payload, options.alterAppProof));
@@ -181,7 +210,7 @@ export function labDeployment(lab: Lab): JsonObject {
     threshold: set.threshold, members: set.members.map((member) => toHex(member.pubKey)),
   });
   return {
-    name: "lab.1",
+    name: lab.labels.deploymentLabel,
     pcrs: { "0": toHex(enclave.pcr0), "1": toHex(enclave.pcr1), "2": toHex(enclave.pcr2), "3": toHex(enclave.pcr3) },
     pivotHash: toHex(pivotHash),
     namespace: namespace.name,
@@ -189,7 +218,7 @@ export function labDeployment(lab: Lab): JsonObject {
     quorumKey: toHex(namespace.quorumKey),
     manifestSet: keys(manifestSet),
     shareSet: keys(shareSet),
-    labels: { enclaveApp: "signer", owner: "lab", deploymentLabel: "lab.1" },
+    labels: { ...lab.labels },
   };
 }
 

@@ -1,5 +1,5 @@
 /** Elliptic-curve keys and signatures in software, by node:crypto: the lab's stand-in for all hardware. */
-import { type KeyObject, generateKeyPairSync, sign } from "node:crypto";
+import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { concatBytes, fromHex, toHex } from "../bytes.js";
 
 export type Curve = "prime256v1" | "secp384r1";
@@ -17,6 +17,16 @@ const ORDERS: Readonly<Record<number, bigint>> = {
 
 export function generateKeyPair(curve: Curve): KeyPair {
   return generateKeyPairSync("ec", { namedCurve: curve });
+}
+
+/** A pair as text, to be kept: PKCS#8, in base64. */
+export function saveKeyPair(pair: KeyPair): string {
+  return pair.privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
+}
+
+export function loadKeyPair(saved: string): KeyPair {
+  const privateKey = createPrivateKey({ key: Buffer.from(saved, "base64"), type: "pkcs8", format: "der" });
+  return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
 /** The public key as an uncompressed SEC1 point. */

@@ -4,12 +4,12 @@
  * certificate while all the others stay rightly signed.
  */
 import { createHash } from "node:crypto";
-import { toBase64 } from "../bytes.js";
+import { fromBase64, toBase64 } from "../bytes.js";
 import {
   derBitString, derExplicit, derInteger, derNamedBits, derOctetString, derOid, derPrintableString, derSequence, derSet, derTime,
   derTrue, derUtf8String,
 } from "./der.js";
-import { type Digest, type KeyPair, generateKeyPair, publicPoint, signDer, subjectPublicKeyInfo } from "./keys.js";
+import { type Digest, type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
 
 export interface ExtensionSpec {
   readonly id: string;
@@ -61,6 +61,8 @@ export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 
 const ATTRIBUTES = { CN: "2.5.4.3", C: "2.5.4.6", L: "2.5.4.7", ST: "2.5.4.8", O: "2.5.4.10", OU: "2.5.4.11" } as const;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+/** How long the hardware's leaf certificates live. */
+export const LEAF_LIFE_MS = 3 * HOUR;
 
 /** A Name of single attributes, in the order of the members. */
 export function distinguishedName(attributes: Partial<Record<keyof typeof ATTRIBUTES, string>>): Uint8Array {
@@ -90,23 +92,42 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
+/** An authority as text, to be kept: its keys, and the root certificate, which verifiers know byte for byte. */
+export interface SavedPki {
+  readonly keys: Readonly<Record<keyof typeof CHAIN, string>>;
+  readonly rootCertificate: string;
+}
+
 /** The authority's keys and its root, which lives longer than any document. */
 export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
-  readonly #keys = { region: p384(), zone: p384(), instance: p384(), leaf: p384() };
+  readonly #keys: Readonly<Record<keyof typeof CHAIN, KeyPair>>;
   /** What is issued once stays the same bytes, as long as neither it nor the one above it is altered. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
-  constructor() {
+  /** A new authority, or one that was kept. */
+  constructor(saved?: SavedPki) {
+    const key = (place: keyof typeof CHAIN): KeyPair => (saved ? loadKeyPair(saved.keys[place]) : p384());
+    this.#keys = { root: key("root"), region: key("region"), zone: key("zone"), instance: key("instance"), leaf: key("leaf") };
+    const savedRoot = saved && fromBase64(saved.rootCertificate)!;
     this.rootSpec = {
-      ...certificate(p384(), distinguishedName({ C: "US", O: "bootproof", OU: "lab", CN: "lab.nitro-enclaves" })),
+      ...certificate(this.#keys.root, distinguishedName({ C: "US", O: "bootproof", OU: "lab", CN: "lab.nitro-enclaves" })),
       notBefore: new Date("2019-10-28T13:28:05Z"),
       notAfter: new Date("2049-10-28T14:28:05Z"),
       extensions: authority(),
+      ...(savedRoot && { encoding: () => savedRoot }),
     };
     this.rootCertificate = this.#issue(this.rootSpec, undefined);
+  }
+
+  save(): SavedPki {
+    const { root, region, zone, instance, leaf } = this.#keys;
+    const keys = {
+      root: saveKeyPair(root), region: saveKeyPair(region), zone: saveKeyPair(zone), instance: saveKeyPair(instance), leaf: saveKeyPair(leaf),
+    };
+    return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
 
   /** Root, region, zone, instance, leaf, as they are in force when an enclave asks for a document at the given time. */
@@ -138,7 +159,7 @@ export class NitroPki {
       { ...certificate(zone, lab("7d3e9b.zonal.lab-1.nitro-enclaves")), ...life(at, 2 * DAY, 6 * DAY), extensions: authority(1) },
       { ...certificate(instance, lab(`${host}.lab-1.nitro-enclaves`)), ...life(at, HOUR, DAY), extensions: authority(0) },
       {
-        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)), ...life(at, 1000, 3 * HOUR),
+        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)), ...life(at, 1000, LEAF_LIFE_MS),
         extensions: [basicConstraints(false), leafUsage],
       },
     ];

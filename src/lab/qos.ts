@@ -6,7 +6,7 @@ import {
   type Approval, type BridgeConfig, type Manifest, type ManifestEnvelope, type ManifestVersion, type MemberSet, type QuorumMember,
   encodeBorshEnvelope, manifestHashInput,
 } from "../decode/manifest/index.js";
-import { type KeyPair, generateKeyPair, publicPoint, signRaw } from "./keys.js";
+import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
 /** A QOS key: one pair to encrypt to, one to sign with. */
 export interface QosKeyPair {
@@ -17,9 +17,25 @@ export interface QosKeyPair {
 }
 
 export function generateQosKeyPair(): QosKeyPair {
-  const encryption = generateKeyPair("prime256v1");
-  const signing = generateKeyPair("prime256v1");
+  return qosKeyPair(generateKeyPair("prime256v1"), generateKeyPair("prime256v1"));
+}
+
+export function qosKeyPair(encryption: KeyPair, signing: KeyPair): QosKeyPair {
   return { encryption, signing, publicKey: concatBytes(publicPoint(encryption), publicPoint(signing)) };
+}
+
+/** A QOS key as text, to be kept. */
+export interface SavedQosKeyPair {
+  readonly encryption: string;
+  readonly signing: string;
+}
+
+export function saveQosKeyPair(key: QosKeyPair): SavedQosKeyPair {
+  return { encryption: saveKeyPair(key.encryption), signing: saveKeyPair(key.signing) };
+}
+
+export function loadQosKeyPair(saved: SavedQosKeyPair): QosKeyPair {
+  return qosKeyPair(loadKeyPair(saved.encryption), loadKeyPair(saved.signing));
 }
 
 export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {

@@ -33,7 +33,11 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ["a signature in DER", put("signature", hex(signDer(lab.ephemeralKey.signing, "sha256", toUtf8(whole.proofPayload))))],
 ];
 
-const notProofs: [string, unknown][] = [["null", null], ["an array", []], ["a text that is JSON of none", "7"], ["an empty object", {}]];
+const notProofs: [string, unknown][] = [
+  ["null", null], ["an array", []], ["a text that is JSON of none", "7"], ["an empty object", {}],
+  ["JSON text with a member twice", JSON.stringify(whole).replace("{", `{"signature":"${"00".repeat(64)}",`)],
+  ["JSON text with text after it", `${JSON.stringify(whole)}x`],
+];
 
 const signatures: [string, AppProofAlterations][] = [
   ["of another key", { signer: otherKey }],
@@ -79,6 +83,7 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["a lone surrogate", text((json) => json.replace('"address":"', '"address":"\\ud800'))],
   ["a control character in a text", text((json) => json.replace('"address":"', '"address":"\u0001'))],
   ["an array", text((json) => `[${json}]`)],
+  ["arrays nested a hundred thousand deep", text((json) => json.replace("{", `{"x":${"[".repeat(100_000)}`))],
   ["null", text(() => "null")],
   ["a text", text((json) => JSON.stringify(json))],
   ["no type", { payload: drop("type") }],
@@ -137,7 +142,8 @@ const activities: Attack[] = [
   activity("id as a number", put("id", 1), ["activity.decode"]),
   activity("result as text", put("result", "done"), ["activity.decode"]),
   activity("intent as an array", put("intent", []), ["activity.decode"]),
-  ...([["null", null], ["an array", []], ["an empty object", {}], ["an app proof", whole]] as const).map(([name, value]): Attack => ({
+  ...([["null", null], ["an array", []], ["an empty object", {}], ["an app proof", whole],
+    ["JSON text with a member twice", '{"id":"1","id":"2"}'], ["a text that is no JSON", "activity"]] as const).map(([name, value]): Attack => ({
     name: `activity: ${name}`, fails: ["activity.decode"], judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], activity: value }) },
   })),
   activity("another organization", put("organizationId", "another-organization"), ["activity.claims"]),

@@ -49,7 +49,16 @@ const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ["the document under both names, and different", (json) => ({ ...json, awsAttestationDocB64: toBase64(flip(whole.document)) })],
 ];
 
-const notBootProofs: [string, unknown][] = [["an array", []], ["null", null], ["a number", 7], ["an empty object", {}], ["a list of boot proofs", [whole.bootProof]]];
+const notBootProofs: [string, unknown][] = [
+  ["an array", []], ["null", null], ["a number", 7], ["an empty object", {}],
+  ["a list of boot proofs", [whole.bootProof]], ["a text that is no JSON", "bootProof"], ["an empty text", ""],
+  ["JSON text with a member twice", JSON.stringify(whole.bootProof).replace("{", '{"owner":"lab",')],
+  ["JSON text with a member twice, once escaped", JSON.stringify(whole.bootProof).replace("{", '{"own\\u0065r":"lab",')],
+  ["JSON text with text after it", `${JSON.stringify(whole.bootProof)}x`],
+  ["JSON text with a byte order mark", `\ufeff${JSON.stringify(whole.bootProof)}`],
+  ["JSON text nested a hundred thousand deep", "[".repeat(100_000)],
+  ["JSON bytes that are not UTF-8", concatBytes(toUtf8('{"owner":"'), Uint8Array.of(0xff), toUtf8('"}'))],
+];
 
 /** Manifest bytes alone, or the envelope's too. */
 function bytesOf(version: ManifestVersion, change: (bytes: Uint8Array) => Uint8Array): Alterations {
@@ -70,6 +79,8 @@ const manifests: [string, Alterations][] = [
   ["a byte order mark", asText((text) => `\ufeff${text}`)],
   ["JSON that is not UTF-8", bytesOf("v2", (bytes) => concatBytes(bytes.subarray(0, -2), Uint8Array.of(0xff), bytes.subarray(-2)))],
   ["an array", asText((text) => `[${text}]`)],
+  ["arrays nested a hundred thousand deep", asText((text) => text.replace("{", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`))],
+  ["objects nested a hundred thousand deep", asText(() => '{"version":'.repeat(100_000))],
   ["v2 without its version", json(drop("version"))],
   ["version v3", json(put("version", "v3"))],
   ["version V2", json(put("version", "V2"))],

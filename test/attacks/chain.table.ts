@@ -80,6 +80,24 @@ const anchor: Attack[] = [
   },
 ];
 
+const atTheRoot: Attack[] = [
+  {
+    name: "a self-signed leaf that is trusted itself",
+    forge: document({ certificates: (list) => [list[CHAIN.leaf]!], fields: (map) => map.set("cabundle", [map.get("certificate")!]) }),
+    fails: ["chain.constraints"], more: true,
+  },
+  {
+    name: "a trusted root that signed the document itself",
+    forge: document({ certificates: (list) => [list[CHAIN.root]!], fields: (map) => map.set("cabundle", [map.get("certificate")!]) }),
+    fails: ["chain.constraints"], more: true,
+  },
+  { name: "the trusted root twice", forge: document({ cabundle: ([root, ...rest]) => [root!, root!, ...rest] }), fails: ["chain.signature"], more: true },
+  {
+    name: "an extension of the trusted root twice",
+    forge: moreExtensions(CHAIN.root, caUsage), fails: ["chain.constraints"],
+  },
+];
+
 const links: [string, Alterations, Attack["fails"]?][] = [
   ["a bit of the zone's signature turned over", certificate(CHAIN.zone, () => ({ signature: (signature) => flip(signature) }))],
   ["the zone changed after it was signed", certificate(CHAIN.zone, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) }))],
@@ -215,6 +233,7 @@ const constraints: [string, Alterations][] = [
 
 export const CHAIN_ATTACKS: readonly Attack[] = [
   ...anchor,
+  ...atTheRoot,
   ...links.map(([name, forge, fails = ["chain.signature"]]): Attack => ({ name, forge, fails })),
   ...algorithms,
   ...times,

@@ -30,6 +30,7 @@ const structure: [string, Alterations][] = [
   ["the last byte cut off", document({ cose: (cose) => cose.subarray(0, -1) })],
   ["cut in half", document({ cose: (cose) => cose.subarray(0, cose.length / 2) })],
   ["an empty array", document({ items: () => [] })],
+  ["an array that says it is longer than all memory", document({ cose: () => bytes("9bffffffffffffffff") })],
   ["three items", document({ items: (items) => items.slice(0, 3) })],
   ["five items", document({ items: (items) => [...items, new Uint8Array()] })],
   ["a map in place of the array", document({ items: (items) => new Map(items.map((value, index) => [index, value])) })],
@@ -177,6 +178,7 @@ const certificates: [string, Alterations][] = [
   ["a byte after an intermediate", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, bytes("00")) }))],
   ["a second certificate after an intermediate", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, lab.pki.rootCertificate) }))],
   ["the leaf cut off", certificate(CHAIN.leaf, () => ({ encoding: (der) => der.subarray(0, -1) }))],
+  ["a length beyond the end", certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("3084ffffffff"), der.subarray(4)) }))],
   ["a length longer than DER's", certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("308300"), der.subarray(2)) }))],
   ["an indefinite length, which is BER", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(bytes("3080"), der.subarray(4), bytes("0000")) }))],
   ["a negative serial number", certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, bytes("a0030201020210"), bytes("a00302010202d0")) }))],
@@ -224,6 +226,12 @@ const encodings: [string, Alterations][] = [
   ["one entry more than the head says", document({ payload: (payload) => concatBytes(Uint8Array.of(payload[0]! - 1), payload.subarray(1)) })],
   ["an array in place of the map", document({ fields: (map) => [...map.values()] })],
   ["bytes that are no CBOR", document({ payload: () => bytes("ffffffff") })],
+  ["a byte string longer than all memory", field("nonce", raw("5b7fffffffffffffff"))],
+  ["a text longer than the rest", field("nonce", raw("7affffffff"))],
+  ["an array of four thousand million items", field("extra", raw("9affffffff"))],
+  ["a map of more entries than can be counted", field("extra", raw("bbffffffffffffffff"))],
+  ["arrays nested five thousand deep", field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0x81), bytes("00"))))],
+  ["tags nested five thousand deep", field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0xc1), bytes("00"))))],
   ["JSON", document({ payload: () => toUtf8('{"module_id":"i-0"}') })],
 ];
 

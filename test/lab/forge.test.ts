@@ -139,6 +139,23 @@ describe("alterations", () => {
   });
 });
 
+describe("the v2 manifest hash", () => {
+  /** QOS canonical JSON (spec/qos.md) once more, of the JSON that is sent: sorted, integers as text, nulls left out. */
+  const canonical = (value: unknown): string => {
+    if (typeof value === "number") return `"${value}"`;
+    if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    const members = Object.entries(value).filter(([, member]) => member !== null).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
+  };
+
+  it("is that of the canonical JSON", () => {
+    const { bootProof, manifestHash } = forgeEvidence({ lab, at: AT });
+    const sent: unknown = JSON.parse(Buffer.from(bootProof["qosManifestB64"] as string, "base64").toString());
+    expect(toHex(sha256(toUtf8(canonical(sent))))).toBe(toHex(manifestHash));
+  });
+});
+
 describe("vectors", () => {
   // spec/qos.md: manifest hash 32 × 01, key 65 × 03.
   it.each([

@@ -1,0 +1,65 @@
+/** Whole evidence is accepted, in every shape that it may come in, and warned of where the table says so. */
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS } from "../../src/checks.js";
+import { ACCEPTED } from "./accepted.table.js";
+import { AT, forge, hex, idsOf, judge, lab, withActivity } from "./support.js";
+
+describe("accepted", () => {
+  it.each(ACCEPTED)("$name", async ({ forge: alterations, judge: judgement, warns = [] }) => {
+    const report = await judge(forge(alterations), judgement);
+    expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
+    expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
+    expect(report.claims).not.toBeNull();
+    // Every lab root is announced as not being the AWS one.
+    expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
+  });
+});
+
+describe("the report of whole evidence", () => {
+  const evidence = forge();
+
+  it("claims what was verified", async () => {
+    const report = await judge(evidence, { given: withActivity });
+    expect(report).toMatchObject({
+      format: "bootproof-report/1",
+      verdict: "verified",
+      policy: "lab",
+      validationTime: AT.toISOString(),
+      claims: {
+        bootProofs: [{
+          documentTime: AT.toISOString(),
+          publicKey: hex(lab.ephemeralKey.publicKey),
+          userData: hex(evidence.manifestHash),
+          commitment: "live",
+          deployment: "lab.1",
+          debug: false,
+          pcrs: { "0": hex(lab.measurements.pcr0), "3": hex(lab.measurements.pcr3) },
+          manifest: {
+            version: "v2", hash: hex(evidence.manifestHash), namespace: "lab/signer", nonce: 7, quorumKey: hex(lab.quorumKey.publicKey),
+            threshold: 2, members: 3, approvedBy: [{ alias: "alice" }, { alias: "bob" }],
+          },
+        }],
+        appProofs: [{ bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION" }],
+        activity: { coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"], uncoveredAddresses: [] },
+      },
+    });
+  });
+
+  it("asks every check, in the order of the table, once for each subject", async () => {
+    const report = await judge(evidence, { given: withActivity, policy: { maxAge: "1d", appProofs: { required: true } } });
+    expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
+    const places = report.checks.map((check) => `${check.id}@${check.subject}`);
+    expect(new Set(places).size).toBe(places.length);
+    expect(idsOf(report, "skip")).toEqual([]);
+  });
+
+  it("is the same for the same evidence", async () => {
+    expect(await judge(evidence)).toEqual(await judge(evidence));
+  });
+
+  it("judges each app proof under the boot proof of its key", async () => {
+    const row = ACCEPTED.find(({ name }) => name.startsWith("two boot proofs"))!;
+    const report = await judge(forge(row.forge), row.judge);
+    expect(report.claims?.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,107 @@
+/** What a verifier keeps from one verification to the next must not vouch for anything else. */
+import { describe, expect, it } from "vitest";
+import { SignatureMemory, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
+import { certificatePem } from "../../src/lab/pki.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
+import { CHAIN_ATTACKS } from "./chain.table.js";
+import { DOCUMENT_ATTACKS } from "./document.table.js";
+import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
+import { type Attack, type Judgement, after, forge, idsOf, manifest, optionsOf, otherLab } from "./support.js";
+
+const whole = forge();
+const given = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
+const ofSignatures: readonly Attack["fails"][number][] = ["cose.signature", "chain.signature", "envelope.approvals", "envelope.shares", "app.signature"];
+const signatureAttacks = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_ATTACKS, ...APP_PROOF_ATTACKS].filter(
+  ({ fails }) => fails.some((id) => ofSignatures.includes(id)));
+
+describe("a memory of signatures", () => {
+  const memory = new SignatureMemory();
+
+  it.each(signatureAttacks)("filled by whole evidence does not help $name", async ({ forge: alterations, judge: judgement, fails, more }) => {
+    expect((await verifyEvidence(given, { ...optionsOf(whole), memory })).report.verdict).toBe("verified");
+    const evidence = forge(alterations);
+    const options = { ...optionsOf(evidence, judgement), memory };
+    const { report } = await verifyEvidence(judgement?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs }, options);
+    expect(idsOf(report, "fail")).toEqual(more === true ? expect.arrayContaining([...fails]) : [...fails].sort());
+    expect(report.verdict).toBe("rejected");
+  });
+
+  it("answers the same the second time", async () => {
+    const first = await verifyEvidence(given, { ...optionsOf(whole), memory });
+    const second = await verifyEvidence(given, { ...optionsOf(whole), memory });
+    expect(second.report).toEqual(first.report);
+  });
+
+  it("may hold as little as one signature", async () => {
+    const { report } = await verifyEvidence(given, { ...optionsOf(whole), memory: new SignatureMemory(1) });
+    expect(report.verdict).toBe("verified");
+  });
+});
+
+describe("a boot proof that was verified before", () => {
+  const again = async (how: Judgement, first: Judgement = {}, evidence = whole): Promise<string[]> => {
+    const { bootProofs } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, optionsOf(evidence, first));
+    expect(bootProofs[0]).not.toBeNull();
+    const { report } = await verifyEvidence({ bootProofs, appProofs: evidence.appProofs }, optionsOf(evidence, how));
+    expect(report.verdict === "rejected").toBe(idsOf(report, "fail").length > 0);
+    return idsOf(report, "fail");
+  };
+
+  it("is accepted again", async () => {
+    expect(await again({})).toEqual([]);
+  });
+
+  it("is held against the anchors of the second time", async () => {
+    expect(await again({ anchorPem: certificatePem(otherLab.pki.rootCertificate) })).toEqual(["chain.anchor"]);
+  });
+
+  it("is held against the time of the second time", async () => {
+    expect(await again({ validAt: "now", now: after(4 * 3600) })).toEqual(["chain.validity"]);
+  });
+
+  it("is held against the key asked for the second time", async () => {
+    expect(await again({ ephemeralKey: generateQosKeyPair().publicKey })).toEqual(["bind.key"]);
+  });
+
+  it("is held against the policy of the second time", async () => {
+    expect(await again({ deployments: (all) => [{ ...all, namespace: "x" }] }, { noPolicy: true })).toEqual(["policy.deployment", "policy.namespace"]);
+  });
+
+  it("is not in debug mode the second time, where only the first allowed it", async () => {
+    const debug = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })));
+    expect(await again({}, { allowDebug: true }, debug)).toEqual(["mode.debug"]);
+    expect(await again({ allowDebug: true }, { allowDebug: true }, debug)).toEqual([]);
+  });
+
+  it("cannot be made by hand", async () => {
+    const { bootProofs: [genuine] } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
+    for (const forged of [{ ...genuine }, Object.create(genuine!) as object, structuredClone({ ...genuine, checks: [] })]) {
+      const { report } = await verifyEvidence({ bootProofs: [forged] }, optionsOf(whole));
+      expect(idsOf(report, "fail")).toEqual(["boot.decode"]);
+    }
+    const make = genuine!.constructor as new (...facts: unknown[]) => unknown;
+    expect(() => new make({ ...genuine }, Symbol("verified"))).toThrow(TypeError);
+  });
+});
+
+describe("no evidence at all", () => {
+  it("is not verified", async () => {
+    await expect(verifyEvidence({ bootProofs: [] }, optionsOf(whole))).rejects.toThrow();
+    await expect(verifyEvidence({ bootProofs: [], appProofs: whole.appProofs }, optionsOf(whole))).rejects.toThrow();
+  });
+
+  it("is not verified without a decision about policy", async () => {
+    const { now } = optionsOf(whole);
+    await expect(verifyEvidence(given, { now } as VerifyOptions)).rejects.toThrow();
+  });
+
+  it("is what requireVerified refuses", async () => {
+    const bad = forge({ alterDocument: { signature: () => new Uint8Array(96) } });
+    const rejected = await verifyEvidence({ bootProofs: [bad.bootProof] }, optionsOf(bad));
+    expect(() => requireVerified(rejected.report)).toThrow("cose.signature");
+    const authentic = await verifyEvidence(given, optionsOf(whole, { noPolicy: true }));
+    expect(() => requireVerified(authentic.report)).toThrow();
+    expect(() => requireVerified((undefined as unknown) as typeof authentic.report)).toThrow();
+  });
+});

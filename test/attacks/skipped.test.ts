@@ -1,0 +1,115 @@
+/** What cannot be asked says `skip` and why, and never `pass`. */
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS, type CheckId } from "../../src/checks.js";
+import { type Alterations, type Judgement, appProof, document, drop, field, forge, idsOf, judge, put, withActivity } from "./support.js";
+
+const idsFrom = (...rooms: string[]): CheckId[] => CHECK_IDS.filter((id) => rooms.includes(id.split(".")[0]!));
+const DOCUMENT = idsFrom("cose", "doc", "chain");
+const PATH = idsFrom("chain");
+const BINDING: CheckId[] = ["bind.user-data", "bind.pcrs", "bind.key", "bind.commitment", "bind.nonce", "mode.debug"];
+/** Those that are asked of a verified boot proof only. */
+const POLICY = idsFrom("policy").filter((id) => id !== "policy.app-proof");
+const REJECTED: CheckId[] = ["app.key", "app.time", ...POLICY];
+
+interface Skipped {
+  readonly name: string;
+  readonly forge?: Alterations;
+  readonly judge?: Judgement;
+  readonly skips: readonly CheckId[];
+  /** Asked all the same, and good. */
+  readonly passes?: readonly CheckId[];
+}
+
+const rows: Skipped[] = [
+  {
+    name: "no document in the boot proof", forge: { bootProof: drop("cloudAttestationDocB64") },
+    skips: [...DOCUMENT, ...BINDING, ...POLICY], passes: ["manifest.decode", "envelope.approvals", "app.signature", "app.payload"],
+  },
+  {
+    name: "a COSE_Sign1 that cannot be read", forge: document({ items: () => [] }),
+    skips: [...DOCUMENT.filter((id) => id !== "cose.structure"), ...BINDING, ...POLICY], passes: ["manifest.decode", "envelope.manifest"],
+  },
+  {
+    name: "a payload that cannot be read", forge: document({ payload: () => Uint8Array.of(0xff) }),
+    skips: ["cose.signature", ...PATH, ...BINDING, ...POLICY], passes: ["cose.structure", "cose.algorithm"],
+  },
+  {
+    name: "a leaf that cannot be read", forge: field("certificate", Uint8Array.of(0x30)),
+    skips: ["cose.signature", ...PATH, ...REJECTED], passes: ["bind.user-data", "bind.pcrs", "bind.key", "bind.commitment"],
+  },
+  {
+    name: "an intermediate that cannot be read", forge: document({ cabundle: ([root]) => [root!, Uint8Array.of(0x30)] }),
+    skips: [...PATH, ...REJECTED], passes: ["cose.signature", "bind.user-data"],
+  },
+  {
+    name: "no timestamp", forge: field("timestamp", 0),
+    skips: ["chain.validity", ...REJECTED], passes: ["chain.signature", "chain.constraints", "cose.signature"],
+  },
+  {
+    name: "no timestamp, where now is asked", forge: field("timestamp", 0), judge: { validAt: "now" },
+    skips: REJECTED, passes: ["chain.validity"],
+  },
+  {
+    name: "PCRs that cannot be read", forge: field("pcrs", null),
+    skips: ["bind.pcrs", "bind.commitment", "mode.debug", ...REJECTED], passes: ["bind.user-data", "bind.key"],
+  },
+  {
+    name: "a public_key that cannot be read", forge: field("public_key", "key"),
+    skips: ["bind.key", "bind.commitment", ...REJECTED], passes: ["bind.user-data", "bind.pcrs"],
+  },
+  { name: "a user_data that cannot be read", forge: field("user_data", 1), skips: ["bind.user-data", ...REJECTED], passes: ["bind.key", "bind.pcrs"] },
+  { name: "a nonce that cannot be read", forge: field("nonce", "nonce"), skips: ["bind.nonce", ...REJECTED], passes: ["bind.key"] },
+  { name: "no key beside the document", forge: { bootProof: drop("ephemeralPublicKeyHex") }, skips: ["bind.key", ...REJECTED], passes: ["bind.commitment"] },
+  {
+    name: "no manifest in the boot proof", forge: { bootProof: drop("qosManifestB64") },
+    skips: ["manifest.decode", "envelope.manifest", "bind.user-data", "bind.pcrs", "bind.commitment", "mode.debug", ...REJECTED],
+    passes: ["envelope.decode", "envelope.approvals", "bind.key", "cose.signature"],
+  },
+  {
+    name: "a manifest that cannot be read", forge: { alterManifest: { bytes: (bytes) => bytes.subarray(1) } },
+    skips: ["envelope.manifest", "bind.user-data", "bind.pcrs", "bind.commitment", "mode.debug", ...REJECTED], passes: ["envelope.decode", "envelope.approvals"],
+  },
+  {
+    name: "an envelope that cannot be read", forge: { alterManifest: { envelopeBytes: (bytes) => bytes.subarray(1) } },
+    skips: ["envelope.manifest", "envelope.approvals", "envelope.shares", ...REJECTED], passes: ["manifest.decode", "bind.user-data", "bind.pcrs"],
+  },
+  { name: "a rejected boot proof", forge: field("nonce", Uint8Array.of(1)), skips: REJECTED, passes: ["app.decode", "app.signature", "app.payload"] },
+  {
+    name: "an app proof without a key", forge: appProof({ json: drop("publicKey") }), skips: ["app.signature", "app.key", "app.time"], passes: ["app.payload", "policy.deployment"],
+  },
+  { name: "an app proof without a signature", forge: appProof({ json: drop("signature") }), skips: ["app.signature"], passes: ["app.key", "app.payload", "app.time"] },
+  {
+    name: "an app proof without a payload", forge: appProof({ json: drop("proofPayload") }),
+    skips: ["app.signature", "app.payload", "app.time"], passes: ["app.key"],
+  },
+  { name: "a payload without a time", forge: appProof({ payload: drop("timestampMs") }), skips: ["app.time"], passes: ["app.signature", "app.key"] },
+  {
+    name: "a rejected app proof in an activity", forge: appProof({ signature: () => new Uint8Array(64) }), judge: { given: withActivity },
+    skips: ["activity.claims", "policy.app-proof"], passes: ["activity.decode"],
+  },
+  {
+    name: "an activity without a result", forge: { activity: put("result", null) }, judge: { given: withActivity },
+    skips: ["activity.claims", "activity.coverage"], passes: ["app.signature", "app.key"],
+  },
+  { name: "pins that the policy does not name", judge: { deployments: (all) => [{ pivotHash: all["pivotHash"]! }] },
+    skips: ["policy.pcrs", "policy.namespace", "policy.nonce", "policy.quorum-key", "policy.manifest-set", "policy.share-set", "policy.labels", "policy.age"],
+    passes: ["policy.pivot", "policy.deployment"],
+  },
+  { name: "no app proof, and none wanted", forge: { payloads: [] }, skips: ["policy.app-proof"], passes: ["policy.deployment"] },
+];
+
+describe("skipped", () => {
+  it.each(rows)("$name", async ({ forge: alterations, judge: judgement, skips, passes = [] }) => {
+    const report = await judge(forge(alterations), judgement);
+    expect(idsOf(report, "skip")).toEqual(expect.arrayContaining([...skips]));
+    for (const id of skips) expect(idsOf(report, "pass")).not.toContain(id);
+    expect(idsOf(report, "pass")).toEqual(expect.arrayContaining([...passes]));
+    for (const check of report.checks.filter(({ status }) => status === "skip")) expect(check.detail).not.toBe("");
+  });
+
+  it("without a policy no check of it passes", async () => {
+    const report = await judge(forge(), { noPolicy: true });
+    expect(idsOf(report, "pass").filter((id) => id.startsWith("policy."))).toEqual([]);
+    expect(report.verdict).toBe("authentic");
+  });
+});
