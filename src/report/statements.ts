@@ -38,6 +38,14 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
+/** What weighs so much that it is said beside the verdict: hardware of another authority, and code that is not proven. */
+export function caveats(report: Report): string[] {
+  return (report.claims?.bootProofs ?? []).flatMap((boot, index) => [
+    ...(isAws(report, index) ? [] : [`the certificates lead to ${quoted(boot.trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`]),
+    ...(boot.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
+  ]);
+}
+
 function bootStatements(boot: BootProofClaims, aws: boolean, prefix: string): string[] {
   const statements = [originStatement(boot, aws)];
   if (boot.debug) statements.push("Something in it runs in debug mode, which was allowed: what its code is, is not proven.");

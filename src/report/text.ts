@@ -4,7 +4,7 @@ import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Report, Verdict } from "./report.js";
-import { provenStatements, unprovenStatements } from "./statements.js";
+import { caveats, provenStatements, unprovenStatements } from "./statements.js";
 
 export interface TextOptions {
   /** ANSI colours. */
@@ -78,7 +78,8 @@ function verdictLines(report: Report, paint: Paint): string[] {
   const sentence = wrapped("", verdictSentence(report)).join("\n");
   const painted = paint(word, "bold", VERDICT_STYLES[report.verdict]) + sentence.slice(word.length);
   const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
-  return [...painted.split("\n"), paint([...countWords(report.checks), ...time].join(", "), "dim")];
+  const buts = [...new Set(caveats(report))].flatMap((caveat) => wrapped("BUT ", caveat)).map((line) => paint(line, "bold", "yellow"));
+  return [...painted.split("\n"), ...buts, paint([...countWords(report.checks), ...time].join(", "), "dim")];
 }
 
 function countWords(checks: readonly Check[]): string[] {

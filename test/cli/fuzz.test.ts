@@ -31,5 +31,5 @@ it.each(KINDS)("$args", async ({ original, args }) => {
     expect(stderr).not.toContain("unexpected");
     expect(code === 2 ? stdout : stderr.replace(/^Pinned.*|^Not pinned[^]*|^warning.*/gm, "").trim()).toBe("");
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-  }), { numRuns: 150 });
+  }), { numRuns: 80 });
 });

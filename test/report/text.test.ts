@@ -25,6 +25,14 @@ describe("the verdict", () => {
   });
 });
 
+it("says beside the verdict what takes its weight away", () => {
+  const claims: Claims = { bootProofs: [{ ...BOOT, trustAnchor: "lab.pem", debug: true }], appProofs: [], activity: null };
+  const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
+  expect(renderText(report({ claims, checks }), PLAIN)).toMatch(
+    /^VERIFIED: [^]*pins\.\nBUT the certificates lead to "lab\.pem", not to AWS: .*\nBUT debug mode was found and allowed: .*\n1 warning/);
+  expect(renderText(report({}), PLAIN)).not.toContain("BUT");
+});
+
 describe("the checks", () => {
   it("are grouped, with a word for each status", () => {
     const checks: Check[] = [
