@@ -85,8 +85,8 @@ describe("a boot proof that was verified before", () => {
   });
 });
 
-describe("no evidence at all", () => {
-  it("is not verified", async () => {
+describe("too little to decide upon", () => {
+  it("is not verified without a boot proof", async () => {
     await expect(verifyEvidence({ bootProofs: [] }, optionsOf(whole))).rejects.toThrow();
     await expect(verifyEvidence({ bootProofs: [], appProofs: whole.appProofs }, optionsOf(whole))).rejects.toThrow();
   });
@@ -94,6 +94,10 @@ describe("no evidence at all", () => {
   it("is not verified without a decision about policy", async () => {
     const { now } = optionsOf(whole);
     await expect(verifyEvidence(given, { now } as VerifyOptions)).rejects.toThrow();
+  });
+
+  it.each([{ now: new Date(NaN) }, { validAt: new Date(NaN) }])("is not verified at a time that is none: %o", async (how) => {
+    await expect(verifyEvidence(given, optionsOf(whole, how))).rejects.toThrow();
   });
 
   it("is what requireVerified refuses", async () => {
