@@ -134,6 +134,9 @@ function settle(options: VerifyOptions): { policy: Policy | null; context: Verif
   if (options.policy === undefined) throw new TypeError("a policy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
   if (policy !== null && options.trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
+  // Comparisons with an invalid date are all false: nothing would ever be too old.
+  for (const time of [options.now, options.at]) if (time instanceof Date && Number.isNaN(time.getTime())) throw new TypeError("an invalid Date");
+  if (!(options.now instanceof Date)) throw new TypeError("now: a Date wanted");
   const context = {
     trustAnchors: policy?.trustAnchors ?? options.trustAnchors ?? [AWS_NITRO_ROOT_G1],
     now: options.now,

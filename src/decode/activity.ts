@@ -30,6 +30,7 @@ export function readActivity(input: unknown): Reading<Activity> {
   const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
   if (reader === undefined) return { value: {}, faults };
   const outcome = outcomeReader(reader);
+  if (outcome !== reader) refuseContradiction(reader, outcome);
   const value = {
     id: reader.string("id"),
     organizationId: reader.string("organizationId"),
@@ -49,10 +50,25 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
 }
 
+/** What stands in both places has to be the same: the reader of one would otherwise believe what the proofs of the other say. */
+function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
+  for (const name of ["id", "organizationId", "status", "type"]) {
+    const [stated, repeated] = [reader.get(name), outcome.get(name)];
+    if (stated !== undefined && repeated !== undefined && stated !== repeated) {
+      outcome.fault(name, `differs from the activity's own ${name}`);
+    }
+  }
+}
+
+/** Those of both places, where they stand in two: none may be left unjudged. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
-  const holder = reader.get("appProofs") === undefined ? outcome : reader;
-  const list = holder.array("appProofs", (value) => value);
-  return list?.length === 0 ? holder.fault("appProofs", "empty: nothing of this activity is proven") : list;
+  const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
+  const holders = stated.length === 0 ? [outcome] : stated;
+  const lists = holders.map((holder) => holder.array("appProofs", (value) => value));
+  if (!lists.every((list) => list !== undefined)) return undefined;
+  const [first, second] = lists.map((list) => JSON.stringify(list));
+  const list = first === second ? lists[0]! : lists.flat();
+  return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
 }
 
 /** The strings under the given member names, wherever they stand inside a value: single, or in an array. */

@@ -8,6 +8,7 @@ import { sha256 } from "./digest.js";
 import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
 
 const DEFAULT_LIMIT = 1024;
+const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": 65, "P-384": 97 };
 
 export class SignatureMemory {
   readonly #limit: number;
@@ -31,8 +32,9 @@ export class SignatureMemory {
 
   /** Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none. */
   async verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-    // Point and digest are of one length each for a curve, so that the parts cannot be shifted against each other.
-    const name = toHex(await sha256(concatBytes(point, await sha256(message), signature)));
+    if (point.length !== POINT_LENGTHS[curve]) return false;
+    // Curve, point and digest are of one length each, so that the parts cannot be shifted against each other.
+    const name = `${curve}:${toHex(await sha256(concatBytes(point, await sha256(message), signature)))}`;
     if (this.#valid.has(name)) return true;
     const key = await this.key(curve, point);
     const valid = key !== null && (await key.verify(message, signature));

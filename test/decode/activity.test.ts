@@ -27,9 +27,15 @@ describe("decodeActivity", () => {
     const { appProofs, ...top } = withMember(activity, "intent", undefined);
     const repeated = { ...top, result: { activity } };
     expect(decodeActivity(repeated)).toEqual(decodeActivity(activity));
-    expect(decodeActivity({ ...repeated, appProofs: [{ scheme: "top" }] }).appProofs).toEqual([{ scheme: "top" }]);
+    expect(decodeActivity({ ...repeated, appProofs: [{ scheme: "top" }] }).appProofs).toEqual([{ scheme: "top" }, ...activity.appProofs]);
+    expect(decodeActivity({ ...repeated, appProofs }).appProofs).toEqual(appProofs);
     const inside = { ...activity, appProofs: undefined };
     expect(decodeActivity({ ...top, appProofs, result: { activity: inside } })).toEqual(decodeActivity(activity));
+  });
+
+  it.each(["id", "organizationId", "status", "type"])("refuses a repeated %s that differs", (name) => {
+    const repeated = { ...activity, result: { activity: { ...activity, [name]: "another" } } };
+    expect(() => decodeActivity(repeated)).toThrow(`result.activity.${name}: differs from the activity's own ${name}`);
   });
 
   it.each<[string, Json, string]>([
