@@ -39,6 +39,12 @@ describe("hex", () => {
     expect(fromHex(text)).toBeNull();
   });
 
+  it("has 22 digits, and no other character is one", () => {
+    const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
+    expect(all.filter((char) => fromHex(`${char}0`) !== null).join("")).toBe("0123456789ABCDEFabcdef");
+    expect(all.filter((char) => fromHex(`0${char}`) !== null).join("")).toBe("0123456789ABCDEFabcdef");
+  });
+
   it("comes back as it was", () => {
     fc.assert(fc.property(anyBytes(), (bytes) => {
       expect(fromHex(toHex(bytes))).toEqual(bytes);
