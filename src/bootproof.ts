@@ -2,6 +2,7 @@
 import { DEPLOYMENT_CHECKS, appraiseAppProofs, appraiseDeployment } from "./appraise/appraise.js";
 import type { Policy } from "./appraise/policy.js";
 import { type Check, Checklist } from "./checks.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
 import type { Claims, Report, Verdict } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity } from "./verify/activity.js";
@@ -55,10 +56,12 @@ export interface Verification {
 /**
  * Verifies boot proofs, the app proofs under them and an activity, and holds all of it against the policy (checks.md,
  * policy.md). Never throws for what is wrong with the evidence: that is in the report, every failure of it.
- * {@link requireVerified} makes an error of it.
+ * {@link requireVerified} makes an error of it. Throws TypeError for options that make no sense (no policy, no boot
+ * proof, an invalid Date) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
   if (evidence.bootProofs.length === 0) throw new TypeError("at least one boot proof wanted");
+  if ((evidence.appProofs?.length ?? 0) > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   const { policy, context } = settle(options);
   const opened = evidence.activity === undefined ? null : openActivity(evidence.activity);
   const appProofInputs = [...(evidence.appProofs ?? []), ...(opened?.value.appProofs ?? [])];

@@ -11,7 +11,7 @@ export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
 
 export { decodeActivity } from "./decode/activity.js";
 export type { Activity } from "./decode/activity.js";
-export { decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
+export { MAX_APP_PROOFS, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
 export type { AddressDerivationProof, AppProof, AppProofPayload, PolicyOutcome, PolicyOutcomeProof } from "./decode/app-proof.js";
 export { decodeAttestationDocument } from "./decode/attestation-document.js";
 export type { AttestationDocument, UnverifiedAttestationDocument } from "./decode/attestation-document.js";
@@ -38,3 +38,9 @@ export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, Policy
 export { pinPolicy, policyFromRelease } from "./appraise/pin.js";
 
 export type * from "./report/report.js";
+
+export { inspectUnverified } from "./report/inspect.js";
+export type { Described, DescribedObject, InspectedKind, Inspection } from "./report/inspect.js";
+export { renderInspection } from "./report/inspect-text.js";
+export { renderJson } from "./report/json.js";
+export { renderText } from "./report/text.js";

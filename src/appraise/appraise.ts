@@ -55,7 +55,7 @@ function comparePins(pins: DeploymentPins, { attestation, bootProof }: Evidence)
   return {
     "policy.pcrs": pins.pcrs ? comparePcrs(pins.pcrs, attestation.document.pcrs) : null,
     "policy.pivot": oneOf(pins.pivotHash, manifest?.pivot.hash, equalBytes, toHex),
-    "policy.namespace": oneOf(pins.namespace, manifest?.namespace.name, Object.is, (name) => name),
+    "policy.namespace": oneOf(pins.namespace, manifest?.namespace.name, Object.is, (name) => JSON.stringify(name)),
     "policy.nonce": compareNonce(pins.minNonce, manifest?.namespace.nonce),
     "policy.quorum-key": oneOf(pins.quorumKey, manifest?.namespace.quorumKey, equalBytes, toHex),
     "policy.manifest-set": compareSet(pins.manifestSet, manifest?.manifestSet),
@@ -141,7 +141,7 @@ function compareLabels(pins: DeploymentPins["labels"], bootProof: VerifiedBootPr
   const labels: Record<string, string> = { ...bootProof.unverifiedLabels };
   const differing = Object.entries(pins).filter(([name, value]) => labels[name] !== value);
   if (differing.length === 0) return pass("as pinned: the service's word, which nothing in the evidence vouches for");
-  const text = (values: Record<string, string | undefined>): string => differing.map(([name]) => `${name} ${values[name]}`).join("\n");
+  const text = (values: Record<string, string | undefined>): string => differing.map(([name]) => `${name} ${JSON.stringify(values[name])}`).join("\n");
   return differs(text(pins), text(labels), "the service's labels are others than pinned");
 }
 

@@ -1,6 +1,7 @@
 /** The policy file, `bootproof/1`: what a user pins (policy.md). */
 import { fromHex } from "../bytes.js";
 import type { CommitmentKind } from "../verify/manifest-binding.js";
+import { nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/boot-proof.js";
 import { type JsonValue, MemberReader, isJsonObject, jsonKind } from "../decode/json.js";
 import { type Fault, MalformedError, attempt, faultText } from "../errors.js";
@@ -205,10 +206,14 @@ function trustAnchors(reader: MemberReader, options: ParsePolicyOptions): TrustA
 function trustAnchor(value: JsonValue, path: string, options: ParsePolicyOptions): TrustAnchor {
   if (value === AWS_NITRO_ROOT_G1_NAME) return AWS_NITRO_ROOT_G1;
   if (isJsonObject(value) && Object.keys(value).length === 1) {
-    if (typeof value["pem"] === "string") return parseTrustAnchor(`${path}, given as PEM`, value["pem"]);
+    if (typeof value["pem"] === "string") return namedBySubject(parseTrustAnchor(path, value["pem"]));
     if (typeof value["file"] === "string") return parseTrustAnchor(`file ${value["file"]}`, anchorFile(value["file"], options));
   }
   throw anchorFault(`"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …} wanted`);
+}
+
+function namedBySubject(anchor: TrustAnchor): TrustAnchor {
+  return { ...anchor, name: `${nameText(anchor.certificate.subject)} (the policy's PEM)` };
 }
 
 function anchorFile(path: string, options: ParsePolicyOptions): string {

@@ -8,8 +8,6 @@ import { printable } from "../report/printable.js";
 import { type Io, UsageError } from "./io.js";
 
 export const MAX_FILE_BYTES = 1024 * 1024;
-/** No more app proofs than this fit into a file, whole ones. */
-export const MAX_APP_PROOFS = 2048;
 export const STDIN = "-";
 
 const CHUNK = 65536;

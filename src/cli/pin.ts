@@ -16,6 +16,7 @@ interface PinFlags {
   readonly app?: string;
   readonly trustAnchor?: string;
   readonly name?: string;
+  readonly allowDebug?: boolean;
 }
 
 const EXAMPLES = `
@@ -37,6 +38,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
     .option("--trust-anchor <file>", "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it")
     .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
     .option("--app <name>", "with --release: the application to pin")
+    .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
     .option("--name <name>", "the policy's name, which reports show")
     .usage("--boot-proof FILE [--trust-anchor FILE] | --release FILE --app NAME")
     .addHelpText("after", EXAMPLES);
@@ -48,12 +50,13 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
 }
 
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
-  const { bootProof, release, app, trustAnchor } = flags;
+  const { bootProof, release, app, trustAnchor, allowDebug } = flags;
   if (bootProof === undefined && release === undefined) args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
   if (bootProof !== undefined && release !== undefined) args.fault("--boot-proof and --release do not go together: give one");
   if (release !== undefined && app === undefined) args.fault("--release needs --app NAME: which application of the release?");
   if (release === undefined && app !== undefined) args.fault("--app goes with --release only");
   if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
+  if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
   args.refuseRepeated();
   args.refuseRepeatedStdin([bootProof, release, trustAnchor]);
   args.settle();
@@ -65,7 +68,12 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
   const bootProof = await files.json(flags.bootProof!);
   const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor);
   files.settle();
-  const options: VerifyOptions = { policy: library.NO_POLICY_ANY_ENCLAVE, now: io.now(), ...(anchor && { trustAnchors: [anchor] }) };
+  const options: VerifyOptions = {
+    policy: library.NO_POLICY_ANY_ENCLAVE,
+    now: io.now(),
+    allowDebug: flags.allowDebug === true,
+    ...(anchor && { trustAnchors: [anchor] }),
+  };
   const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);
   const [verified] = bootProofs;
   if (!verified) return refuse(report, io);

@@ -3,13 +3,13 @@ import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { appProofList } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { unwrap } from "../decode/boot-proof.js";
 import type { Report } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { exitCodeOf } from "./exit-codes.js";
-import { InputFiles, MAX_APP_PROOFS, readerBeside } from "./files.js";
+import { InputFiles, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
 import { ArgumentReader, type Format } from "./options.js";
 

@@ -1,5 +1,6 @@
 /** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
 import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { MAX_APP_PROOFS } from "./app-proof.js";
 import { jsonInput, unwrap } from "./boot-proof.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./json.js";
 
@@ -68,6 +69,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   if (!lists.every((list) => list !== undefined)) return undefined;
   const [first, second] = lists.map((list) => JSON.stringify(list));
   const list = first === second ? lists[0]! : lists.flat();
+  if (list.length > MAX_APP_PROOFS) return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
 }
 

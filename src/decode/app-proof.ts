@@ -4,6 +4,8 @@ import { decimalMember, hexMember, jsonInput } from "./boot-proof.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "./json.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
+/** More than this, whole ones, do not fit into 1 MiB. */
+export const MAX_APP_PROOFS = 2048;
 const KEY_LENGTH = 130;
 const SIGNATURE_LENGTH = 64;
 

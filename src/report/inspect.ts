@@ -1,7 +1,7 @@
 /** Looking at evidence without verifying any of it: what kind of thing these bytes are, and what they say. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
-import { appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof, readInput, unwrap } from "../decode/boot-proof.js";
@@ -37,8 +37,6 @@ export interface Inspection {
 
 const NOT_VERIFIED = "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is true.";
 const BASIC_CONSTRAINTS = "2.5.29.19";
-/** More app proofs than this do not fit into 1 MiB, whole ones. */
-const MAX_SHOWN = 2048;
 const PEM_START = "-----BEGIN CERTIFICATE-----";
 
 /** The part of an inspection that each kind makes. */
@@ -249,9 +247,9 @@ function lookAtAppProof(proof: unknown): Look {
 }
 
 function lookAtAppProofs(proofs: readonly unknown[]): Look {
-  const looks = proofs.slice(0, MAX_SHOWN).map(lookAtAppProof);
+  const looks = proofs.slice(0, MAX_APP_PROOFS).map(lookAtAppProof);
   const faults = looks.flatMap((look, index) => within(`[${index}]`, look));
-  if (proofs.length > MAX_SHOWN) faults.push(`${proofs.length} entries, of which the first ${MAX_SHOWN} are shown`);
+  if (proofs.length > MAX_APP_PROOFS) faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
   return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
 }
 
