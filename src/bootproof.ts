@@ -137,18 +137,23 @@ function settle(options: VerifyOptions): { policy: Policy | null; context: Verif
   if (options.policy === undefined) throw new TypeError("a policy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
   if (policy !== null && options.trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
-  // Comparisons with an invalid date are all false: nothing would ever be too old.
-  for (const time of [options.now, options.at]) if (time instanceof Date && Number.isNaN(time.getTime())) throw new TypeError("an invalid Date");
-  if (!(options.now instanceof Date)) throw new TypeError("now: a Date wanted");
+  const { now, at = "document" } = options;
+  if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
+  if (at !== "document" && at !== "now" && !isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
   const context = {
     trustAnchors: policy?.trustAnchors ?? options.trustAnchors ?? [AWS_NITRO_ROOT_G1],
-    now: options.now,
-    at: options.at ?? "document",
+    now,
+    at,
     allowDebug: options.allowDebug === true || policy?.allowDebug === true,
     ephemeralKey: options.ephemeralKey ?? null,
     memory: options.memory ?? new SignatureMemory(),
   };
   return { policy, context };
+}
+
+/** Comparisons with an invalid Date are all false: nothing would ever be too old. */
+function isInstant(value: unknown): value is Date {
+  return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
 interface Appraisal {

@@ -70,7 +70,7 @@ export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "envelope.decode": "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
   "envelope.manifest": "The service sent an envelope that belongs to another manifest: report it.",
   "envelope.approvals": "The manifest is not approved as its own manifest set demands: report it.",
-  "envelope.shares": "Someone who is not a member of the share set appears among its approvals: report it.",
+  "envelope.shares": "Who provisioned the quorum key is not as the envelope says: report it.",
   "bind.user-data": "The enclave booted with another manifest than the one shown: report it.",
   "bind.pcrs": "The enclave runs another image than the manifest names: report it.",
   "bind.key": "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",

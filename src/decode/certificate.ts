@@ -253,9 +253,8 @@ class DerReader {
     const [, year, month, day, hour, minute, second] = /^(....)(..)(..)(..)(..)(..)Z$/.exec(full)!;
     const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
     // Date turns 31 February into March: such a day is refused.
-    if (Number.isNaN(time.getTime()) || time.getUTCDate() !== Number(day) || time.getUTCHours() !== Number(hour)) {
-      throw malformed(`${what}: no such time`);
-    }
+    if (Number.isNaN(time.getTime()) || time.getUTCDate() !== Number(day)) throw malformed(`${what}: no such time`);
+    if (!utc && year! < "2050") throw malformed(`${what}: GeneralizedTime before 2050`);
     return time;
   }
 

@@ -13,7 +13,7 @@ import * as v2 from "./v2.js";
 const JSON_SCHEMAS = { v0, v1, v2 } as const;
 const BORSH_SCHEMAS = { v0, v1 } as const;
 
-/** Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`) with every fault. */
+/** Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every fault. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const json = asJsonObject(bytes);
   if (json === undefined) {
@@ -28,7 +28,7 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
   return withoutFaults("manifest", reader, manifestOf(reader));
 }
 
-/** Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`) with every fault. */
+/** Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`, or `json`) with every fault. */
 export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
   const json = asJsonObject(bytes);
   if (json === undefined) {
