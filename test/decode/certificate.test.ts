@@ -177,6 +177,7 @@ describe("decodeCertificate refuses", () => {
     ["a lower-case z", time(UTC, "250505220000z"), "not a time in its DER form"],
     ["a GeneralizedTime with a fraction", time(GENERALIZED, "20510505220000.5Z"), "not a time in its DER form"],
     ["a GeneralizedTime with a year of two digits", time(GENERALIZED, "510505220000Z"), "not a time in its DER form"],
+    ["a GeneralizedTime before 2050", time(GENERALIZED, "20490505220000Z"), "GeneralizedTime before 2050"],
     ["an empty time", time(UTC, ""), "not a time in its DER form"],
     ["a month 13", time(UTC, "251305220000Z"), "no such time"],
     ["a month 0", time(UTC, "250005220000Z"), "no such time"],
