@@ -1,0 +1,83 @@
+/** Boot proofs by ephemeral key: each fetched once, however many callers ask, and remembered within a bound and an age. */
+import { fromHex } from "../bytes.js";
+import { verifyBootProof } from "../bootproof.js";
+import type { Policy } from "../appraise/policy.js";
+import type { Check } from "../checks.js";
+import type { JsonValue } from "../decode/json.js";
+import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { SignatureMemory } from "../verify/signature-memory.js";
+import { ServiceError } from "./errors.js";
+import { QUERY_OPERATIONS } from "./operations.js";
+import { query } from "./requests.js";
+import type { Transport } from "./transport.js";
+
+/** What the service answers for a key. */
+export interface FetchedBootProof {
+  /** Verified; or the answer as it came, where it was rejected. */
+  readonly evidence: VerifiedBootProof | JsonValue;
+  readonly verified: VerifiedBootProof | null;
+  /** The checks of its own that failed, with the key that was asked for among them. */
+  readonly failures: readonly Check[];
+}
+
+interface Entry {
+  readonly since: number;
+  readonly fetched: Promise<FetchedBootProof | null>;
+}
+
+export class BootProofMemory {
+  readonly #transport: Transport;
+  readonly #policy: Policy;
+  readonly #signatures: SignatureMemory;
+  readonly #limit: number;
+  readonly #maxAgeMs: number;
+  /** The least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(transport: Transport, policy: Policy, signatures: SignatureMemory, bounds: { readonly limit: number; readonly maxAgeMs: number }) {
+    this.#transport = transport;
+    this.#policy = policy;
+    this.#signatures = signatures;
+    this.#limit = bounds.limit;
+    this.#maxAgeMs = bounds.maxAgeMs;
+  }
+
+  /** The boot proof of a key in lower-case hex; null where the service says that it has none. */
+  get(key: string): Promise<FetchedBootProof | null> {
+    const now = this.#transport.now().getTime();
+    const known = this.#entries.get(key);
+    this.#entries.delete(key);
+    const isFresh = known !== undefined && now >= known.since && now - known.since <= this.#maxAgeMs;
+    const entry = isFresh ? known : { since: now, fetched: this.#fetch(key) };
+    this.#entries.set(key, entry);
+    if (this.#entries.size > this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
+    if (entry !== known) this.#forgetUnlessVerified(key, entry);
+    return entry.fetched;
+  }
+
+  /** Only what was verified is worth remembering: the next call asks again for everything else. */
+  #forgetUnlessVerified(key: string, entry: Entry): void {
+    const forget = (): void => {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    };
+    entry.fetched.then((fetched) => {
+      if (!fetched?.verified) forget();
+    }, forget);
+  }
+
+  /** Without the signal of the caller: another caller may be waiting for the same key. */
+  async #fetch(key: string): Promise<FetchedBootProof | null> {
+    const answer = await query(this.#transport, QUERY_OPERATIONS.getBootProof, { ephemeralKey: key }).catch(noneWhereNotFound);
+    if (answer === null) return null;
+    const { report, bootProof } = await verifyBootProof(answer, {
+      policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, ephemeralKey: fromHex(key)!,
+    });
+    const failures = report.checks.filter((check) => check.subject === "boot[0]" && check.status === "fail");
+    return { evidence: bootProof ?? answer, verified: bootProof, failures };
+  }
+}
+
+function noneWhereNotFound(error: unknown): null {
+  if (error instanceof ServiceError && error.status === 404) return null;
+  throw error;
+}

@@ -1,0 +1,59 @@
+/**
+ * Sealed to a public key: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, by HPKE (RFC 9180) in base mode
+ * with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (service-facts.md, "credentialBundle").
+ */
+import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { createBase58check } from "@scure/base";
+import { concatBytes, toUtf8 } from "../bytes.js";
+import { ClientError } from "./errors.js";
+import { compressed, subtleCrypto, uncompressed } from "./p256.js";
+
+const ENCAPSULATED_LENGTH = 33;
+const INFO = toUtf8("turnkey_hpke");
+const ECDH = { name: "ECDH", namedCurve: "P-256" };
+const base58check = createBase58check(sha256);
+
+function suite(): CipherSuite {
+  return new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+}
+
+/** The additional authenticated data: both keys, uncompressed. */
+function keysOf(encapsulated: Uint8Array, receiver: Uint8Array): Uint8Array {
+  return concatBytes(encapsulated, receiver);
+}
+
+/** Seals to the uncompressed point of a P-256 key. */
+export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): Promise<string> {
+  const recipientPublicKey = await subtleCrypto().importKey("raw", receiver as BufferSource, ECDH, true, []);
+  const sender = await suite().createSenderContext({ recipientPublicKey, info: INFO });
+  const encapsulated = new Uint8Array(sender.enc);
+  const ciphertext = await sender.seal(plaintext, keysOf(encapsulated, receiver));
+  return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
+}
+
+/** Opens what was sealed to the pair. Throws {@link ClientError} (`bundle`) where it was not, or was changed. */
+export async function openBundle(bundle: string, receiver: CryptoKeyPair): Promise<Uint8Array> {
+  const bytes = decodedBundle(bundle);
+  const encapsulated = await uncompressed(bytes.subarray(0, ENCAPSULATED_LENGTH));
+  if (encapsulated === null) throw bundleError("its first 33 bytes are no point of P-256");
+  const point = new Uint8Array(await subtleCrypto().exportKey("raw", receiver.publicKey));
+  try {
+    const params = { recipientKey: receiver, enc: encapsulated as BufferSource, info: INFO as BufferSource };
+    return new Uint8Array(await suite().open(params, bytes.subarray(ENCAPSULATED_LENGTH), keysOf(encapsulated, point)));
+  } catch {
+    throw bundleError("it was sealed to another key, or changed on the way");
+  }
+}
+
+function decodedBundle(bundle: string): Uint8Array {
+  try {
+    return base58check.decode(bundle);
+  } catch {
+    throw bundleError("it is not base58check");
+  }
+}
+
+function bundleError(reason: string): ClientError {
+  return new ClientError("bundle", `the bundle does not open: ${reason}`);
+}

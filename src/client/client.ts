@@ -1,0 +1,118 @@
+/** The client: one function for each documented operation, and two for those that are not. */
+import type { Policy } from "../appraise/policy.js";
+import type { JsonObject } from "../decode/json.js";
+import {
+  QUERY_OPERATIONS, type QueryName, type QueryParameters, type QueryResult, SUBMIT_OPERATIONS, type SubmitName, type SubmitParameters,
+  type SubmitResult,
+} from "./operations.js";
+import {
+  type CallOptions, type SubmitOptions, type Submitted, type UndocumentedSubmit, query, readObject, readQueried, readSubmitted, submit,
+} from "./requests.js";
+import type { Stamper } from "./stamp.js";
+import type { Transport } from "./transport.js";
+import { type VerificationOptions, type VerifiedClient, verifiedClient } from "./verified.js";
+
+export interface ClientOptions {
+  /** Where the service is: `https://…`, without `/public/v1`. */
+  readonly baseUrl: string;
+  /** The organization that requests are of, where a call names no other. */
+  readonly organizationId: string;
+  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, or the stamper of a session. */
+  readonly stamper: Stamper;
+  readonly fetch?: typeof fetch;
+  readonly now?: () => Date;
+  /** Resolves after so many milliseconds, or earlier where the signal is aborted. Never rejects. */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** From 0 up to, and not including, 1: for the jitter between retries. */
+  readonly random?: () => number;
+  /** For one attempt. */
+  readonly timeoutMs?: number;
+  /** How often a query is repeated. */
+  readonly maxRetries?: number;
+  /**
+   * Repeat submits too, by the same bytes under the same stamp. Only for a service that promises to make one activity of
+   * them, however often they are delivered.
+   */
+  readonly resendSubmits?: boolean;
+  readonly maxResponseBytes?: number;
+}
+
+/** What a client takes from its surroundings where it is given nothing else. */
+const DEFAULTS = {
+  fetch: ((input, init) => globalThis.fetch(input, init)) as typeof fetch,
+  now: () => new Date(),
+  sleep: defaultSleep,
+  random: () => Math.random(),
+  timeoutMs: 30_000,
+  maxRetries: 3,
+  resendSubmits: false,
+  maxResponseBytes: 16 * 1024 * 1024,
+};
+
+export type SubmitFunctions = {
+  readonly [N in SubmitName]: (parameters: SubmitParameters<N>, options?: SubmitOptions) => Promise<Submitted<SubmitResult<N>>>;
+};
+
+export type QueryFunctions = {
+  readonly [N in QueryName]: (parameters: QueryParameters<N>, options?: CallOptions) => Promise<QueryResult<N>>;
+};
+
+/** Results are the service's word: {@link Client.withVerification} is what proves them. */
+export interface Client extends SubmitFunctions, QueryFunctions {
+  readonly organizationId: string;
+  /** A submit that is not documented; answers the whole body. */
+  submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
+  /** A query that is not documented, by the last segment of its path; answers the whole body. */
+  query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
+  /**
+   * The same submits, of which nothing reaches the caller that the policy's enclaves did not vouch for. What was verified
+   * is remembered for this policy and by the object that this answers: keep it.
+   */
+  withVerification(policy: Policy, options?: VerificationOptions): VerifiedClient;
+}
+
+/** Makes a client. Throws TypeError for options that cannot be. */
+export function createClient(options: ClientOptions): Client {
+  const transport = transportOf(options);
+  const submits = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
+    name, async (parameters: unknown, call?: SubmitOptions) => readSubmitted(operation, (await submit(transport, operation, parameters, call)).answer),
+  ] as const);
+  const queries = Object.entries(QUERY_OPERATIONS).map(([name, operation]) => [
+    name, async (parameters: unknown, call?: CallOptions) => readQueried(operation, await query(transport, operation, parameters, call)),
+  ] as const);
+  return {
+    ...(Object.fromEntries(submits) as unknown as SubmitFunctions),
+    ...(Object.fromEntries(queries) as unknown as QueryFunctions),
+    organizationId: transport.organizationId,
+    submit: async (operation, parameters, call) => readObject(operation.name, (await submit(transport, operation, parameters, call)).answer, "unknown"),
+    query: async (name, parameters, call) => readObject(name, await query(transport, { name }, parameters, call), "none"),
+    withVerification: (policy, verification) => verifiedClient(transport, policy, verification),
+  };
+}
+
+function transportOf(options: ClientOptions): Transport {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as unknown as ClientOptions;
+  if (typeof given.organizationId !== "string" || given.organizationId === "") throw new TypeError("organizationId: wanted");
+  if (typeof given.stamper?.stamp !== "function") throw new TypeError("stamper: wanted");
+  return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
+}
+
+function checkedBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const good = url !== null && ["https:", "http:"].includes(url.protocol) && url.username + url.password + url.search + url.hash === "";
+  if (!good) throw new TypeError("baseUrl: an http or https address wanted, without user, query and fragment");
+  return url.href.replace(/\/+$/, "");
+}
+
+async function defaultSleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, milliseconds);
+    signal.addEventListener("abort", finish);
+  });
+}

@@ -1,0 +1,111 @@
+/**
+ * Whether an activity is the answer to a question. App proofs say what an enclave did, not for whom an answer is meant: a
+ * service could answer one request with another's proven activity. What can be told apart from outside is told here.
+ */
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import type { VerifiedAppProof } from "../verify/app-proof.js";
+import type { SubmitOperation } from "./operations.js";
+import { type ActivityRequest, outcomeOf } from "./requests.js";
+
+/** What an activity has to be. */
+export interface Expectation {
+  readonly organizationId: string;
+  /** Where it answers a submit. */
+  readonly request: ActivityRequest | null;
+  /** Where the submit is a documented one. */
+  readonly operation: SubmitOperation | null;
+}
+
+/** Every way in which the activity is not what it has to be. Values are not quoted: parameters may be confidential. */
+export function contradictionsOf(activity: JsonObject, expected: Expectation): string[] {
+  const { organizationId, request, operation } = expected;
+  const { intent, result, repetition } = outcomeOf(activity);
+  const differs = (name: string, wanted: string): string[] =>
+    activity[name] === wanted ? [] : [`${name} is ${shown(activity[name])}, ${wanted} wanted`];
+  return [
+    ...differs("organizationId", organizationId),
+    ...differs("status", "ACTIVITY_STATUS_COMPLETED"),
+    ...(request === null ? [] : differs("type", request.type)),
+    ...(repetition === undefined ? [] : repetitionFaults(activity, repetition)),
+    ...memberFaults("intent", intent, operation?.intentMember),
+    ...memberFaults("result", result, operation?.resultMember),
+    ...(request === null ? [] : intentFaults(soleMember(intent), request.parameters)),
+    ...(request === null || operation === null ? [] : resultFaults(soleMember(result), request.parameters, operation.repeats)),
+  ];
+}
+
+/** The value of an object's one member. */
+export function soleMember(object: JsonObject | undefined): JsonValue | undefined {
+  return object && Object.values(object)[0];
+}
+
+function shown(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value.slice(0, 100) : "not there";
+}
+
+/** The repetition in `result.activity` must not tell another story than the activity around it. */
+function repetitionFaults(activity: JsonObject, repetition: JsonObject): string[] {
+  const names = ["id", "organizationId", "status", "type", "intent", "fingerprint"];
+  const differing = names.filter((name) => isThere(activity[name]) && isThere(repetition[name]) && !same(activity[name], repetition[name]));
+  const beside = Object.keys(activity["result"] as JsonObject).filter((name) => name !== "activity");
+  return [
+    ...differing.map((name) => `${name} is another in result.activity than in the activity`),
+    ...beside.map((name) => `result has ${name.slice(0, 100)} beside the repeated activity`),
+  ];
+}
+
+function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | undefined): string[] {
+  const names = Object.keys(object ?? {});
+  if (names.length !== 1) return [`${what} has ${names.length} members, one wanted`];
+  return wanted === undefined || names[0] === wanted ? [] : [`${what} holds ${names[0]!.slice(0, 100)}, ${wanted} wanted`];
+}
+
+/** The intent says what was submitted: nothing else, and nothing more. A member that is empty is as good as none. */
+function intentFaults(intent: JsonValue | undefined, parameters: JsonObject): string[] {
+  const stated = isJsonObject(intent) ? intent : {};
+  const names = [...new Set([...Object.keys(parameters), ...Object.keys(stated)])];
+  const differing = names.filter((name) => {
+    const [submitted, answered] = [parameters[name], stated[name]];
+    return !same(submitted, answered) && !(isEmpty(submitted) && isEmpty(answered));
+  });
+  return differing.map((name) => `the intent's ${name.slice(0, 100)} is not what was submitted`);
+}
+
+function resultFaults(result: JsonValue | undefined, parameters: JsonObject, repeats: SubmitOperation["repeats"]): string[] {
+  const stated = isJsonObject(result) ? result : {};
+  const differing = Object.entries(repeats).filter(([member, parameter]) => {
+    const submitted = parameters[parameter];
+    return submitted !== undefined && !same(inAnyOrder(submitted), inAnyOrder(stated[member]));
+  });
+  return differing.map(([member]) => `the result's ${member} is not what was submitted`);
+}
+
+function inAnyOrder(value: JsonValue | undefined): JsonValue | undefined {
+  return Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
+}
+
+function isThere(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  return !isThere(value) || value === "" || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+function same(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
+}
+
+/** What the enclave decided last, where it decided: a completed activity was allowed. */
+export function outcomeContradictions(proofs: readonly (VerifiedAppProof | null)[]): string[] {
+  const decisions = proofs.flatMap((proof) => {
+    const decided = proof?.payload.policyOutcomeProof;
+    return decided ? [{ outcome: decided.outcome, at: proof.payload.timestampMs }] : [];
+  });
+  const last = Math.max(...decisions.map(({ at }) => at));
+  const denied = decisions.find(({ outcome, at }) => at === last && outcome !== "OUTCOME_ALLOW");
+  return denied ? [`the enclave's last decision is ${denied.outcome}, and the activity is said to be completed`] : [];
+}

@@ -1,0 +1,19 @@
+/** The client of the service: runs in Node, browsers and at the edge. Key files, which need Node, are in `key-file.ts`. */
+export { createClient } from "./client.js";
+export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
+export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
+export * from "./operations.js";
+
+export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
+export type { ApiKey, Stamp, Stamper, WebauthnStamperOptions } from "./stamp.js";
+export { createSessionTarget, openCredentialBundle, openSession } from "./session.js";
+export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
+export { encryptOnRampSecret } from "./on-ramp.js";
+
+export type { VerificationOptions, VerifiedCall, VerifiedClient, VerifiedSubmitFunctions } from "./verified.js";
+
+export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
+export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
+
+export { ClientError, RejectedActivityError, ServiceError, WebhookError } from "./errors.js";
+export type { ClientErrorCode, ServiceFacts, WebhookFault } from "./errors.js";

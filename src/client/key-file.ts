@@ -1,0 +1,64 @@
+/** API key files, for Node: `{"publicKey": "<33-byte compressed point, hex>", "privateKey": "<32 bytes, hex>"}`. */
+import { type FileHandle, open } from "node:fs/promises";
+import { fromHex } from "../bytes.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import { ClientError } from "./errors.js";
+import type { ApiKey } from "./stamp.js";
+
+const MAX_BYTES = 4096;
+
+export interface ApiKeyFile {
+  readonly key: ApiKey;
+  /** Somebody else than its owner may read it. Windows has no such bits: there it is false. */
+  readonly readableByOthers: boolean;
+}
+
+/** Reads a key file. Throws {@link ClientError} (`key`), which never quotes what is in it. */
+export async function readApiKeyFile(path: string): Promise<ApiKeyFile> {
+  const file = await open(path, "r").catch(() => {
+    throw new ClientError("key", `${path}: cannot be read`);
+  });
+  try {
+    const { mode } = await file.stat();
+    const key = keyOf(path, await readAll(file, path));
+    return { key, readableByOthers: process.platform !== "win32" && (mode & 0o077) !== 0 };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Piece by piece, so that a pipe is read to its end, and a device without one is left at the limit. */
+async function readAll(file: FileHandle, path: string): Promise<Uint8Array> {
+  const buffer = new Uint8Array(MAX_BYTES + 1);
+  for (let total = 0; total < buffer.length;) {
+    const { bytesRead } = await file.read(buffer, total).catch(() => {
+      throw new ClientError("key", `${path}: cannot be read`);
+    });
+    if (bytesRead === 0) return buffer.subarray(0, total);
+    total += bytesRead;
+  }
+  throw new ClientError("key", `${path}: too large for a key file`);
+}
+
+function keyOf(path: string, bytes: Uint8Array): ApiKey {
+  const json = attempt(() => parseJson(bytes)).value;
+  const { publicKey, privateKey } = isJsonObject(json) ? json : {};
+  const isHex = (value: unknown, length: number): value is string => typeof value === "string" && fromHex(value)?.length === length;
+  if (!isHex(publicKey, 33) || !isHex(privateKey, 32)) {
+    throw new ClientError("key", `${path}: not a key file: {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"} wanted`);
+  }
+  return { publicKey, privateKey };
+}
+
+/** Writes a new key file, readable by its owner alone. Never replaces one: throws {@link ClientError} (`key`). */
+export async function writeApiKeyFile(path: string, { publicKey, privateKey }: ApiKey): Promise<void> {
+  const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new ClientError("key", `${path}: ${error.code === "EEXIST" ? "is there already, and a key is never overwritten" : "cannot be written"}`);
+  });
+  try {
+    await file.writeFile(`${JSON.stringify({ publicKey, privateKey }, null, 2)}\n`);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,54 @@
+/** P-256 keys between the forms they come in: hex, points, scalars, WebCrypto. */
+import { base64urlnopad } from "@scure/base";
+import { concatBytes } from "../bytes.js";
+import { ClientError } from "./errors.js";
+
+const COMPRESSED_LENGTH = 33;
+const UNCOMPRESSED_LENGTH = 65;
+
+/** WebCrypto. Browsers have it on pages that came over HTTPS only. */
+export function subtleCrypto(): SubtleCrypto {
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (subtle === undefined) throw new ClientError("key", "WebCrypto is not there: in a browser, serve the page over HTTPS");
+  return subtle;
+}
+
+/** The compressed form of an uncompressed point (SEC1 section 2.3.3). */
+export function compressed(point: Uint8Array): Uint8Array {
+  return concatBytes(Uint8Array.of(0x02 | (point[UNCOMPRESSED_LENGTH - 1]! & 1)), point.subarray(1, COMPRESSED_LENGTH));
+}
+
+/** The uncompressed form of a point in either form (SEC1 section 2.3.4); null where the bytes are no point of the curve. */
+export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
+  if (bytes.length !== COMPRESSED_LENGTH && bytes.length !== UNCOMPRESSED_LENGTH) return null;
+  const { p256 } = await import("@noble/curves/nist.js");
+  try {
+    return p256.Point.fromBytes(bytes).toBytes(false);
+  } catch {
+    return null;
+  }
+}
+
+/** The uncompressed public key of a private one; null where the bytes are no private key. */
+export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
+  const { p256 } = await import("@noble/curves/nist.js");
+  try {
+    return p256.getPublicKey(privateKey, false);
+  } catch {
+    return null;
+  }
+}
+
+/** A pair that signs, and whose private key does not leave WebCrypto again. */
+export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<CryptoKeyPair> {
+  const subtle = subtleCrypto();
+  const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+  const jwk = {
+    kty: "EC", crv: "P-256", x: base64urlnopad.encode(point.subarray(1, 33)), y: base64urlnopad.encode(point.subarray(33)),
+    d: base64urlnopad.encode(privateKey),
+  };
+  return {
+    privateKey: await subtle.importKey("jwk", jwk, algorithm, false, ["sign"]),
+    publicKey: await subtle.importKey("raw", point as BufferSource, algorithm, true, ["verify"]),
+  };
+}

@@ -1,0 +1,135 @@
+/** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
+import type * as z from "zod";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { unwrap } from "../decode/boot-proof.js";
+import { type Fault, attempt } from "../errors.js";
+import { answerError, requestError } from "./errors.js";
+import { type ActivityJson, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";
+import { type Transport, send } from "./transport.js";
+
+export interface CallOptions {
+  /** Another organization than the client's: a child of it, for one. */
+  readonly organizationId?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** Ask for app proofs of the activity. Verified calls always do. */
+  readonly generateAppProofs?: boolean;
+}
+
+/** An operation that is not documented: the last segment of its path, and its activity type. */
+export interface UndocumentedSubmit {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** The activity envelope (service-interface.md 4.1), as it is sent. */
+export interface ActivityRequest {
+  readonly type: string;
+  readonly timestampMs: string;
+  readonly organizationId: string;
+  readonly parameters: JsonObject;
+  readonly generateAppProofs?: boolean;
+}
+
+export interface Submission {
+  readonly request: ActivityRequest;
+  readonly answer: JsonValue;
+}
+
+/** Sends an activity request in its envelope. */
+export async function submit(
+  transport: Transport, operation: UndocumentedSubmit | SubmitOperation, parameters: unknown, options: SubmitOptions = {},
+): Promise<Submission> {
+  const request = {
+    type: operation.type,
+    timestampMs: String(transport.now().getTime()),
+    organizationId: options.organizationId ?? transport.organizationId,
+    parameters: checkedParameters(operation, parameters),
+    ...(options.generateAppProofs !== undefined && { generateAppProofs: options.generateAppProofs }),
+  };
+  return { request, answer: await send(transport, { group: "submit", name: operation.name }, request, options.signal) };
+}
+
+/** Sends a query: its parameters beside `organizationId`. */
+export async function query(
+  transport: Transport, operation: { readonly name: string } | QueryOperation, parameters: unknown, options: CallOptions = {},
+): Promise<JsonValue> {
+  const organizationId = options.organizationId ?? transport.organizationId;
+  const body = { organizationId, ...checkedParameters(operation, parameters) };
+  return send(transport, { group: "query", name: operation.name }, body, options.signal);
+}
+
+/** The parameters as JSON has them: what is undefined is not there. */
+function checkedParameters(operation: { readonly name: string; readonly parameters?: z.ZodType }, parameters: unknown): JsonObject {
+  const { name } = operation;
+  if (!/^[a-z0-9_]+$/.test(name)) throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
+  if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "an object wanted" }]);
+  const faults = operation.parameters ? readShape(operation.parameters, parameters, "parameters").faults : [];
+  if (faults.length > 0) throw requestError(name, faults);
+  const json = attempt(() => parseJson(JSON.stringify(parameters)));
+  if (json.faults.length > 0) throw requestError(name, json.faults);
+  return json.value as JsonObject;
+}
+
+export interface Submitted<Result> {
+  /** As the service answered it; members that are not known are kept. Its word, which nothing vouches for. */
+  readonly activity: ActivityJson;
+  /** The member of the activity's result that belongs to its type; null where it is not there, or not yet. */
+  readonly result: Result | null;
+}
+
+/** The typed answer to a documented submit. Throws {@link ClientError} (`answer`) where it is another. */
+export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonValue): Submitted<Result> {
+  const activity = readShape(activitySchema, unwrap(answer, "activity"), "activity");
+  if (activity.value === undefined) throw answerError(operation.name, activity.faults, "unknown");
+  const member = outcomeOf(unwrap(answer, "activity") as JsonObject).result?.[operation.resultMember] ?? null;
+  if (member === null) return { activity: activity.value, result: null };
+  const result = readShape(operation.result, member, `activity.result.${operation.resultMember}`);
+  if (result.value === undefined) throw answerError(operation.name, result.faults, "unknown");
+  return { activity: activity.value, result: result.value as Result };
+}
+
+/** The typed answer to a documented query. Throws {@link ClientError} (`answer`) where it is another. */
+export function readQueried<Result>(operation: QueryOperation, answer: JsonValue): Result {
+  const result = readShape(operation.result, answer, "");
+  if (result.faults.length > 0) throw answerError(operation.name, result.faults, "none");
+  return result.value as Result;
+}
+
+/** An answer that is an object, and no more is known of it. */
+export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
+  if (isJsonObject(answer)) return answer;
+  throw answerError(name, [{ path: "", message: "an object wanted" }], effect);
+}
+
+/** What was done: intent and result of the activity, or of its repetition in `result.activity` (service-interface.md 2.1). */
+export interface Outcome {
+  readonly intent: JsonObject | undefined;
+  readonly result: JsonObject | undefined;
+  readonly repetition: JsonObject | undefined;
+}
+
+export function outcomeOf(activity: JsonObject): Outcome {
+  const result = activity["result"];
+  const repeated = isJsonObject(result) ? result["activity"] : undefined;
+  const repetition = isJsonObject(repeated) ? repeated : undefined;
+  const holder = repetition ?? activity;
+  const objectOf = (value: JsonValue | undefined): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
+  return { intent: objectOf(holder["intent"]), result: objectOf(holder["result"]), repetition };
+}
+
+/** Reads a value by its schema: the value, or what is wrong with it. */
+export function readShape<T>(schema: z.ZodType<T>, value: unknown, path: string): { value: T; faults: [] } | { value: undefined; faults: Fault[] } {
+  const read = schema.safeParse(value);
+  if (read.success) return { value: read.data, faults: [] };
+  return { value: undefined, faults: read.error.issues.map((issue) => ({ path: placeOf(path, issue.path), message: issue.message })) };
+}
+
+function placeOf(start: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>((place, step) => {
+    if (typeof step === "number") return `${place}[${step}]`;
+    return place === "" ? String(step) : `${place}.${String(step)}`;
+  }, start);
+}

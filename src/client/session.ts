@@ -1,0 +1,57 @@
+/** Sessions: a key that the service makes for a user, for a while, and seals to a key made here. */
+import { toHex } from "../bytes.js";
+import { openBundle } from "./bundle.js";
+import type { CallOptions } from "./requests.js";
+import { ClientError } from "./errors.js";
+import type { SubmitParameters, SubmitResult } from "./operations.js";
+import { importSigningPair, publicPointOf, subtleCrypto } from "./p256.js";
+import { type Stamper, apiKeyStamper } from "./stamp.js";
+
+/** A key pair that a session is sealed to. Its private key cannot be exported. */
+export interface SessionTarget {
+  /** The uncompressed point in hex: the parameter `targetPublicKey`. */
+  readonly publicKey: string;
+  /** Opens the `credentialBundle` that was sealed to this target. Throws {@link ClientError} (`bundle`). */
+  open(credentialBundle: string): Promise<SessionKey>;
+}
+
+/** The session's own key. The pair is non-extractable, and can be kept, in IndexedDB for one. */
+export interface SessionKey {
+  readonly keyPair: CryptoKeyPair;
+  readonly stamper: Stamper;
+}
+
+/** A new target. */
+export async function createSessionTarget(): Promise<SessionTarget> {
+  const subtle = subtleCrypto();
+  const pair = await subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
+  const publicKey = toHex(new Uint8Array(await subtle.exportKey("raw", pair.publicKey)));
+  return { publicKey, open: (credentialBundle) => openCredentialBundle(credentialBundle, pair) };
+}
+
+/** Opens a `credentialBundle` with the pair that it was sealed to: an ECDH pair of P-256 that may derive bits. */
+export async function openCredentialBundle(credentialBundle: string, target: CryptoKeyPair): Promise<SessionKey> {
+  const privateKey = await openBundle(credentialBundle, target);
+  const point = privateKey.length === 32 ? await publicPointOf(privateKey) : null;
+  if (point === null) throw new ClientError("bundle", "the bundle holds no private key of P-256");
+  const keyPair = await importSigningPair(privateKey, point);
+  privateKey.fill(0);
+  return { keyPair, stamper: await apiKeyStamper(keyPair) };
+}
+
+/** A client, or one with verification. */
+export interface SessionOpener<Answer> {
+  createReadWriteSession(parameters: SubmitParameters<"createReadWriteSession">, options?: CallOptions): Promise<Answer>;
+}
+
+/** Creates a session and opens its key: what `createReadWriteSession` answers, and the key beside it. */
+export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
+  client: SessionOpener<Answer>, parameters: Omit<SubmitParameters<"createReadWriteSession">, "targetPublicKey">, options?: CallOptions,
+): Promise<Answer & { readonly session: SessionKey }> {
+  const target = await createSessionTarget();
+  const answer = await client.createReadWriteSession({ ...parameters, targetPublicKey: target.publicKey }, options);
+  if (answer.result === null) {
+    throw new ClientError("answer", "the session is not there yet: its activity is not completed", { operation: "create_read_write_session", effect: "unknown" });
+  }
+  return { ...answer, session: await target.open(answer.result.credentialBundle) };
+}

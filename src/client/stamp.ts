@@ -1,0 +1,164 @@
+/** Stamps: what authenticates a request (service-interface.md 5; the formats are those of service-facts.md). */
+import { base64urlnopad } from "@scure/base";
+import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { sha256 } from "../verify/digest.js";
+import { importPoint } from "../verify/ecdsa.js";
+import { ClientError } from "./errors.js";
+import { compressed, importSigningPair, publicPointOf, subtleCrypto, uncompressed } from "./p256.js";
+
+export interface Stamp {
+  readonly header: "X-Stamp" | "X-Stamp-WebAuthn";
+  readonly value: string;
+}
+
+/** Makes the stamp of a body. */
+export interface Stamper {
+  stamp(body: Uint8Array, signal?: AbortSignal): Promise<Stamp>;
+}
+
+/** An API key in hex, as its file has it. */
+export interface ApiKey {
+  /** The point: compressed, 33 bytes, or uncompressed, 65. */
+  readonly publicKey: string;
+  /** The scalar, 32 bytes. */
+  readonly privateKey: string;
+}
+
+const SCALAR_LENGTH = 32;
+/** What a pair is tried with. No body of a request, which would be JSON. */
+const PROBE = "bootproof: do these two keys belong together?";
+
+/**
+ * Stamps with an API key: `X-Stamp`, base64url of
+ * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`, the
+ * signature being ECDSA P-256 with SHA-256 over the bytes of the body.
+ *
+ * The key comes in hex, or as a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where it
+ * is malformed, or where the two halves do not belong together.
+ */
+export async function apiKeyStamper(key: ApiKey | CryptoKeyPair): Promise<Stamper> {
+  const pair = isCryptoKeyPair(key) ? key : await pairOfHex(key);
+  const publicKey = toHex(compressed(await checkedPoint(pair)));
+  return {
+    async stamp(body) {
+      const signature = toHex(derSignature(await signRaw(pair, body)));
+      const json = JSON.stringify({ publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature });
+      return { header: "X-Stamp", value: base64urlnopad.encode(toUtf8(json)) };
+    },
+  };
+}
+
+/** A new API key. The public half is what is registered with the service. */
+export async function generateApiKey(): Promise<ApiKey> {
+  const subtle = subtleCrypto();
+  const pair = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
+  const point = new Uint8Array(await subtle.exportKey("raw", pair.publicKey));
+  const { d } = await subtle.exportKey("jwk", pair.privateKey);
+  return { publicKey: toHex(compressed(point)), privateKey: toHex(base64urlnopad.decode(d!)) };
+}
+
+function isCryptoKeyPair(key: ApiKey | CryptoKeyPair): key is CryptoKeyPair {
+  return typeof key.privateKey === "object";
+}
+
+/** What is said of a key that is not good never quotes it. */
+function keyError(message: string): ClientError {
+  return new ClientError("key", message);
+}
+
+async function pairOfHex(key: ApiKey): Promise<CryptoKeyPair> {
+  const scalar = fromHex(String(key.privateKey));
+  if (scalar?.length !== SCALAR_LENGTH) throw keyError("the API key's privateKey is not 64 hex digits");
+  const derived = await publicPointOf(scalar);
+  if (derived === null) throw keyError("the API key's privateKey is not a private key of P-256");
+  const stated = fromHex(String(key.publicKey));
+  const point = stated && (await uncompressed(stated));
+  if (point === null) throw keyError("the API key's publicKey is not a point of P-256 in hex");
+  if (!equalBytes(point, derived)) throw keyError("the API key's publicKey is not the one of its privateKey");
+  return importSigningPair(scalar, point);
+}
+
+/** The pair's public point, once a signature of the one half has been verified with the other. */
+async function checkedPoint(pair: CryptoKeyPair): Promise<Uint8Array> {
+  const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
+  if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
+  if (!pair.privateKey.usages.includes("sign")) throw keyError("the private key is not allowed to sign");
+  const exported = await subtleCrypto().exportKey("raw", pair.publicKey).catch(() => {
+    throw keyError("the public key cannot be exported from WebCrypto");
+  });
+  const point = new Uint8Array(exported);
+  const probe = toUtf8(PROBE);
+  const verifying = await importPoint("P-256", point);
+  const belong = verifying !== null && (await verifying.verify(probe, await signRaw(pair, probe)));
+  if (!belong) throw keyError("the public key is not the one of the private key");
+  return point;
+}
+
+async function signRaw(pair: CryptoKeyPair, message: Uint8Array): Promise<Uint8Array> {
+  const signature = await subtleCrypto().sign({ name: "ECDSA", hash: "SHA-256" }, pair.privateKey, message as BufferSource);
+  return new Uint8Array(signature);
+}
+
+/** ECDSA-Sig-Value (RFC 3279 section 2.2.3) in DER, of `r ‖ s`. */
+export function derSignature(raw: Uint8Array): Uint8Array {
+  const integers = concatBytes(derInteger(raw.subarray(0, SCALAR_LENGTH)), derInteger(raw.subarray(SCALAR_LENGTH)));
+  return concatBytes(Uint8Array.of(0x30, integers.length), integers);
+}
+
+function derInteger(scalar: Uint8Array): Uint8Array {
+  const start = scalar.findIndex((byte) => byte !== 0);
+  const digits = start < 0 ? Uint8Array.of(0) : scalar.subarray(start);
+  const padding = digits[0]! > 0x7f ? [0] : [];
+  return Uint8Array.of(0x02, padding.length + digits.length, ...padding, ...digits);
+}
+
+export interface WebauthnStamperOptions {
+  /** `(options) => navigator.credentials.get(options)`, or something like it. */
+  readonly get: (options: CredentialRequestOptions) => Promise<unknown>;
+  /** The relying party the passkey was made for: a domain. */
+  readonly rpId: string;
+  /** The passkeys that may be used; the authenticator offers those it knows where this is not given. */
+  readonly allowCredentials?: readonly PublicKeyCredentialDescriptor[];
+  readonly userVerification?: UserVerificationRequirement;
+  /** How long the browser lets the user take. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the UTF-8 text of the lower-case
+ * hex SHA-256 of the body.
+ */
+export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
+  const { get, rpId, allowCredentials, userVerification = "preferred", timeoutMs } = options;
+  return {
+    async stamp(body, signal) {
+      const challenge = toUtf8(toHex(await sha256(body)));
+      const credential = await get({
+        publicKey: {
+          challenge: challenge as BufferSource,
+          rpId,
+          userVerification,
+          ...(allowCredentials && { allowCredentials: [...allowCredentials] }),
+          ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+        },
+        ...(signal && { signal }),
+      });
+      return { header: "X-Stamp-WebAuthn", value: JSON.stringify(assertionOf(credential)) };
+    },
+  };
+}
+
+/** The assertion (WebAuthn section 5.2.2) in the service's field names. */
+function assertionOf(credential: unknown): Record<"credentialId" | "authenticatorData" | "clientDataJson" | "signature", string> {
+  const { rawId, response } = (credential ?? {}) as { rawId?: unknown; response?: Record<string, unknown> | null };
+  const member = (name: string, value: unknown): string => {
+    if (!(value instanceof ArrayBuffer)) throw new ClientError("stamp", `not sent: no passkey was used, or its answer has no ${name}`);
+    return base64urlnopad.encode(new Uint8Array(value));
+  };
+  return {
+    credentialId: member("rawId", rawId),
+    authenticatorData: member("authenticatorData", response?.["authenticatorData"]),
+    clientDataJson: member("clientDataJSON", response?.["clientDataJSON"]),
+    signature: member("signature", response?.["signature"]),
+  };
+}

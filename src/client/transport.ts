@@ -1,0 +1,196 @@
+/**
+ * One request: its body made bytes, stamped, sent and answered, within a time and a size. What is stamped is what is
+ * sent, byte for byte, and a repetition is of the same bytes under the same stamp.
+ *
+ * Queries are repeated after network errors, timeouts, 429 and 5xx. A submit is sent once: the interface does not
+ * promise that the same bytes delivered twice make one activity. Deployed services of this family do promise it
+ * (docs.turnkey.com, "Activities", Idempotency: "any two requests with the same fingerprint return the same activity");
+ * who relies on that says so with `resendSubmits`, and then the same bytes, never a new timestamp, are sent again.
+ */
+import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { MalformedError, attempt } from "../errors.js";
+import { ClientError, ServiceError, answerError, serviceFacts } from "./errors.js";
+import { pathOf } from "./operations.js";
+import type { Stamp, Stamper } from "./stamp.js";
+
+/** Where requests go, and all that they take from their surroundings. */
+export interface Transport {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly stamper: Stamper;
+  readonly fetch: typeof fetch;
+  readonly now: () => Date;
+  /** Resolves after so many milliseconds, or earlier where the signal is aborted. Never rejects. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** From 0 up to, and not including, 1. */
+  readonly random: () => number;
+  /** For one attempt, its answer read to the end. */
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly resendSubmits: boolean;
+  readonly maxResponseBytes: number;
+}
+
+export interface Target {
+  readonly group: "submit" | "query";
+  readonly name: string;
+}
+
+const FIRST_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 10_000;
+/** A service that asks for a longer wait is not waited for: the error says how long. */
+const MAX_RETRY_AFTER_MS = 30_000;
+
+/** Sends the body to the operation and answers the JSON that came back. */
+export async function send(transport: Transport, target: Target, body: object, signal = new AbortController().signal): Promise<JsonValue> {
+  const bytes = toUtf8(JSON.stringify(body));
+  const stamp = await stampOf(transport.stamper, target, bytes, signal);
+  const retries = target.group === "query" || transport.resendSubmits ? transport.maxRetries : 0;
+  for (let attempts = 0; ; attempts++) {
+    throwIfAborted(signal, target, attempts > 0);
+    try {
+      return await sendOnce(transport, target, bytes, stamp, signal);
+    } catch (error) {
+      const wait = attempts < retries ? waitBeforeRetry(error, attempts, transport.random()) : null;
+      if (wait === null) throw error;
+      await transport.sleep(wait, signal);
+    }
+  }
+}
+
+async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, signal: AbortSignal): Promise<Stamp> {
+  try {
+    return await stamper.stamp(bytes, signal);
+  } catch (error) {
+    if (error instanceof ClientError) throw error;
+    // The platform's own message may quote what was signed, or who signs.
+    const reason = signal.aborted ? "aborted" : error instanceof Error ? error.name : "unknown reason";
+    throw new ClientError(signal.aborted ? "aborted" : "stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
+  }
+}
+
+/** Milliseconds to wait; null where another attempt is not to be made. Full jitter: anything up to the doubled bound. */
+function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
+  const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
+  if (!(error instanceof ServiceError)) {
+    const passing = error instanceof ClientError && (error.code === "unreachable" || error.code === "timeout");
+    return passing ? backoff : null;
+  }
+  if (error.status !== 429 && error.status < 500) return null;
+  const asked = error.retryAfterMs ?? 0;
+  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(asked, backoff);
+}
+
+async function sendOnce(transport: Transport, target: Target, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal): Promise<JsonValue> {
+  const ended = new AbortController();
+  const effect = target.group === "submit" ? "unknown" : "none";
+  const facts = { operation: target.name, effect } as const;
+  const timeUp = transport.sleep(transport.timeoutMs, ended.signal).then(() => {
+    throw new ClientError("timeout", `no answer within ${transport.timeoutMs} ms`, facts);
+  });
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new ClientError("aborted", "aborted by the caller", facts));
+    signal.addEventListener("abort", stop);
+  });
+  try {
+    return await Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    ended.abort();
+  }
+}
+
+async function exchange(transport: Transport, target: Target, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal): Promise<JsonValue> {
+  const effect = target.group === "submit" ? "unknown" : "none";
+  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, signal).catch((error: unknown) => {
+    const advice = "Check the base address and the network.";
+    throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, { operation: target.name, effect });
+  });
+  if (answer === null) {
+    throw answerError(target.name, [{ path: "", message: `longer than ${transport.maxResponseBytes} bytes` }], effect);
+  }
+  if (response.status !== 200) throw serviceError(response, answer, stamp, target, transport.now());
+  return decodeAnswer(answer, target.name, effect);
+}
+
+async function reach(
+  transport: Transport, path: string, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal,
+): Promise<{ response: Response; answer: Uint8Array | null }> {
+  const { fetch, baseUrl, maxResponseBytes } = transport;
+  const response = await fetch(baseUrl + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json", [stamp.header]: stamp.value },
+    body: bytes as BodyInit,
+    // A redirect would carry the stamp to somebody else.
+    redirect: "manual",
+    signal,
+  });
+  return { response, answer: await readBounded(response, maxResponseBytes) };
+}
+
+function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "unknown"): JsonValue {
+  try {
+    return parseJson(answer);
+  } catch (error) {
+    if (error instanceof MalformedError) throw answerError(operation, error.faults, effect);
+    throw error;
+  }
+}
+
+/** Refused (4xx) means that nothing was done; of anything else that is not known. */
+function serviceError(response: Response, answer: Uint8Array, stamp: Stamp, target: Target, now: Date): ServiceError {
+  const { status } = response;
+  const refused = status >= 400 && status < 500 && status !== 408;
+  const body = attempt(() => parseJson(withoutStamp(fromUtf8(answer) ?? "", stamp))).value;
+  const facts = serviceFacts(status, body, retryAfter(response.headers.get("retry-after"), now));
+  return new ServiceError(facts, { operation: target.name, effect: target.group === "query" || refused ? "none" : "unknown" });
+}
+
+/** A service that quotes the request in its error does not get the stamp into a log. */
+function withoutStamp(text: string, { value }: Stamp): string {
+  const quoted = JSON.stringify(value).slice(1, -1);
+  return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
+}
+
+/** Retry-After (RFC 9110 section 10.2.3): seconds, or an HTTP date; null where it is neither. */
+function retryAfter(header: string | null, now: Date): number | null {
+  if (header === null) return null;
+  if (/^[0-9]{1,9}$/.test(header)) return 1000 * Number(header);
+  const date = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
+}
+
+/** The whole body; null where it is longer than the limit, and then the rest is not read. */
+export async function readBounded(message: Request | Response, limit: number): Promise<Uint8Array | null> {
+  if (message.body === null) return new Uint8Array();
+  const reader = message.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return concatBytes(...chunks);
+    total += value.length;
+    if (total > limit) {
+      await reader.cancel().catch(() => {});
+      return null;
+    }
+    chunks.push(value);
+  }
+}
+
+/** A word of the platform's for what went wrong, such as ECONNREFUSED. Its messages may quote headers. */
+function networkReason(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { code?: unknown };
+    if (typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code)) return code;
+  }
+  return "network error";
+}
+
+function throwIfAborted(signal: AbortSignal, { group, name }: Target, sent: boolean): void {
+  if (!signal.aborted) return;
+  throw new ClientError("aborted", "aborted by the caller", { operation: name, effect: sent && group === "submit" ? "unknown" : "none" });
+}
