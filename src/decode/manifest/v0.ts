@@ -9,20 +9,38 @@ import {
   writeNamespace, writePatchSet, writeRestart,
 } from "./borsh-fields.js";
 import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
-import type { Manifest, Pivot } from "./model.js";
+import type { Manifest, ManifestVersion, Pivot } from "./model.js";
 
 export const JSON_APPROVALS = { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals" } as const;
 
 export function readBorsh(reader: BorshReader): Manifest {
+  return readLayout(reader, "v0", readPivot);
+}
+
+export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
+  writeLayout(writer, manifest, writePivot);
+}
+
+/** The layout that v0 and v1 share, around the pivot in which they differ. */
+export function readLayout(reader: BorshReader, version: ManifestVersion, pivot: (reader: BorshReader) => Pivot): Manifest {
   return {
-    version: "v0",
+    version,
     namespace: readNamespace(reader),
-    pivot: readPivot(reader),
+    pivot: pivot(reader),
     manifestSet: readMemberSet(reader, "manifestSet"),
     shareSet: readMemberSet(reader, "shareSet"),
     enclave: readEnclave(reader),
     patchSet: readPatchSet(reader),
   };
+}
+
+export function writeLayout(writer: BorshWriter, manifest: Manifest, pivot: (writer: BorshWriter, pivot: Pivot) => void): void {
+  writeNamespace(writer, manifest.namespace);
+  pivot(writer, manifest.pivot);
+  writeMemberSet(writer, manifest.manifestSet);
+  writeMemberSet(writer, manifest.shareSet);
+  writeEnclave(writer, manifest.enclave);
+  writePatchSet(writer, manifest.patchSet!);
 }
 
 function readPivot(reader: BorshReader): Pivot {
@@ -33,15 +51,10 @@ function readPivot(reader: BorshReader): Pivot {
   };
 }
 
-export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
-  writeNamespace(writer, manifest.namespace);
-  writer.fixed(manifest.pivot.hash);
-  writeRestart(writer, manifest.pivot.restart);
-  writer.vector(manifest.pivot.args, (arg) => writer.string(arg));
-  writeMemberSet(writer, manifest.manifestSet);
-  writeMemberSet(writer, manifest.shareSet);
-  writeEnclave(writer, manifest.enclave);
-  writePatchSet(writer, manifest.patchSet!);
+function writePivot(writer: BorshWriter, pivot: Pivot): void {
+  writer.fixed(pivot.hash);
+  writeRestart(writer, pivot.restart);
+  writer.vector(pivot.args, (arg) => writer.string(arg));
 }
 
 export function readJson(reader: MemberReader): Manifest {

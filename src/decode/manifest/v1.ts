@@ -1,10 +1,7 @@
 /** Manifest v1: v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`. Borsh, or JSON in camel case. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json.js";
-import {
-  HASH_LENGTH, readBridge, readEnclave, readMemberSet, readNamespace, readPatchSet, readRestart, writeBridge, writeEnclave,
-  writeMemberSet, writeNamespace, writePatchSet, writeRestart,
-} from "./borsh-fields.js";
+import { HASH_LENGTH, readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
 import type { Manifest, Pivot } from "./model.js";
 import * as v0 from "./v0.js";
@@ -12,15 +9,11 @@ import * as v0 from "./v0.js";
 export const JSON_APPROVALS = { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals" } as const;
 
 export function readBorsh(reader: BorshReader): Manifest {
-  return {
-    version: "v1",
-    namespace: readNamespace(reader),
-    pivot: readPivot(reader),
-    manifestSet: readMemberSet(reader, "manifestSet"),
-    shareSet: readMemberSet(reader, "shareSet"),
-    enclave: readEnclave(reader),
-    patchSet: readPatchSet(reader),
-  };
+  return v0.readLayout(reader, "v1", readPivot);
+}
+
+export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
+  v0.writeLayout(writer, manifest, writePivot);
 }
 
 function readPivot(reader: BorshReader): Pivot {
@@ -33,18 +26,12 @@ function readPivot(reader: BorshReader): Pivot {
   };
 }
 
-export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
-  const { pivot } = manifest;
-  writeNamespace(writer, manifest.namespace);
+function writePivot(writer: BorshWriter, pivot: Pivot): void {
   writer.fixed(pivot.hash);
   writeRestart(writer, pivot.restart);
   writer.vector(pivot.bridgeConfig!, (bridge) => writeBridge(writer, bridge));
   writer.bool(pivot.debugMode!);
   writer.vector(pivot.args, (arg) => writer.string(arg));
-  writeMemberSet(writer, manifest.manifestSet);
-  writeMemberSet(writer, manifest.shareSet);
-  writeEnclave(writer, manifest.enclave);
-  writePatchSet(writer, manifest.patchSet!);
 }
 
 /** JSON without a version is v1 where its pivot has both members that v1 added. */
