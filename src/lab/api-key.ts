@@ -1,0 +1,35 @@
+/** API keys as the service knows them, and the stamp they make. */
+import { createPrivateKey, sign } from "node:crypto";
+import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { generateKeyPair, publicPoint } from "./keys.js";
+
+/** An API key file's content. */
+export interface ApiKeyPair {
+  /** The compressed point of P-256, 33 bytes, in hex. */
+  readonly publicKey: string;
+  /** 32 bytes, in hex. */
+  readonly privateKey: string;
+}
+
+export function generateApiKey(): ApiKeyPair {
+  const pair = generateKeyPair("prime256v1");
+  const { d } = pair.privateKey.export({ format: "jwk" });
+  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: Buffer.from(d!, "base64url").toString("hex") };
+}
+
+/** The compressed form of an uncompressed point (SEC1 section 2.3.3). */
+export function compressedPoint(point: Uint8Array): Uint8Array {
+  return concatBytes(Uint8Array.of(2 + (point[64]! & 1)), point.subarray(1, 33));
+}
+
+/** ECPrivateKey of P-256 (RFC 5915 section 3), without its public key, in a PKCS#8 frame, up to the private key. */
+const PKCS8_P256 = fromHex("304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""))!;
+
+/** The value of X-Stamp for a body (service-facts.md): for tests and scripts that have no client at hand. */
+export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
+  const bytes = typeof body === "string" ? toUtf8(body) : body;
+  const privateKey = createPrivateKey({ key: Buffer.from(concatBytes(PKCS8_P256, fromHex(key.privateKey)!)), format: "der", type: "pkcs8" });
+  const signature = sign("sha256", bytes, privateKey).toString("hex");
+  const stamp = { publicKey: key.publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature };
+  return Buffer.from(JSON.stringify(stamp)).toString("base64url");
+}

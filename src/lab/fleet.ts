@@ -1,0 +1,242 @@
+/**
+ * The enclaves of the lab: releases, each approved by operators, and the enclaves that booted them. A boot makes a new
+ * ephemeral key and a boot proof, both kept for good; an enclave whose certificate is about to expire is booted anew.
+ */
+import { toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import type { ManifestVersion } from "../decode/manifest/index.js";
+import type { AppProofAlterations, Generation } from "./enclave.js";
+import { SoftwareEnclave, labMeasurements } from "./enclave.js";
+import { type ForgeOptions, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
+import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
+import {
+  type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, generateMembers, generateQosKeyPair, loadQosKeyPair,
+  makeManifest, manifestHash, saveQosKeyPair, sha256,
+} from "./qos.js";
+import type { Reader, Transaction } from "./state.js";
+
+/** The applications: one decides about requests, the other derives addresses. */
+export const APPS = ["policy-engine", "signer"] as const;
+export type App = (typeof APPS)[number];
+
+/** What a release is. */
+export interface ReleaseOptions {
+  readonly app: App;
+  /** Its label, such as `lab.3`. */
+  readonly name: string;
+  /** v2 where not given. */
+  readonly manifestVersion?: ManifestVersion;
+  /** JSON for v2, borsh for the older ones, where not given. */
+  readonly encoding?: ManifestEncoding["encoding"];
+  /** `live` where not given. */
+  readonly generation?: Generation;
+  /** Whether the lab's policy pins it; it does where not given. */
+  readonly pinned?: boolean;
+}
+
+export interface SavedRelease extends Required<ReleaseOptions> {
+  readonly nonce: number;
+}
+
+/** Keys that all releases share. */
+export interface SavedFleet {
+  readonly pki: SavedPki;
+  readonly quorumKeys: Readonly<Record<App, SavedQosKeyPair>>;
+  readonly operators: readonly SavedMember[];
+  readonly shareholders: readonly SavedMember[];
+}
+
+interface SavedMember {
+  readonly alias: string;
+  readonly key: SavedQosKeyPair;
+}
+
+export interface SavedEnclave {
+  /** Such as `signer lab.1`: the same after a restart. */
+  readonly enclaveId: string;
+  readonly app: App;
+  readonly release: string;
+  readonly bootedAt: number;
+  readonly key: SavedQosKeyPair;
+  readonly bootProof: JsonObject;
+}
+
+/** What is told of a running enclave. */
+export interface EnclaveInfo {
+  readonly enclaveId: string;
+  readonly app: App;
+  readonly release: string;
+  readonly manifestVersion: ManifestVersion;
+  readonly generation: Generation;
+  /** 130 bytes, hex. */
+  readonly ephemeralKey: string;
+  readonly bootedAt: Date;
+}
+
+/** An enclave is booted anew this long before its certificate expires. */
+const RENEWAL_MS = 15 * 60_000;
+const FIRST_NONCE = 7;
+
+export function newFleet(): SavedFleet {
+  const members = (...aliases: string[]): SavedMember[] => generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
+  return {
+    pki: new NitroPki().save(),
+    quorumKeys: { "policy-engine": saveQosKeyPair(generateQosKeyPair()), signer: saveQosKeyPair(generateQosKeyPair()) },
+    operators: members("alice", "bob", "carol"),
+    shareholders: members("dora", "emil"),
+  };
+}
+
+interface Running {
+  readonly info: EnclaveInfo;
+  readonly enclave: SoftwareEnclave;
+}
+
+export class Fleet {
+  readonly #pki: NitroPki;
+  readonly #quorumKeys: Readonly<Record<App, QosKeyPair>>;
+  readonly #operators: readonly LabMember[];
+  readonly #shareholders: readonly LabMember[];
+  readonly #now: () => Date;
+  readonly #forges = new Map<string, Forge>();
+  /** By enclave id, in the order of their first boot. */
+  readonly #running = new Map<string, Running>();
+  readonly #standbys = new Map<string, JsonObject>();
+  #turn = 0;
+
+  constructor(saved: SavedFleet, now: () => Date) {
+    const member = ({ alias, key }: SavedMember): LabMember => ({ alias, key: loadQosKeyPair(key) });
+    this.#pki = new NitroPki(saved.pki);
+    this.#quorumKeys = { "policy-engine": loadQosKeyPair(saved.quorumKeys["policy-engine"]), signer: loadQosKeyPair(saved.quorumKeys.signer) };
+    this.#operators = saved.operators.map(member);
+    this.#shareholders = saved.shareholders.map(member);
+    this.#now = now;
+  }
+
+  get trustAnchorPem(): string {
+    return certificatePem(this.#pki.rootCertificate);
+  }
+
+  get enclaves(): EnclaveInfo[] {
+    return [...this.#running.values()].map(({ info }) => info);
+  }
+
+  /** The policy file that pins every release that is to be pinned. */
+  policyFile(reader: Reader): JsonObject {
+    const deployments = reader.all("releases").filter((release) => release.pinned).map((release): JsonObject => ({
+      ...labDeployment(this.forge(release)), name: `${release.app} ${release.name}`, commitment: release.generation,
+    }));
+    return labPolicy(this.trustAnchorPem, deployments, {
+      maxAge: "30d",
+      appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION", "APP_PROOF_TYPE_POLICY_OUTCOME"], coverage: true },
+    });
+  }
+
+  /** Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application before. */
+  addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
+    const { app, name, manifestVersion = "v2", generation = "live", pinned = true } = options;
+    const encoding = options.encoding ?? (manifestVersion === "v2" ? "json" : "borsh");
+    const nonces = tx.all("releases").filter((release) => release.app === app).map((release) => release.nonce);
+    const release = { app, name, manifestVersion, generation, encoding, pinned, nonce: Math.max(FIRST_NONCE - 1, ...nonces) + 1 };
+    tx.put("releases", `${app} ${name}`, release);
+    return release;
+  }
+
+  /** Boots a release: a new ephemeral key, an attestation of it, a boot proof. What ran under the same id is gone, its boot proof is not. */
+  boot(release: SavedRelease, tx: Transaction): EnclaveInfo {
+    return this.#boot(release, tx).info;
+  }
+
+  #boot(release: SavedRelease, tx: Transaction): Running {
+    const at = this.#now();
+    const key = generateQosKeyPair();
+    const enclaveId = `${release.app} ${release.name}`;
+    const bootProof = this.forgeBootProof(release, at, key);
+    const saved = { enclaveId, app: release.app, release: release.name, bootedAt: at.getTime(), key: saveQosKeyPair(key), bootProof };
+    tx.put("enclaves", toHex(key.publicKey), saved);
+    const running = { info: infoOf(saved, release, key), enclave: this.#softwareEnclave(release, key) };
+    tx.afterwards(() => this.#running.set(enclaveId, running));
+    return running;
+  }
+
+  /** The release of an enclave leaves the rolling deployment. */
+  stop(enclaveId: string): void {
+    this.#running.delete(enclaveId);
+  }
+
+  /** An app proof by one of the application's enclaves: they take turns. */
+  appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
+    const running = [...this.#running.values()].filter(({ info }) => info.app === app);
+    const chosen = running[this.#turn++ % running.length];
+    if (chosen === undefined) throw new Error(`no enclave of ${app} is running`);
+    return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
+  }
+
+  /** The running enclave of the application that was booted last. */
+  latest(app: string, tx: Transaction): EnclaveInfo | undefined {
+    const running = [...this.#running.values()].filter(({ info }) => info.app === app);
+    if (running.length === 0) return undefined;
+    const latest = running.reduce((last, one) => (one.info.bootedAt >= last.info.bootedAt ? one : last));
+    return this.#renewed(latest, tx).info;
+  }
+
+  /** Signs a payload anew with a key of the past: what only a fault asks for. */
+  resign(saved: SavedEnclave, release: SavedRelease, payload: JsonObject, alter: AppProofAlterations): JsonObject {
+    return this.#softwareEnclave(release, loadQosKeyPair(saved.key)).appProof(payload, alter);
+  }
+
+  /** A boot proof of the release with the key, with whatever is to be altered in its making. */
+  forgeBootProof(release: SavedRelease, at: Date, ephemeralKey: QosKeyPair, alterations: Partial<ForgeOptions> = {}): JsonObject {
+    return forgeEvidence({
+      lab: this.forge(release), at, ephemeralKey, version: release.manifestVersion, encoding: release.encoding, generation: release.generation,
+      payloads: [], ...alterations,
+    }).bootProof;
+  }
+
+  /** The boot proof of a genuine enclave of the release that never signed anything. */
+  standby(release: SavedRelease, at: Date): JsonObject {
+    const id = `${release.app} ${release.name} ${at.getTime()}`;
+    const made = this.#standbys.get(id) ?? this.forgeBootProof(release, at, generateQosKeyPair());
+    this.#standbys.set(id, made);
+    return made;
+  }
+
+  /** The keys, measurements and labels of a release. */
+  forge(release: SavedRelease): Forge {
+    const id = `${release.app} ${release.name}`;
+    const known = this.#forges.get(id);
+    if (known !== undefined) return known;
+    const made = new Forge({
+      pki: this.#pki,
+      measurements: labMeasurements(id),
+      quorumKey: this.#quorumKeys[release.app],
+      // Each boot has its own; this one is never attested.
+      ephemeralKey: this.#quorumKeys[release.app],
+      manifestMembers: this.#operators,
+      shareMembers: this.#shareholders,
+      namespace: { name: `lab/${release.app}`, nonce: release.nonce },
+      pivotHash: sha256(toUtf8(`lab application ${id}`)),
+      labels: { deploymentLabel: release.name, enclaveApp: release.app, owner: "lab" },
+    });
+    this.#forges.set(id, made);
+    return made;
+  }
+
+  /** The enclave, booted anew where its certificate is about to expire. */
+  #renewed(running: Running, tx: Transaction): Running {
+    const due = running.info.bootedAt.getTime() + LEAF_LIFE_MS - RENEWAL_MS;
+    return this.#now().getTime() < due ? running : this.#boot(tx.get("releases", running.info.enclaveId)!, tx);
+  }
+
+  #softwareEnclave(release: SavedRelease, ephemeralKey: QosKeyPair): SoftwareEnclave {
+    const forge = this.forge(release);
+    const hash = manifestHash(makeManifest(release.manifestVersion, forge.manifestParts()));
+    return new SoftwareEnclave({ pki: forge.pki, measurements: forge.measurements, manifestHash: hash, generation: release.generation, ephemeralKey });
+  }
+}
+
+function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): EnclaveInfo {
+  const { enclaveId, app, bootedAt } = saved;
+  const { manifestVersion, generation } = release;
+  return { enclaveId, app, release: release.name, manifestVersion, generation, ephemeralKey: toHex(key.publicKey), bootedAt: new Date(bootedAt) };
+}

@@ -1,0 +1,11 @@
+/** `bootproof/lab`: a local service with software enclaves, and the forge that its evidence comes from. For tests and demos only. */
+export { type Lab, type LabOptions, startLab } from "./lab.js";
+export { FAULTS, type Fault } from "./faults.js";
+export type { App, EnclaveInfo, ReleaseOptions } from "./fleet.js";
+export type { Seed, SeedIds } from "./seed.js";
+export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";
+export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
+export { type LabFiles, writeLabFiles } from "./files.js";
+export { StoreInUseError } from "./store.js";
+export type { DeliveryAttempt, Sleep } from "./webhooks.js";
+export { type ForgeOptions, type ForgedEvidence, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";

@@ -1,0 +1,242 @@
+/** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
+import { mkdir } from "node:fs/promises";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import type { JsonObject } from "../decode/json.js";
+import { Misbehaviour } from "./faults.js";
+import { APPS, type App, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
+import { HttpDoor } from "./http.js";
+import { loadKeyPair, saveKeyPair } from "./keys.js";
+import { noncesId, putUser, timestamp } from "./operations.js";
+import type { PasskeyRegistration } from "./passkey.js";
+import { type Seed, plantSeed } from "./seed.js";
+import { Service } from "./service.js";
+import { State, type Transaction } from "./state.js";
+import { levelStore, memoryStore } from "./store.js";
+import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
+
+export interface LabOptions {
+  /** 0, the default, is any that is free. */
+  readonly port?: number;
+  /** Where the state is kept from one start to the next; in memory where not given. */
+  readonly dataFolder?: string;
+  /** The clock of the service and its enclaves. */
+  readonly now?: () => Date;
+  /** Names of the faults that are on from the start. */
+  readonly faults?: readonly string[];
+  /** The manifest version of both first releases of a new lab; v1 and v2 where not given. */
+  readonly manifestVersion?: ReleaseOptions["manifestVersion"];
+  /** How the time between two attempts at a delivery passes. */
+  readonly sleep?: Sleep;
+  /** Is told of every attempt at a delivery. */
+  readonly onDelivery?: (attempt: DeliveryAttempt) => void;
+}
+
+/** A running lab, and what a client needs to know of it. */
+export interface Lab extends Seed {
+  readonly baseUrl: string;
+  /** The root of the software PKI, which its policy trusts. */
+  readonly trustAnchorPem: string;
+  /** Pins every release that is to be pinned: as a file, and as it is given to verification. */
+  readonly policyFile: PolicyFile;
+  readonly policy: Policy;
+  /** Where the keys of webhook deliveries are published, and what is there. */
+  readonly jwksUrl: string;
+  readonly jwks: JsonObject;
+  /** The enclaves that run. */
+  readonly enclaves: readonly EnclaveInfo[];
+  /** The faults that are on. */
+  readonly faults: readonly string[];
+  /** Turns one fault on, or several, and all others off; null: none. Throws RangeError for a name that is none. */
+  setFault(name: string | readonly string[] | null): void;
+  /** Has a release approved, and boots an enclave of it beside those that run. */
+  addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
+  /** Boots the enclave anew: it has another ephemeral key then. */
+  restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
+  /** Ends the enclave. Its boot proof stays. */
+  stopEnclave(enclaveId: string): void;
+  /** Registers a passkey with a user. Answers the authenticator's id. */
+  registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
+  setNonces(nonces: { readonly caip2: string; readonly address: string; readonly nonce: string; readonly gasStationNonce: string }): Promise<void>;
+  /** When every webhook delivery so far was accepted or given up. */
+  deliveriesSettled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const JWKS_PATH = "/public/v1/webhooks/jwks";
+
+/** Starts a lab on the loopback. Rejects where the port or the folder is in use. */
+export async function startLab(options: LabOptions = {}): Promise<Lab> {
+  const now = options.now ?? ((): Date => new Date());
+  const state = await State.open(await openStore(options.dataFolder));
+  try {
+    const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
+    const misbehaviour = new Misbehaviour(fleet);
+    misbehaviour.set(options.faults ?? []);
+    const webhooks = new Webhooks({ key: loadKeyPair(webhookKey), now, sleep: options.sleep, onAttempt: options.onDelivery });
+    const service = new Service({ state, fleet, webhooks, misbehaviour, now });
+    const door = new HttpDoor(service, new Map([[JWKS_PATH, () => webhooks.jwks]]));
+    const baseUrl = await door.listen(options.port ?? 0);
+    return new RunningLab({ state, fleet, misbehaviour, webhooks, door, baseUrl, seed, now });
+  } catch (error) {
+    await state.close();
+    throw error;
+  }
+}
+
+async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
+  if (dataFolder === undefined) return memoryStore();
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  return levelStore(join(dataFolder, "store"));
+}
+
+/** A new installation, or the one that was kept: its enclaves boot now, as after a power cut. */
+async function openInstallation(state: State, options: LabOptions, now: () => Date): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
+  const kept = state.get("installation", "lab");
+  const installation = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPairSync("ed25519")) };
+  const fleet = new Fleet(installation.fleet, now);
+  await state.transact((tx) => {
+    tx.put("installation", "lab", installation);
+    if (kept === undefined) bootFirstReleases(fleet, options, tx);
+    else for (const release of tx.all("releases")) fleet.boot(release, tx);
+  });
+  // Apart, since the enclaves that sign in it have to run; and also after a start that was killed in between.
+  const seed = kept?.seed ?? (await state.transact((tx) => {
+    const planted = plantSeed(tx, fleet, now());
+    tx.put("installation", "lab", { ...installation, seed: planted });
+    return planted;
+  }));
+  return { fleet, seed, webhookKey: installation.webhookKey };
+}
+
+/** A rolling deployment under way: of each application the old release and the new one run, with manifests of both kinds. */
+function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
+  for (const app of APPS) {
+    fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
+    fleet.boot(fleet.addRelease({ app, name: "lab.2", manifestVersion: manifestVersion ?? "v2" }, tx), tx);
+  }
+}
+
+interface Parts {
+  readonly state: State;
+  readonly fleet: Fleet;
+  readonly misbehaviour: Misbehaviour;
+  readonly webhooks: Webhooks;
+  readonly door: HttpDoor;
+  readonly baseUrl: string;
+  readonly seed: Seed;
+  readonly now: () => Date;
+}
+
+class RunningLab implements Lab {
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly childOrganizationId: string;
+  readonly apiKey: Seed["apiKey"];
+  readonly ids: Seed["ids"];
+  readonly walletActivityId: string;
+  readonly operator: Seed["operator"];
+  readonly child: Seed["child"];
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.baseUrl = parts.baseUrl;
+    this.organizationId = parts.seed.organizationId;
+    this.childOrganizationId = parts.seed.childOrganizationId;
+    this.apiKey = parts.seed.apiKey;
+    this.ids = parts.seed.ids;
+    this.walletActivityId = parts.seed.walletActivityId;
+    this.operator = parts.seed.operator;
+    this.child = parts.seed.child;
+  }
+
+  get trustAnchorPem(): string {
+    return this.#parts.fleet.trustAnchorPem;
+  }
+
+  get policyFile(): PolicyFile {
+    return this.#parts.fleet.policyFile(this.#parts.state) as unknown as PolicyFile;
+  }
+
+  get policy(): Policy {
+    return parsePolicy(this.policyFile);
+  }
+
+  get jwksUrl(): string {
+    return `${this.baseUrl}${JWKS_PATH}`;
+  }
+
+  get jwks(): JsonObject {
+    return this.#parts.webhooks.jwks;
+  }
+
+  get enclaves(): readonly EnclaveInfo[] {
+    return this.#parts.fleet.enclaves;
+  }
+
+  get faults(): readonly string[] {
+    return this.#parts.misbehaviour.names;
+  }
+
+  setFault(name: string | readonly string[] | null): void {
+    this.#parts.misbehaviour.set(name === null ? [] : [name].flat());
+  }
+
+  async addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo> {
+    const { state, fleet } = this.#parts;
+    return state.transact((tx) => {
+      const count = tx.all("releases").filter(({ app }) => app === options.app).length;
+      const name = options.name ?? `lab.${count + 1}`;
+      if (tx.get("releases", `${options.app} ${name}`) !== undefined) throw new RangeError(`there is a release ${options.app} ${name} already`);
+      return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
+    });
+  }
+
+  async restartEnclave(enclaveId: string): Promise<EnclaveInfo> {
+    const { state, fleet } = this.#parts;
+    return state.transact((tx) => {
+      const release = tx.get("releases", enclaveId);
+      if (release === undefined) throw new RangeError(`there is no enclave ${enclaveId}`);
+      return fleet.boot(release, tx);
+    });
+  }
+
+  stopEnclave(enclaveId: string): void {
+    this.#parts.fleet.stop(enclaveId);
+  }
+
+  async registerPasskey(userId: string, { credentialId, publicKey, rpId }: PasskeyRegistration): Promise<string> {
+    const { state, now } = this.#parts;
+    return state.transact((tx) => {
+      const record = tx.get("users", userId);
+      if (record === undefined) throw new RangeError(`there is no user ${userId}`);
+      const created = { createdAt: timestamp(now()), updatedAt: timestamp(now()) };
+      const authenticator = {
+        transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"], attestationType: "none", aaguid: "00000000-0000-0000-0000-000000000000", credentialId,
+        model: "software passkey", credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
+        authenticatorId: randomUUID(), authenticatorName: "passkey", ...created,
+      };
+      const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
+      putUser(tx, { ...record, relyingParties }, { authenticators: [...record.user.authenticators, authenticator] }, now());
+      return authenticator.authenticatorId;
+    });
+  }
+
+  async setNonces(nonces: Parameters<Lab["setNonces"]>[0]): Promise<void> {
+    await this.#parts.state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
+  }
+
+  deliveriesSettled(): Promise<void> {
+    return this.#parts.webhooks.settled();
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.door.close();
+    await this.#parts.webhooks.close();
+    await this.#parts.state.close();
+  }
+}
+
+export type { App };

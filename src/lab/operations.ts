@@ -1,0 +1,219 @@
+/** What each operation does to the state: checked whole before anything is changed. Throws Refusal. */
+import { randomUUID } from "node:crypto";
+import type * as z from "zod";
+import {
+  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation,
+} from "../client/operations.js";
+import type { JsonObject } from "../decode/json.js";
+import { invalid, notAllowed, notFound } from "./refusal.js";
+import { sealSession } from "./session.js";
+import { isExpired } from "./stamps.js";
+import type { ApiKey, Organization, Reader, Timestamp, Transaction, User, UserRecord, Wallet } from "./state.js";
+import { checkWebhookUrl } from "./webhooks.js";
+
+/** One request to change something. */
+interface Call<Parameters> {
+  readonly tx: Transaction;
+  readonly organization: Organization;
+  /** Who submitted it. */
+  readonly actor: UserRecord;
+  readonly parameters: Parameters;
+  readonly now: Date;
+}
+
+export interface Outcome {
+  /** What the intent says beside the parameters. */
+  readonly intent?: JsonObject;
+  readonly result: JsonObject;
+  /** Wallets that it concerned: the enclave answers for their addresses. */
+  readonly wallets?: readonly Wallet[];
+}
+
+type ParametersOf<N extends SubmitName> = z.output<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
+type Effects = { readonly [N in SubmitName]: (call: Call<ParametersOf<N>>) => Outcome | Promise<Outcome> };
+
+const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
+const DEFAULT_SESSION_SECONDS = "900";
+/** 30 days. */
+const MAX_SESSION_SECONDS = 2_592_000;
+
+const EFFECTS: Effects = {
+  updateWallet({ tx, organization, parameters }) {
+    const { walletId, walletName } = parameters;
+    const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
+    const renamed = { ...wallet, walletName: walletName ?? wallet.walletName };
+    tx.put("wallets", walletId, renamed);
+    return { intent: { walletName: renamed.walletName }, result: { walletId }, wallets: [renamed] };
+  },
+
+  updateFiatOnRampCredential({ tx, organization, parameters }) {
+    const { fiatOnrampCredentialId, ...fields } = parameters;
+    const credential = owned(tx.get("credentials", fiatOnrampCredentialId), organization, `fiat on-ramp credential ${fiatOnrampCredentialId}`);
+    tx.put("credentials", fiatOnrampCredentialId, { ...credential, ...withoutUndefined(fields) });
+    return { result: { fiatOnRampCredentialId: fiatOnrampCredentialId } };
+  },
+
+  updateUserTag({ tx, organization, parameters, now }) {
+    const { userTagId, newUserTagName, addUserIds = [], removeUserIds = [] } = parameters;
+    const tag = owned(tx.get("tags", userTagId), organization, `user tag ${userTagId}`);
+    const users = [...new Set([...addUserIds, ...removeUserIds])].map((userId) => userOf(tx, organization, userId));
+    tx.put("tags", userTagId, { ...tag, userTagName: newUserTagName ?? tag.userTagName });
+    for (const record of users) {
+      const { userId, userTags } = record.user;
+      const others = userTags.filter((id) => id !== userTagId);
+      // Who is both added and removed is removed.
+      putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
+    }
+    return { intent: { newUserTagName: newUserTagName ?? tag.userTagName, addUserIds, removeUserIds }, result: { userTagId } };
+  },
+
+  deleteApiKeys({ tx, organization, parameters, now }) {
+    const { userId, apiKeyIds } = parameters;
+    const record = userOf(tx, organization, userId);
+    refuseEmpty("apiKeyIds", apiKeyIds);
+    const unknown = apiKeyIds.filter((id) => !record.user.apiKeys.some((key) => key.apiKeyId === id));
+    if (unknown.length > 0) throw notFound(`user ${userId} has no API key ${unknown.join(", ")}`);
+    putUser(tx, record, { apiKeys: record.user.apiKeys.filter((key) => !apiKeyIds.includes(key.apiKeyId)) }, now);
+    return { result: { apiKeyIds } };
+  },
+
+  deletePolicies({ tx, organization, parameters }) {
+    const { policyIds } = parameters;
+    refuseEmpty("policyIds", policyIds);
+    for (const id of policyIds) owned(tx.get("policies", id), organization, `policy ${id}`);
+    for (const id of policyIds) tx.delete("policies", id);
+    return { result: { policyIds } };
+  },
+
+  async createReadWriteSession({ tx, organization, actor, parameters, now }) {
+    const { targetPublicKey, userId = actor.user.userId, apiKeyName = "Read Write Session", invalidateExisting = false } = parameters;
+    const { expirationSeconds = DEFAULT_SESSION_SECONDS } = parameters;
+    const record = userOf(tx, organization, userId);
+    if (userId !== actor.user.userId && !isRoot(organization, actor)) throw notAllowed("only a root user makes sessions for others");
+    if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
+      throw invalid(`parameters.expirationSeconds: 1 to ${MAX_SESSION_SECONDS} wanted`);
+    }
+    const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
+    const created = timestamp(now);
+    const key: ApiKey = {
+      credential: { publicKey, type: SESSION_KEY }, apiKeyId: randomUUID(), apiKeyName, createdAt: created, updatedAt: created, expirationSeconds,
+    };
+    const isOver = (one: ApiKey): boolean => one.credential.type === SESSION_KEY && (invalidateExisting || isExpired(one, now));
+    putUser(tx, record, { apiKeys: [...record.user.apiKeys.filter((one) => !isOver(one)), key] }, now);
+    const { organizationId, organizationName } = organization;
+    const result = { organizationId, organizationName, userId, username: record.user.userName, apiKeyId: key.apiKeyId, credentialBundle };
+    return { intent: { userId, apiKeyName, expirationSeconds, invalidateExisting }, result };
+  },
+
+  setOrganizationFeature({ tx, organization, parameters }) {
+    const { name, value } = parameters;
+    if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name)) throw invalid(`parameters.name: ${name} is no feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
+    if (name === FEATURE_NAME_WEBHOOK && value !== "") checkWebhookUrl(value);
+    const features = [...organization.features.filter((feature) => feature.name !== name), { name, value }];
+    tx.put("organizations", organization.organizationId, { ...organization, features });
+    return { result: { features } };
+  },
+};
+
+/** Carries out an operation with parameters of its schema. */
+export function carryOut(name: SubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
+  return (EFFECTS[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
+}
+
+/** One request to read something. */
+interface Question<Parameters> {
+  readonly reader: Reader;
+  readonly organization: Organization;
+  readonly parameters: Parameters;
+}
+
+type QueryParametersOf<N extends QueryName> = z.output<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
+/** Those that the state alone can answer; the others are the enclaves'. */
+type Answers = { readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (question: Question<QueryParametersOf<N>>) => JsonObject };
+
+export const ANSWERS: Answers = {
+  listEarnEnabledVaults({ reader, organization, parameters }) {
+    const { provider, caip19 } = parameters;
+    const { organizationId, parentOrganizationId } = organization;
+    const enabledVaults = reader.all("vaults")
+      .filter((one) => one.organizationId === (parentOrganizationId ?? organizationId))
+      .map(({ vault }) => vault)
+      .filter((vault) => (provider === undefined || vault.provider === provider) && (caip19 === undefined || vault.caip19 === caip19))
+      .map((vault) => (parentOrganizationId === undefined ? vault : withoutClientFees(vault)));
+    return { enabledVaults };
+  },
+
+  getOauthProviders({ reader, organization, parameters }) {
+    const { userId } = parameters;
+    const users = userId === undefined ? usersOf(reader, organization) : [userOf(reader, organization, userId)];
+    return { oauthProviders: json(users.flatMap(({ user }) => user.oauthProviders)) };
+  },
+
+  getNonces({ reader, parameters }) {
+    const { address, caip2, nonce, gasStationNonce } = parameters;
+    const known = reader.get("nonces", noncesId(caip2, address));
+    return {
+      ...(nonce === true && { nonce: known?.nonce ?? "0" }),
+      ...(gasStationNonce === true && { gasStationNonce: known?.gasStationNonce ?? "0" }),
+    };
+  },
+
+  getUser({ reader, organization, parameters }) {
+    return { user: json(userOf(reader, organization, parameters.userId).user) };
+  },
+};
+
+export function noncesId(caip2: string, address: string): string {
+  return `${caip2} ${address.toLowerCase()}`;
+}
+
+/** Section 2.4: told to the parent organization only. */
+function withoutClientFees(vault: JsonObject): JsonObject {
+  const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
+  return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
+}
+
+/** By path segment. */
+export const SUBMITS: ReadonlyMap<string, SubmitOperation & { readonly key: SubmitName }> =
+  new Map(Object.entries(SUBMIT_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as SubmitName }]));
+export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =
+  new Map(Object.entries(QUERY_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as QueryName }]));
+
+export function isRoot(organization: Organization, record: UserRecord): boolean {
+  return organization.organizationId === record.organizationId && organization.rootUserIds.includes(record.user.userId);
+}
+
+export function usersOf(reader: Reader, organization: Organization): UserRecord[] {
+  return reader.all("users").filter((record) => record.organizationId === organization.organizationId);
+}
+
+export function userOf(reader: Reader, organization: Organization, userId: string): UserRecord {
+  return owned(reader.get("users", userId), organization, `user ${userId}`);
+}
+
+export function owned<T extends { readonly organizationId: string }>(record: T | undefined, organization: Organization, what: string): T {
+  if (record?.organizationId !== organization.organizationId) throw notFound(`there is no ${what} in organization ${organization.organizationId}`);
+  return record;
+}
+
+export function putUser(tx: Transaction, record: UserRecord, changes: Partial<User>, now: Date): void {
+  tx.put("users", record.user.userId, { ...record, user: { ...record.user, ...changes, updatedAt: timestamp(now) } });
+}
+
+export function timestamp(date: Date): Timestamp {
+  const milliseconds = date.getTime();
+  return { seconds: String(Math.floor(milliseconds / 1000)), nanos: String((milliseconds % 1000) * 1e6) };
+}
+
+function refuseEmpty(name: string, list: readonly unknown[]): void {
+  if (list.length === 0) throw invalid(`parameters.${name}: empty`);
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** A record as JSON: what is readonly in types is not there. */
+function json(value: unknown): JsonObject[keyof JsonObject] {
+  return value as JsonObject[keyof JsonObject];
+}

@@ -1,0 +1,73 @@
+/** A passkey in software: what `navigator.credentials` would be, for tests without a browser or a person. */
+import { randomBytes } from "node:crypto";
+import { concatBytes, toHex, toUtf8 } from "../bytes.js";
+import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
+import { sha256 } from "./qos.js";
+
+/** What of a passkey is registered with a user. */
+export interface PasskeyRegistration {
+  /** base64url. */
+  readonly credentialId: string;
+  /** The uncompressed point of P-256, 65 bytes, in hex. */
+  readonly publicKey: string;
+  /** The relying party it was made for; where given, the service accepts it for no other. */
+  readonly rpId?: string;
+}
+
+/** The part of an assertion's options that is used (WebAuthn level 2, section 5.5). */
+export interface AssertionOptions {
+  readonly publicKey?: { readonly challenge: BufferSource; readonly allowCredentials?: readonly { readonly id: BufferSource }[] };
+}
+
+/** The part of a PublicKeyCredential that an assertion has. */
+export interface Assertion {
+  readonly id: string;
+  readonly rawId: ArrayBuffer;
+  readonly type: "public-key";
+  readonly response: { readonly authenticatorData: ArrayBuffer; readonly clientDataJSON: ArrayBuffer; readonly signature: ArrayBuffer; readonly userHandle: null };
+}
+
+const USER_PRESENT_AND_VERIFIED = 0x05;
+
+export class SoftwarePasskey implements PasskeyRegistration {
+  readonly rpId: string;
+  readonly origin: string;
+  readonly credentialId: string;
+  readonly #id = randomBytes(16);
+  readonly #key: KeyPair = generateKeyPair("prime256v1");
+
+  constructor(rpId = "localhost", origin = `https://${rpId}`) {
+    this.rpId = rpId;
+    this.origin = origin;
+    this.credentialId = this.#id.toString("base64url");
+  }
+
+  get publicKey(): string {
+    return toHex(publicPoint(this.#key));
+  }
+
+  /** As `navigator.credentials.get`: the person always agrees. */
+  async get(options: AssertionOptions): Promise<Assertion> {
+    const challenge = bytesOf(options.publicKey!.challenge);
+    const clientData = { type: "webauthn.get", challenge: Buffer.from(challenge).toString("base64url"), origin: this.origin, crossOrigin: false };
+    const clientDataJSON = toUtf8(JSON.stringify(clientData));
+    const authenticatorData = concatBytes(sha256(toUtf8(this.rpId)), Uint8Array.of(USER_PRESENT_AND_VERIFIED, 0, 0, 0, 0));
+    const signature = signDer(this.#key, "sha256", concatBytes(authenticatorData, sha256(clientDataJSON)));
+    return {
+      id: this.credentialId,
+      rawId: bufferOf(this.#id),
+      type: "public-key",
+      response: {
+        authenticatorData: bufferOf(authenticatorData), clientDataJSON: bufferOf(clientDataJSON), signature: bufferOf(signature), userHandle: null,
+      },
+    };
+  }
+}
+
+function bytesOf(source: BufferSource): Uint8Array {
+  return source instanceof ArrayBuffer ? new Uint8Array(source) : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+}
+
+function bufferOf(bytes: Uint8Array): ArrayBuffer {
+  return Uint8Array.from(bytes).buffer;
+}

@@ -1,0 +1,49 @@
+/** The errors that the service answers (service-facts.md, "Errors"). */
+import type { JsonObject } from "../decode/json.js";
+
+const KINDS = {
+  SIGNATURE_MISSING: { status: 401, code: 16 },
+  SIGNATURE_INVALID: { status: 401, code: 16 },
+  PUBLIC_KEY_NOT_FOUND: { status: 401, code: 16 },
+  API_KEY_EXPIRED: { status: 401, code: 16 },
+  REQUEST_NOT_AUTHORIZED: { status: 403, code: 7 },
+  ORGANIZATION_NOT_FOUND: { status: 404, code: 5 },
+  REQUEST_INVALID: { status: 400, code: 3 },
+  INTERNAL: { status: 500, code: 13 },
+} as const;
+
+export type RefusalCategory = keyof typeof KINDS;
+
+/** A request that is not carried out; it has changed nothing. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly category: RefusalCategory;
+  readonly status: number;
+  /** As gRPC counts. */
+  readonly code: number;
+
+  constructor(category: RefusalCategory, message: string, facts: { readonly status: number; readonly code: number } = KINDS[category]) {
+    super(message);
+    this.category = category;
+    this.status = facts.status;
+    this.code = facts.code;
+  }
+
+  get body(): JsonObject {
+    const detail = { "@type": "type.googleapis.com/bootproof.lab.ErrorDetail", turnkeyErrorCode: this.category };
+    return { code: this.code, message: this.message, details: [detail] };
+  }
+}
+
+/** The request is not one that the interface describes. */
+export function invalid(message: string): Refusal {
+  return new Refusal("REQUEST_INVALID", message);
+}
+
+export function notFound(message: string): Refusal {
+  return new Refusal("REQUEST_INVALID", message, { status: 404, code: 5 });
+}
+
+export function notAllowed(message: string): Refusal {
+  return new Refusal("REQUEST_NOT_AUTHORIZED", message);
+}

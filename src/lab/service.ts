@@ -1,0 +1,341 @@
+/** The service: who asks, may they, what comes of it, and what the enclaves say of it. No sockets here. */
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import * as z from "zod";
+import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
+import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
+import { MalformedError, faultText } from "../errors.js";
+import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
+import type { Misbehaviour } from "./faults.js";
+import type { Fleet } from "./fleet.js";
+import { ANSWERS, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
+import { sha256 } from "./qos.js";
+import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
+import { type Caller, authenticate } from "./stamps.js";
+import type { ActivityRecord, Organization, Reader, State, Transaction, Wallet } from "./state.js";
+import type { Webhooks } from "./webhooks.js";
+
+/** How old a submitted request may be, and how far in the future: the interface says only that there is a limit. */
+export const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
+
+export interface Request {
+  /** The path, without a query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Uint8Array;
+}
+
+/** A request whose stamp was verified and whose body is JSON. */
+interface Stamped {
+  readonly caller: Caller;
+  readonly json: JsonValue;
+  readonly body: Uint8Array;
+  readonly now: Date;
+}
+
+/** The envelope (service-interface 4.1). */
+interface Envelope {
+  readonly timestampMs: string;
+  readonly organizationId: string;
+  readonly parameters: JsonObject;
+  readonly generateAppProofs?: boolean | undefined;
+}
+
+const DECISIONS = {
+  approve_activity: { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", selection: "VOTE_SELECTION_APPROVED" },
+  reject_activity: { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", selection: "VOTE_SELECTION_REJECTED" },
+} as const;
+type DecisionName = keyof typeof DECISIONS;
+const fingerprintParameters = z.strictObject({ fingerprint: z.string() });
+const getActivityParameters = z.strictObject({ activityId: z.string() });
+
+export class Service {
+  readonly #state: State;
+  readonly #fleet: Fleet;
+  readonly #webhooks: Webhooks;
+  readonly #misbehaviour: Misbehaviour;
+  readonly #now: () => Date;
+
+  constructor(parts: { state: State; fleet: Fleet; webhooks: Webhooks; misbehaviour: Misbehaviour; now: () => Date }) {
+    this.#state = parts.state;
+    this.#fleet = parts.fleet;
+    this.#webhooks = parts.webhooks;
+    this.#misbehaviour = parts.misbehaviour;
+    this.#now = parts.now;
+  }
+
+  static knows(path: string): boolean {
+    return handlerOf(path) !== undefined;
+  }
+
+  /** The answer's body. Throws {@link Refusal}. */
+  async handle({ path, headers, body }: Request): Promise<JsonObject> {
+    const handler = handlerOf(path);
+    if (handler === undefined) throw notFound(`there is no ${path}`);
+    const now = this.#now();
+    const caller = authenticate(headers, body, this.#state, now);
+    return handler(this, { caller, json: bodyJson(body), body, now });
+  }
+
+  /** A documented request to change something. */
+  async submit(name: string, stamped: Stamped): Promise<JsonObject> {
+    const envelope = this.#envelope(stamped, submitBody(SUBMITS.get(name)!));
+    const record = await this.#state.transact(async (tx) => {
+      const known = tx.get("fingerprints", fingerprintOf(stamped.body));
+      return known === undefined ? this.#begin(name, stamped, envelope, tx) : tx.get("activities", known)!;
+    });
+    return { activity: this.#misbehaviour.activity(record.activity, this.#state) };
+  }
+
+  /** A vote on an activity that waits for one. */
+  async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
+    const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
+    const { organizationId, parameters } = this.#envelope(stamped, submitBody(operation));
+    const record = await this.#state.transact(async (tx) => {
+      const organization = tx.get("organizations", organizationId)!;
+      const id = tx.get("fingerprints", String(parameters["fingerprint"])) ?? "";
+      const waiting = tx.get("activities", id);
+      if (waiting?.activity.organizationId !== organizationId) throw notFound("there is no activity of this fingerprint in the organization");
+      if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED") throw invalid("the activity waits for no votes");
+      approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
+      return this.#vote(waiting, organization, DECISIONS[name].selection, stamped, tx);
+    });
+    return { activity: this.#misbehaviour.activity(record.activity, this.#state) };
+  }
+
+  async query(name: string, stamped: Stamped): Promise<JsonObject> {
+    const { key, parameters } = QUERIES.get(name)!;
+    const { organization, rest } = this.#question(stamped, parameters);
+    if (key === "getBootProof") return { bootProof: this.#bootProof(String(rest["ephemeralKey"])) };
+    if (key === "getLatestBootProof") return { bootProof: await this.#latestBootProof(String(rest["appName"])) };
+    if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest)["appProofs"] ?? [] };
+    const answer = ANSWERS[key] as (question: { reader: Reader; organization: Organization; parameters: JsonObject }) => JsonObject;
+    return answer({ reader: this.#state, organization, parameters: rest });
+  }
+
+  getActivity(stamped: Stamped): JsonObject {
+    const { organization, rest } = this.#question(stamped, getActivityParameters);
+    return { activity: this.#activity(organization, rest) };
+  }
+
+  /** Checks the envelope, its time and who may act in its organization. */
+  #envelope({ caller, json, now }: Stamped, schema: z.ZodType): Envelope {
+    const envelope = parsed(schema, json) as Envelope;
+    const late = now.getTime() - Number(envelope.timestampMs);
+    if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
+      const by = `${Math.abs(Math.round(late / 1000))} s ${late > 0 ? "old" : "in the future"}`;
+      throw invalid(`timestampMs: the request is ${by}; at most ${LIVENESS_MS.past / 1000} s and ${LIVENESS_MS.future / 1000} s are allowed`);
+    }
+    const organization = this.#organization(envelope.organizationId);
+    if (caller.record.organizationId !== organization.organizationId) {
+      throw notAllowed(`user ${caller.record.user.userId} does not belong to organization ${organization.organizationId}`);
+    }
+    return envelope;
+  }
+
+  /** Checks a query's body, and that the caller belongs to the organization or to its parent. */
+  #question({ caller, json }: Stamped, schema: z.ZodType): { organization: Organization; rest: JsonObject } {
+    const { organizationId, ...rest } = isJsonObject(json) ? json : {};
+    if (typeof organizationId !== "string") throw invalid("organizationId: a string wanted");
+    const parameters = parsed(schema, rest) as JsonObject;
+    const organization = this.#organization(organizationId);
+    const own = caller.record.organizationId;
+    if (own !== organization.organizationId && own !== organization.parentOrganizationId) {
+      throw notAllowed(`user ${caller.record.user.userId} may not read organization ${organizationId}`);
+    }
+    return { organization, rest: parameters };
+  }
+
+  #organization(organizationId: string): Organization {
+    const organization = this.#state.get("organizations", organizationId);
+    if (organization === undefined) throw new Refusal("ORGANIZATION_NOT_FOUND", `there is no organization ${organizationId}`);
+    return organization;
+  }
+
+  #bootProof(ephemeralKey: string): JsonObject {
+    const bootProof = this.#misbehaviour.bootProof(ephemeralKey.toLowerCase(), this.#state);
+    if (bootProof === undefined) throw notFound("no enclave of this service has the ephemeral key");
+    return bootProof;
+  }
+
+  async #latestBootProof(appName: string): Promise<JsonObject> {
+    const latest = await this.#state.transact((tx) => this.#fleet.latest(appName, tx));
+    if (latest === undefined) throw notFound(`no enclave runs ${appName}`);
+    return this.#bootProof(latest.ephemeralKey);
+  }
+
+  #activity(organization: Organization, { activityId }: JsonObject): JsonObject {
+    const record = this.#state.get("activities", String(activityId));
+    owned(record?.activity, organization, `activity ${String(activityId)}`);
+    return this.#misbehaviour.activity(record!.activity, this.#state);
+  }
+
+  /** A new activity: carried out at once, or kept until enough users have approved. */
+  async #begin(name: string, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
+    const { caller, body, now } = stamped;
+    const { type, intentMember } = SUBMITS.get(name)!;
+    const organization = tx.get("organizations", envelope.organizationId)!;
+    const wanted = approvalsWanted(tx, organization, caller, type);
+    const { parameters, timestampMs, generateAppProofs = false } = envelope;
+    const [id, fingerprint, milliseconds] = [randomUUID(), fingerprintOf(body), String(now.getTime())];
+    const created: ActivityRecord = {
+      activity: {
+        id, organizationId: organization.organizationId, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", type, timestampMs,
+        intent: { [intentMember]: parameters }, result: {}, votes: [], fingerprint, canApprove: true, canReject: true,
+        createdAt: milliseconds, updatedAt: milliseconds,
+      },
+      userId: caller.record.user.userId, operation: name, parameters, generateAppProofs, approvalsWanted: wanted,
+    };
+    tx.put("fingerprints", fingerprint, id);
+    return this.#vote(created, organization, "VOTE_SELECTION_APPROVED", stamped, tx);
+  }
+
+  /** Adds the caller's vote, and carries the activity out where it was the last that was needed. */
+  async #vote(before: ActivityRecord, organization: Organization, selection: string, stamped: Stamped, tx: Transaction): Promise<ActivityRecord> {
+    const votes = before.activity["votes"] as JsonObject[];
+    if (votes.some((vote) => vote["userId"] === stamped.caller.record.user.userId)) throw invalid("the user has voted on this activity already");
+    const activity = {
+      ...before.activity, votes: [...votes, voteOf(stamped, before.activity.id, selection)], updatedAt: String(stamped.now.getTime()),
+    };
+    const voted = { ...before, activity };
+    const rejected = selection === "VOTE_SELECTION_REJECTED";
+    const after = rejected || activity.votes.length < before.approvalsWanted
+      ? this.#unfinished(voted, organization, rejected, tx)
+      : await this.#finish(voted, organization, stamped.now, votes.length > 0, tx);
+    tx.put("activities", after.activity.id, after);
+    tx.afterwards(() => this.#tell(organization, after.activity));
+    return after;
+  }
+
+  #unfinished(record: ActivityRecord, organization: Organization, rejected: boolean, tx: Transaction): ActivityRecord {
+    const status = rejected ? "ACTIVITY_STATUS_REJECTED" : "ACTIVITY_STATUS_CONSENSUS_NEEDED";
+    const outcome = rejected ? "OUTCOME_REJECTED" : "OUTCOME_REQUIRES_CONSENSUS";
+    const activity = { ...record.activity, status, canApprove: !rejected, canReject: !rejected };
+    return this.#withProofs({ ...record, activity }, organization, outcome, [], tx);
+  }
+
+  /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
+  async #finish(record: ActivityRecord, organization: Organization, now: Date, waited: boolean, tx: Transaction): Promise<ActivityRecord> {
+    const { key, intentMember, resultMember } = SUBMITS.get(record.operation)!;
+    const done = { ...record.activity, canApprove: false, canReject: false };
+    // Of what the decision rested on, before anything is changed.
+    const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
+    try {
+      const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
+      const outcome: Outcome = await carryOut(key, { tx, organization, actor, parameters: record.parameters, now });
+      const activity = {
+        ...done, status: "ACTIVITY_STATUS_COMPLETED",
+        intent: { [intentMember]: { ...record.parameters, ...outcome.intent } }, result: { [resultMember]: outcome.result },
+      };
+      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ALLOW", outcome.wallets ?? [], tx, facts);
+    } catch (error) {
+      if (!waited || !(error instanceof Refusal)) throw error;
+      const activity = { ...done, status: "ACTIVITY_STATUS_FAILED", failure: { code: error.code, message: error.message } };
+      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ERROR", [], tx, facts);
+    }
+  }
+
+  /** The activity with what the enclaves sign about it, where that was asked for. */
+  #withProofs(
+    record: ActivityRecord, organization: Organization, outcome: string, wallets: readonly Wallet[], tx: Transaction,
+    known?: JsonObject,
+  ): ActivityRecord {
+    if (!record.generateAppProofs) return record;
+    const facts = known ?? this.#decisionFacts(record, organization, tx);
+    const { organizationId } = organization;
+    const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId, outcome, facts), tx);
+    const addresses = wallets.flatMap(({ walletId, accounts }) => accounts.map(({ path, address }) =>
+      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }), tx)));
+    return { ...record, activity: { ...record.activity, appProofs: [decision, ...addresses] } };
+  }
+
+  /** What the policy engine had before it, as hashes; the votes themselves. */
+  #decisionFacts({ activity, userId }: ActivityRecord, organization: Organization, tx: Transaction): JsonObject {
+    const { id, type, timestampMs, intent } = activity;
+    const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) =>
+      ({ userId: voter!, publicKey: publicKey!, scheme: scheme!, signature: signature! }));
+    const parent = organization.parentOrganizationId === undefined ? undefined : tx.get("organizations", organization.parentOrganizationId);
+    return {
+      decisionContextDigest: digest({ id, type, timestampMs, intent, userId, approvals }),
+      organizationDataDigest: digest(organizationData(tx, organization)),
+      parentOrganizationDataDigest: parent === undefined ? "" : digest(organizationData(tx, parent)),
+      userRequestApprovals: approvals,
+    };
+  }
+
+  /** Delivers to the webhook that was in force when the activity was made: the organization's own, and its parent's. */
+  #tell(organization: Organization, activity: JsonObject): void {
+    const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
+    for (const { features } of [organization, ...(parent ? [parent] : [])]) {
+      const url = features.find((feature) => feature.name === FEATURE_NAME_WEBHOOK)?.value ?? "";
+      if (url !== "") this.#webhooks.deliver(url, this.#misbehaviour.activity(activity, this.#state));
+    }
+  }
+}
+
+type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
+
+/** Beside the documented operations, those of consensus that the deployed services of this family have. */
+function handlerOf(path: string): Handler | undefined {
+  const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
+  if (group === "query") {
+    if (name === "get_activity") return (service, stamped) => service.getActivity(stamped);
+    return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
+  }
+  if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
+  return SUBMITS.has(name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+}
+
+/** How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it at all. */
+function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
+  if (isRoot(organization, caller.record)) return 1;
+  const policies = reader.all("policies").filter((policy) => policy.organizationId === organization.organizationId && policy.activityTypes.includes(type));
+  const denied = policies.length === 0 || policies.some((policy) => policy.effect === "EFFECT_DENY");
+  if (denied) throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
+  return Math.min(...policies.map((policy) => policy.approvals));
+}
+
+function voteOf({ caller, body, now }: Stamped, activityId: string, selection: string): JsonObject {
+  const { user } = caller.record;
+  const { publicKey, signature, scheme } = caller;
+  return {
+    id: randomUUID(), userId: user.userId, user: user as unknown as JsonObject, activityId, selection, message: fromUtf8(body)!,
+    publicKey, signature, scheme, createdAt: String(now.getTime()),
+  };
+}
+
+/** All that the service knows of an organization and that a decision may rest on. */
+function organizationData(reader: Reader, organization: Organization): QosJsonInput {
+  const { organizationId } = organization;
+  const own = <T extends { readonly organizationId: string }>(records: readonly T[]): T[] => records.filter((record) => record.organizationId === organizationId);
+  const data = {
+    organization, users: usersOf(reader, organization), tags: own(reader.all("tags")), wallets: own(reader.all("wallets")), policies: own(reader.all("policies")),
+  };
+  return data as unknown as QosJsonInput;
+}
+
+function digest(data: QosJsonInput): string {
+  return toHex(sha256(toUtf8(canonicalQosJson(data))));
+}
+
+function fingerprintOf(body: Uint8Array): string {
+  return toHex(sha256(body));
+}
+
+function bodyJson(body: Uint8Array): JsonValue {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (error instanceof MalformedError) throw invalid(`the body is not strict JSON: ${faultText(error.faults)}`);
+    throw error;
+  }
+}
+
+function parsed(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+  throw invalid(faultText(faults.slice(0, 20)));
+}

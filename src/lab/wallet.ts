@@ -1,0 +1,46 @@
+/** Wallets of the lab: a seed in memory, and Ethereum addresses that are really derived from it (BIP-32, BIP-44, EIP-55). */
+import { createHmac } from "node:crypto";
+import { secp256k1 } from "@noble/curves/secp256k1.js";
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+
+const HARDENED = 0x80000000;
+const ORDER = secp256k1.Point.Fn.ORDER;
+
+/** The Ethereum address, with its checksum, of the key at the path (such as `m/44'/60'/0'/0/0`) under the seed. */
+export function ethereumAddress(seed: Uint8Array, path: string): string {
+  const point = secp256k1.getPublicKey(privateKeyAt(seed, path), false);
+  return checksummed(toHex(keccak_256(point.subarray(1)).subarray(-20)));
+}
+
+/** BIP-32, "Master key generation" and "Private parent key → private child key". */
+function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
+  let node = hmacSha512(toUtf8("Bitcoin seed"), seed);
+  for (const step of path.split("/").slice(1)) node = child(node, Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0));
+  return node.subarray(0, 32);
+}
+
+/** Of a private key and its chain code, 32 bytes each. */
+function child(parent: Uint8Array, index: number): Uint8Array {
+  const key = parent.subarray(0, 32);
+  const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
+  const counter = new Uint8Array(4);
+  new DataView(counter.buffer).setUint32(0, index);
+  const derived = hmacSha512(parent.subarray(32), concatBytes(serialised, counter));
+  const sum = (number(derived.subarray(0, 32)) + number(key)) % ORDER;
+  return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
+}
+
+/** EIP-55: a hex digit is a capital where the hash of the address says so. */
+function checksummed(address: string): string {
+  const hash = toHex(keccak_256(toUtf8(address)));
+  return `0x${[...address].map((digit, index) => (Number.parseInt(hash[index]!, 16) >= 8 ? digit.toUpperCase() : digit)).join("")}`;
+}
+
+function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
+  return new Uint8Array(createHmac("sha512", key).update(data).digest());
+}
+
+function number(bytes: Uint8Array): bigint {
+  return BigInt(`0x${toHex(bytes)}`);
+}

@@ -1,0 +1,124 @@
+/** Deliveries of activities (service-facts.md, "Webhook deliveries"): signed, retried where a receiver may yet recover. */
+import { createHash, randomUUID, sign } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { toHex, toUtf8 } from "../bytes.js";
+import type { JsonObject } from "../decode/json.js";
+import type { KeyPair } from "./keys.js";
+import { invalid } from "./refusal.js";
+
+/** Waits; gives up waiting, by throwing or not, when the signal says so. */
+export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
+
+/** One attempt at a delivery, and what came of it. */
+export interface DeliveryAttempt {
+  readonly eventId: string;
+  readonly activityId: string;
+  readonly url: string;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** The receiver's status; null where there was none. */
+  readonly status: number | null;
+}
+
+export const MAX_ATTEMPTS = 6;
+const FIRST_WAIT_MS = 500;
+const ATTEMPT_TIMEOUT_MS = 10_000;
+const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
+
+/** Throws Refusal where the lab does not deliver to the URL. */
+export function checkWebhookUrl(value: string): void {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid("parameters.value: the webhook's URL is not one of http or https");
+  if (!LOOPBACK.test(url.hostname)) {
+    throw invalid(`parameters.value: ${url.hostname} is not this machine: the lab delivers to the loopback only, so that a test can send nothing out of it`);
+  }
+}
+
+/** All the process is told by default: nothing holds it open. */
+const realSleep: Sleep = (milliseconds, signal) => delay(milliseconds, undefined, { signal, ref: false });
+
+export class Webhooks {
+  readonly keyId: string;
+  readonly #key: KeyPair;
+  readonly #now: () => Date;
+  readonly #sleep: Sleep;
+  readonly #onAttempt: (attempt: DeliveryAttempt) => void;
+  readonly #pending = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+
+  constructor(options: { key: KeyPair; now: () => Date; sleep?: Sleep | undefined; onAttempt?: ((attempt: DeliveryAttempt) => void) | undefined }) {
+    this.#key = options.key;
+    this.#now = options.now;
+    this.#sleep = options.sleep ?? realSleep;
+    this.#onAttempt = options.onAttempt ?? (() => {});
+    this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
+  }
+
+  /** The public keys, as RFC 7517 and RFC 8037 write them. */
+  get jwks(): JsonObject {
+    return { keys: [{ ...this.#jwk, kid: this.keyId, alg: "EdDSA", use: "sig" }] };
+  }
+
+  get #jwk(): { kty: string; crv: string; x: string } {
+    const { x } = this.#key.publicKey.export({ format: "jwk" });
+    return { kty: "OKP", crv: "Ed25519", x: x! };
+  }
+
+  /** Delivers an activity, in its own time. */
+  deliver(url: string, activity: JsonObject): void {
+    const delivery = this.#deliver(url, activity).finally(() => this.#pending.delete(delivery));
+    this.#pending.add(delivery);
+  }
+
+  /** When every delivery so far was accepted or given up. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+
+  /** Gives up what is not delivered yet. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.settled();
+  }
+
+  async #deliver(url: string, activity: JsonObject): Promise<void> {
+    const eventId = randomUUID();
+    const body = toUtf8(JSON.stringify(activity));
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS && !this.#stop.signal.aborted; attempt++) {
+      if (attempt > 1) await this.#wait(FIRST_WAIT_MS * 2 ** (attempt - 2));
+      const status = await this.#post(url, eventId, body);
+      this.#onAttempt({ eventId, activityId: String(activity["id"]), url, attempt, status });
+      if (status !== null && status < 500) return;
+    }
+  }
+
+  async #wait(milliseconds: number): Promise<void> {
+    await this.#sleep(milliseconds, this.#stop.signal).catch(() => {});
+  }
+
+  /** The receiver's status; null where it could not be reached. Redirects are not followed: they would lead elsewhere. */
+  async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
+    try {
+      const answer = await fetch(url, { method: "POST", headers: this.#headers(eventId, body), body: Buffer.from(body), redirect: "manual", signal });
+      await answer.body?.cancel();
+      return answer.status;
+    } catch {
+      return null;
+    }
+  }
+
+  #headers(eventId: string, body: Uint8Array): Record<string, string> {
+    const timestamp = String(this.#now().getTime());
+    const signed = Buffer.concat([toUtf8(`v1.ed25519.${this.keyId}.${timestamp}.${eventId}.`), body]);
+    return {
+      "Content-Type": "application/json",
+      "X-Webhook-Event-Id": eventId,
+      "X-Webhook-Timestamp": timestamp,
+      "X-Webhook-Signature-Key-Id": this.keyId,
+      "X-Webhook-Signature-Algorithm": "ed25519",
+      "X-Webhook-Signature-Version": "v1",
+      "X-Webhook-Signature": toHex(sign(null, signed, this.#key.privateKey)),
+    };
+  }
+}
