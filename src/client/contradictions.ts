@@ -29,7 +29,7 @@ export function contradictionsOf(activity: JsonObject, expected: Expectation): s
     ...(repetition === undefined ? [] : repetitionFaults(activity, repetition)),
     ...memberFaults("intent", intent, operation?.intentMember),
     ...memberFaults("result", result, operation?.resultMember),
-    ...(request === null ? [] : intentFaults(soleMember(intent), request.parameters)),
+    ...(request === null ? [] : intentFaults(soleMember(intent), request.parameters, operation?.defaults ?? [])),
     ...(request === null || operation === null ? [] : resultFaults(soleMember(result), request.parameters, operation.repeats)),
   ];
 }
@@ -60,12 +60,16 @@ function memberFaults(what: "intent" | "result", object: JsonObject | undefined,
   return wanted === undefined || names[0] === wanted ? [] : [`${what} holds ${names[0]!.slice(0, 100)}, ${wanted} wanted`];
 }
 
-/** The intent says what was submitted: nothing else, and nothing more. A member that is empty is as good as none. */
-function intentFaults(intent: JsonValue | undefined, parameters: JsonObject): string[] {
+/**
+ * The intent says what was submitted: nothing else, and nothing more but for what was left to the service. A member that
+ * is empty is as good as none.
+ */
+function intentFaults(intent: JsonValue | undefined, parameters: JsonObject, defaults: readonly string[]): string[] {
   const stated = isJsonObject(intent) ? intent : {};
   const names = [...new Set([...Object.keys(parameters), ...Object.keys(stated)])];
   const differing = names.filter((name) => {
     const [submitted, answered] = [parameters[name], stated[name]];
+    if (submitted === undefined && defaults.includes(name)) return false;
     return !same(submitted, answered) && !(isEmpty(submitted) && isEmpty(answered));
   });
   return differing.map((name) => `the intent's ${name.slice(0, 100)} is not what was submitted`);

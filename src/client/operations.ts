@@ -223,6 +223,8 @@ export interface SubmitOperation {
   readonly result: z.ZodType;
   /** Members of the result that say again what a parameter said: by member, the parameter. */
   readonly repeats: Readonly<Record<string, string>>;
+  /** Parameters that the service chooses where they are not given: the intent then says what it chose. */
+  readonly defaults: readonly string[];
 }
 
 /** A request that reads. Its body is its parameters beside `organizationId`. */
@@ -237,28 +239,28 @@ export const SUBMIT_OPERATIONS = {
   updateWallet: {
     group: "submit", name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: updateWallet,
     intentMember: "updateWalletIntent", resultMember: "updateWalletResult", result: z.looseObject({ walletId: text }),
-    repeats: { walletId: "walletId" },
+    repeats: { walletId: "walletId" }, defaults: [],
   },
   updateFiatOnRampCredential: {
     group: "submit", name: "update_fiat_on_ramp_credential", type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
     parameters: updateFiatOnRampCredential,
     intentMember: "updateFiatOnRampCredentialIntent", resultMember: "updateFiatOnRampCredentialResult", result: z.looseObject({ fiatOnRampCredentialId: text }),
-    repeats: { fiatOnRampCredentialId: "fiatOnrampCredentialId" },
+    repeats: { fiatOnRampCredentialId: "fiatOnrampCredentialId" }, defaults: [],
   },
   updateUserTag: {
     group: "submit", name: "update_user_tag", type: "ACTIVITY_TYPE_UPDATE_USER_TAG", parameters: updateUserTag,
     intentMember: "updateUserTagIntent", resultMember: "updateUserTagResult", result: z.looseObject({ userTagId: text }),
-    repeats: { userTagId: "userTagId" },
+    repeats: { userTagId: "userTagId" }, defaults: [],
   },
   deleteApiKeys: {
     group: "submit", name: "delete_api_keys", type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: deleteApiKeys,
     intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", result: z.looseObject({ apiKeyIds: z.array(text) }),
-    repeats: { apiKeyIds: "apiKeyIds" },
+    repeats: { apiKeyIds: "apiKeyIds" }, defaults: [],
   },
   deletePolicies: {
     group: "submit", name: "delete_policies", type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: deletePolicies,
     intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", result: z.looseObject({ policyIds: z.array(text) }),
-    repeats: { policyIds: "policyIds" },
+    repeats: { policyIds: "policyIds" }, defaults: [],
   },
   createReadWriteSession: {
     group: "submit", name: "create_read_write_session", type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
@@ -267,13 +269,13 @@ export const SUBMIT_OPERATIONS = {
     result: z.looseObject({
       organizationId: text, organizationName: text, userId: text, username: text, apiKeyId: text, credentialBundle: text,
     }),
-    repeats: { userId: "userId" },
+    repeats: { userId: "userId" }, defaults: ["userId", "apiKeyName", "expirationSeconds"],
   },
   setOrganizationFeature: {
     group: "submit", name: "set_organization_feature", type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: setOrganizationFeature,
     intentMember: "setOrganizationFeatureIntent", resultMember: "setOrganizationFeatureResult",
     result: z.looseObject({ features: z.array(z.looseObject({ name: text, value: text.nullish() })) }),
-    repeats: {},
+    repeats: {}, defaults: [],
   },
 } as const satisfies Record<string, SubmitOperation>;
 
@@ -330,9 +332,7 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
 }
 
 /** The whole body of a submit: the activity envelope (section 4.1). */
-export function submitBody<P extends z.ZodType>(operation: { readonly type: string; readonly parameters: P }): z.ZodObject<{
-  type: z.ZodLiteral<string>; timestampMs: z.ZodString; organizationId: z.ZodString; parameters: P; generateAppProofs: z.ZodOptional<z.ZodBoolean>;
-}> {
+export function submitBody(operation: Pick<SubmitOperation, "type" | "parameters">): z.ZodObject {
   return z.strictObject({
     type: z.literal(operation.type), timestampMs: decimal, organizationId: identifier,
     parameters: operation.parameters, generateAppProofs: z.boolean().optional(),

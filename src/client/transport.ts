@@ -10,7 +10,7 @@
 import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
-import { ClientError, ServiceError, answerError, serviceFacts } from "./errors.js";
+import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
 import { pathOf } from "./operations.js";
 import type { Stamp, Stamper } from "./stamp.js";
 
@@ -62,12 +62,31 @@ export async function send(transport: Transport, target: Target, body: object, s
 
 async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, signal: AbortSignal): Promise<Stamp> {
   try {
-    return await stamper.stamp(bytes, signal);
+    return await untilAborted(stamper.stamp(bytes, signal), signal, { operation: name });
   } catch (error) {
     if (error instanceof ClientError) throw error;
+    if (signal.aborted) throw new ClientError("aborted", ABORTED, { operation: name });
     // The platform's own message may quote what was signed, or who signs.
-    const reason = signal.aborted ? "aborted" : error instanceof Error ? error.name : "unknown reason";
-    throw new ClientError(signal.aborted ? "aborted" : "stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
+    const reason = error instanceof Error ? error.name : "unknown reason";
+    throw new ClientError("stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
+  }
+}
+
+const ABORTED = "aborted by the caller";
+
+/** The work's outcome, unless the signal is aborted first: then the work is left to itself. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, facts: ClientErrorFacts = {}): Promise<T> {
+  if (signal === undefined) return work;
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new ClientError("aborted", ABORTED, facts));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 
@@ -90,15 +109,9 @@ async function sendOnce(transport: Transport, target: Target, bytes: Uint8Array,
   const timeUp = transport.sleep(transport.timeoutMs, ended.signal).then(() => {
     throw new ClientError("timeout", `no answer within ${transport.timeoutMs} ms`, facts);
   });
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new ClientError("aborted", "aborted by the caller", facts));
-    signal.addEventListener("abort", stop);
-  });
   try {
-    return await Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp, aborted]);
+    return await untilAborted(Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp]), signal, facts);
   } finally {
-    signal.removeEventListener("abort", stop);
     ended.abort();
   }
 }
@@ -192,5 +205,5 @@ function networkReason(error: unknown): string {
 
 function throwIfAborted(signal: AbortSignal, { group, name }: Target, sent: boolean): void {
   if (!signal.aborted) return;
-  throw new ClientError("aborted", "aborted by the caller", { operation: name, effect: sent && group === "submit" ? "unknown" : "none" });
+  throw new ClientError("aborted", ABORTED, { operation: name, effect: sent && group === "submit" ? "unknown" : "none" });
 }

@@ -28,7 +28,7 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type CallOptions, type UndocumentedSubmit, outcomeOf, query, readShape, submit } from "./requests.js";
-import type { Transport } from "./transport.js";
+import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
   /** How many verified boot proofs are remembered, the least recently used going first. */
@@ -199,22 +199,6 @@ function evidenceError(cause: ClientError, { operation, activityId }: ActivityFa
   const advice = operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
   const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;
   return new ClientError(code, message, { operation, activityId, cause, effect: operation === null ? "none" : "unknown" });
-}
-
-/** The promise, unless the signal is aborted first: then the work goes on for whoever else waits for it. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(new ClientError("aborted", "aborted by the caller"));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 /** As {@link verifyEvidence}, where there is no boot proof at all: everything that can be asked is asked. */

@@ -1,0 +1,126 @@
+/** What the client's tests share: a service without a mind of its own, keys, and stamps verified by node:crypto alone. */
+import { createPublicKey, createVerify, generateKeyPairSync } from "node:crypto";
+import { type IncomingHttpHeaders, type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type ApiKey, type ClientOptions, type Stamper, apiKeyStamper, createClient } from "../../src/client/index.js";
+import type { Client } from "../../src/client/index.js";
+
+export const AT = new Date("2026-03-04T05:06:07.000Z");
+export const ORGANIZATION = "3a2de333-972b-45bf-8a7a-83c4167b81e2";
+export const BASE_URL = "https://service.test";
+
+/** A key pair made by node:crypto, in the form of a key file. */
+export function newApiKey(): ApiKey {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  const { x, y } = publicKey.export({ format: "jwk" });
+  const last = Buffer.from(y!, "base64url").at(-1)!;
+  const point = Buffer.concat([Buffer.of(2 + (last & 1)), Buffer.from(x!, "base64url")]);
+  const { d } = privateKey.export({ format: "jwk" });
+  return { publicKey: point.toString("hex"), privateKey: Buffer.from(d!, "base64url").toString("hex") };
+}
+
+export const apiKey = newApiKey();
+
+/** Whether X-Stamp is the key's over exactly these bytes: nothing of the package is used. */
+export function isStamped(header: string, body: Uint8Array, publicKey = apiKey.publicKey): boolean {
+  const stamp = JSON.parse(Buffer.from(header, "base64url").toString("utf8")) as Record<string, string>;
+  const isFormed = Object.keys(stamp).join() === "publicKey,scheme,signature" && stamp["scheme"] === "SIGNATURE_SCHEME_TK_API_P256"
+    && !/[=+/]/.test(header) && stamp["publicKey"] === publicKey;
+  // SubjectPublicKeyInfo of a compressed point.
+  const spki = Buffer.from(`3039301306072a8648ce3d020106082a8648ce3d030107032200${stamp["publicKey"]}`, "hex");
+  const key = createPublicKey({ key: spki, format: "der", type: "spki" });
+  return isFormed && createVerify("SHA256").update(body).verify(key, Buffer.from(stamp["signature"]!, "hex"));
+}
+
+export interface Recorded {
+  readonly path: string;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: Uint8Array;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  /** JSON; text and bytes as they are. */
+  readonly body?: unknown;
+}
+
+/** Answers a request, or throws as a network would. */
+export type Answer = (request: Recorded) => Reply | Promise<Reply>;
+
+/** A `fetch` that answers by a function, and records what it was asked. */
+export function fakeFetch(answer: Answer): { fetch: typeof fetch; requests: Recorded[] } {
+  const requests: Recorded[] = [];
+  const fake = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const raw = new Uint8Array(await request.arrayBuffer());
+    const recorded = record(new URL(request.url).pathname, request.method, Object.fromEntries(request.headers), raw);
+    requests.push(recorded);
+    const { status = 200, headers = {}, body } = await answer(recorded);
+    return new Response(bodyOf(body) as BodyInit | null, { status, headers });
+  };
+  return { fetch: fake as typeof fetch, requests };
+}
+
+function record(path: string, method: string, headers: IncomingHttpHeaders, raw: Uint8Array): Recorded {
+  return { path, method, headers, raw, body: JSON.parse(Buffer.from(raw).toString("utf8")) as Record<string, unknown> };
+}
+
+function bodyOf(body: unknown): Buffer | null {
+  if (body === undefined) return null;
+  return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? (body as string) : JSON.stringify(body));
+}
+
+/** A real HTTP server on the loopback that does the same. */
+export async function fakeServer(answer: Answer): Promise<{ baseUrl: string; requests: Recorded[]; close: () => Promise<void> }> {
+  const requests: Recorded[] = [];
+  const server: Server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
+      const recorded = record(incoming.url!, incoming.method!, incoming.headers, new Uint8Array(Buffer.concat(chunks)));
+      requests.push(recorded);
+      void Promise.resolve(answer(recorded)).then(({ status = 200, headers = {}, body }) => outgoing.writeHead(status, headers).end(bodyOf(body)));
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => new Promise((resolve) => {
+    server.closeAllConnections();
+    server.close(() => resolve());
+  });
+  return { baseUrl: `http://127.0.0.1:${port}`, requests, close };
+}
+
+let stamper: Stamper | undefined;
+
+/** A client whose clock stands still, whose dice always say one half, and which never waits. */
+export async function testClient(options: Partial<ClientOptions> & { waits?: number[] } = {}): Promise<Client> {
+  stamper ??= await apiKeyStamper(apiKey);
+  const { waits = [], ...rest } = options;
+  return createClient({
+    baseUrl: BASE_URL, organizationId: ORGANIZATION, stamper, now: () => AT, random: () => 0.5,
+    sleep: neverTimeUp(waits), timeoutMs: TIMEOUT_MS, ...rest,
+  });
+}
+
+export const TIMEOUT_MS = 12_345;
+
+/** Waits between attempts are noted and over at once; the time for an answer never runs out. */
+export function neverTimeUp(waits: number[]): (milliseconds: number, signal: AbortSignal) => Promise<void> {
+  return async (milliseconds, signal) => {
+    if (milliseconds !== TIMEOUT_MS) return void waits.push(milliseconds);
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  };
+}
+
+/** What a promise was rejected with; fails where it was not. */
+export async function rejectionOf<T extends Error>(promise: Promise<unknown>): Promise<T> {
+  return promise.then(
+    (value) => {
+      throw new Error(`was not rejected: ${JSON.stringify(value)}`);
+    },
+    (error: T) => error,
+  );
+}
