@@ -36,6 +36,8 @@ export interface Fault {
   readonly what: string;
   /** Every check that fails of the activity and the boot proofs of its keys, under the lab's policy. */
   readonly fails: readonly CheckId[];
+  /** Set: the evidence is good, and only who compares the answer with the request can tell. */
+  readonly comparedWithRequest?: true;
 }
 
 interface Behaviour extends Fault {
@@ -49,7 +51,7 @@ interface Behaviour extends Fault {
   readonly appProof?: (asked: Asked) => AppProofAlterations;
   /** What the app proofs of an activity become, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[]) => readonly JsonObject[];
-  readonly activity?: (honest: JsonObject) => JsonObject;
+  readonly activity?: (honest: JsonObject, reader: Reader) => JsonObject;
 }
 
 /** Somebody else, with keys and a root of their own under the same names: made when first needed, since making it is slow. */
@@ -268,6 +270,17 @@ const ACTIVITY_FAULTS: readonly Behaviour[] = [
     activity: (activity) => inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   {
+    name: "another-activitys-answer", what: "every activity is answered with the one that made the wallet, and its genuine app proofs", fails: ["activity.claims"],
+    comparedWithRequest: true,
+    activity: ({ organizationId }, reader) => reader.all("activities").find(({ activity }) =>
+      activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity.organizationId === organizationId)!.activity,
+  },
+  {
+    name: "denied-outcome", what: "the enclave denied what the service says is completed", fails: ["activity.claims"],
+    comparedWithRequest: true,
+    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
+  },
+  {
     name: "coverage-gap", what: "the activity's result holds an address that no app proof backs", fails: ["activity.coverage"],
     appProofs: (proofs) => proofs.filter((proof) => !(proof["proofPayload"] as string).includes("addressDerivationProof")),
     activity: inside("result", { addresses: [OTHER_ADDRESS] }),
@@ -331,7 +344,8 @@ const BEHAVIOURS: readonly Behaviour[] = [
 ];
 
 /** Every fault, about in the order of the checks that it breaks. */
-export const FAULTS: readonly Fault[] = BEHAVIOURS.map(({ name, what, fails }) => ({ name, what, fails }));
+export const FAULTS: readonly Fault[] = BEHAVIOURS.map(({ name, what, fails, comparedWithRequest }) =>
+  ({ name, what, fails, ...(comparedWithRequest && { comparedWithRequest }) }));
 
 /** The side of the service that answers: honest while no fault is on. */
 export class Misbehaviour {
@@ -371,12 +385,12 @@ export class Misbehaviour {
 
   /** What an activity is answered as, its app proofs inside it. */
   activity(honest: JsonObject, reader: Reader): JsonObject {
-    const proofs = honest["appProofs"];
-    const altered = this.#on.reduce((activity, fault) => fault.activity?.(activity) ?? activity, honest);
-    return Array.isArray(proofs) && this.#on.length > 0 ? { ...altered, appProofs: this.appProofs(proofs as JsonObject[], reader) } : altered;
+    const altered = this.#on.reduce((activity, fault) => fault.activity?.(activity, reader) ?? activity, honest);
+    const proofs = altered["appProofs"];
+    return Array.isArray(proofs) && this.#on.length > 0 ? { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], reader) } : altered;
   }
 
-  appProofs(honest: readonly JsonObject[], reader: Reader): JsonObject[] {
+  #appProofs(honest: readonly JsonObject[], reader: Reader): JsonObject[] {
     const signed = this.#on.reduce((proofs, { appProof }) => (appProof ? proofs.map((proof) => this.#resigned(proof, appProof, reader)) : proofs), honest);
     return [...this.#on.reduce((proofs, fault) => fault.appProofs?.(proofs) ?? proofs, signed)];
   }

@@ -22,7 +22,7 @@ interface Call<Parameters> {
 }
 
 export interface Outcome {
-  /** What the intent says beside the parameters. */
+  /** What the intent says beside the parameters: what was left to the service. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
   /** Wallets that it concerned: the enclave answers for their addresses. */
@@ -43,7 +43,7 @@ const EFFECTS: Effects = {
     const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
     const renamed = { ...wallet, walletName: walletName ?? wallet.walletName };
     tx.put("wallets", walletId, renamed);
-    return { intent: { walletName: renamed.walletName }, result: { walletId }, wallets: [renamed] };
+    return { result: { walletId }, wallets: [renamed] };
   },
 
   updateFiatOnRampCredential({ tx, organization, parameters }) {
@@ -64,7 +64,7 @@ const EFFECTS: Effects = {
       // Who is both added and removed is removed.
       putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
     }
-    return { intent: { newUserTagName: newUserTagName ?? tag.userTagName, addUserIds, removeUserIds }, result: { userTagId } };
+    return { intent: { addUserIds, removeUserIds }, result: { userTagId } };
   },
 
   deleteApiKeys({ tx, organization, parameters, now }) {

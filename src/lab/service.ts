@@ -50,6 +50,7 @@ const DECISIONS = {
 type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = z.strictObject({ fingerprint: z.string() });
 const getActivityParameters = z.strictObject({ activityId: z.string() });
+const getWalletParameters = z.strictObject({ walletId: z.string() });
 
 export class Service {
   readonly #state: State;
@@ -118,6 +119,12 @@ export class Service {
   getActivity(stamped: Stamped): JsonObject {
     const { organization, rest } = this.#question(stamped, getActivityParameters);
     return { activity: this.#activity(organization, rest) };
+  }
+
+  getWallet(stamped: Stamped): JsonObject {
+    const { organization, rest } = this.#question(stamped, getWalletParameters);
+    const wallet = owned(this.#state.get("wallets", String(rest["walletId"])), organization, `wallet ${String(rest["walletId"])}`);
+    return { wallet: { walletId: wallet.walletId, walletName: wallet.walletName } };
   }
 
   /** Checks the envelope, its time and who may act in its organization. */
@@ -277,10 +284,14 @@ export class Service {
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/** Beside the documented operations, those of consensus that the deployed services of this family have. */
+/**
+ * Beside the documented operations, those of the deployed services of this family without which votes and names could not be
+ * given or read back: approve_activity, reject_activity, get_activity, get_wallet.
+ */
 function handlerOf(path: string): Handler | undefined {
   const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
   if (group === "query") {
+    if (name === "get_wallet") return (service, stamped) => service.getWallet(stamped);
     if (name === "get_activity") return (service, stamped) => service.getActivity(stamped);
     return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
   }

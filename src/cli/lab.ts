@@ -1,0 +1,144 @@
+/** `bootproof lab`: a local service with software enclaves, until it is interrupted. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import type { Fault, Lab, LabFiles, LabOptions } from "../lab/index.js";
+import { EXIT } from "./exit-codes.js";
+import { type Io, UsageError } from "./io.js";
+import { ArgumentReader } from "./options.js";
+
+interface LabFlags {
+  readonly port?: string;
+  readonly data?: string;
+  readonly fault?: string[];
+  readonly listFaults?: boolean;
+  readonly manifestVersion?: string;
+}
+
+const MANIFEST_VERSIONS = ["v0", "v1", "v2"] as const;
+
+const EXAMPLES = `
+It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it listens,
+lab.json in the data folder says where it is and names the other files there.
+
+Examples:
+    $ bootproof lab
+    $ bootproof lab --port 8787 --data ./lab
+    $ bootproof lab --fault stale-manifest      a client that verifies must refuse its answers
+    $ bootproof lab --list-faults`;
+
+export function addLabCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("lab")
+    .summary("run a local service with software enclaves, to try things against")
+    .description("Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. Ctrl-C ends it.")
+    .option("--port <number>", "0 for any that is free (default: 0)")
+    .option("--data <folder>", "keep the state there, from one start to the next (default: a temporary folder, removed at the end)")
+    .option("--fault <name...>", "misbehave in this way; may be given several times")
+    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail")
+    .option("--manifest-version <version>", "of a new lab's releases: v0, v1 or v2 (default: v1 for the old ones, v2 for the new)")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (flags: LabFlags) => {
+    args.refuseRepeated();
+    const { FAULTS } = await import("../lab/faults.js");
+    const options = optionsOf(args, flags, FAULTS, io);
+    if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
+    else await run(options, io);
+    finish(EXIT.good);
+  });
+}
+
+function optionsOf(args: ArgumentReader, { port = "0", data, fault = [], manifestVersion }: LabFlags, known: readonly Fault[], io: Io): LabOptions {
+  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 wanted`);
+  if (data === "") args.fault("--data: the name of a folder wanted");
+  for (const name of fault) if (!known.some((one) => one.name === name)) args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
+  const version = MANIFEST_VERSIONS.find((one) => one === manifestVersion);
+  if (manifestVersion !== undefined && version === undefined) args.fault(`--manifest-version ${manifestVersion}: one of ${MANIFEST_VERSIONS.join(", ")} wanted`);
+  args.settle();
+  return {
+    port: Number(port), faults: fault, now: io.now, ...(data !== undefined && { dataFolder: resolve(data) }), ...(version && { manifestVersion: version }),
+  };
+}
+
+function faultList(faults: readonly Fault[]): string {
+  const width = Math.max(...faults.map(({ name }) => name.length));
+  return faults.map(({ name, what, fails }) => `${name.padEnd(width)}  ${what} (${fails.join(", ")})\n`).join("");
+}
+
+async function run(options: LabOptions, io: Io): Promise<void> {
+  // Before anybody can know that there is something to end.
+  const interrupted = new Promise<void>((end) => ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, () => end())));
+  const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
+  try {
+    const { writeLabFiles } = await import("../lab/index.js");
+    const lab = await start(options);
+    try {
+      const folder = options.dataFolder ?? temporary!;
+      const files = await writeLabFiles(lab, folder);
+      io.stdout.write(greeting(lab, files, folder, temporary !== null));
+      await interrupted;
+    } finally {
+      await lab.close();
+    }
+  } finally {
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** What a user can do something about becomes a message. */
+async function start(options: LabOptions): Promise<Lab> {
+  const { StoreInUseError, startLab } = await import("../lab/index.js");
+  try {
+    return await startLab(options);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") throw new UsageError([`--port ${options.port}: in use by another process. Give another, or 0 for any that is free.`]);
+    if (error instanceof StoreInUseError) throw new UsageError([`--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`]);
+    if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
+    throw error;
+  }
+}
+
+/** As a shell takes it. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function greeting(lab: Lab, files: LabFiles, folder: string, temporary: boolean): string {
+  const file = (name: string): string => shellWord(join(folder, name));
+  const connection = `--base-url ${lab.baseUrl} --organization-id ${lab.organizationId} \\\n      --api-key-file ${file(files.apiKeyFile)}`;
+  const rows: [string, string][] = [
+    ["base URL", lab.baseUrl],
+    ["organization", `${lab.organizationId} (child: ${lab.childOrganizationId})`],
+    ["API key file", file(files.apiKeyFile)],
+    ["trust anchor", file(files.trustAnchorFile)],
+    ["policy", file(files.policyFile)],
+    ["all of it", `${file("lab.json")}${temporary ? " (a temporary folder, removed when the lab ends)" : ""}`],
+    ["enclaves", lab.enclaves.map(({ enclaveId }) => enclaveId).join(", ")],
+    ["faults", lab.faults.join(", ") || "none (see --list-faults)"],
+  ];
+  const signer = lab.enclaves.find(({ app }) => app === "signer")!;
+  return `The lab listens. Nothing in it is real: software keys, for tests only.
+
+${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
+Verify one of its enclaves:
+  $ bootproof verify --ephemeral-key ${signer.ephemeralKey} \\
+      ${connection} \\
+      --policy ${file(files.policyFile)}
+
+Verify the activity that made the wallet, with the app proofs of its addresses:
+  $ bootproof verify --activity-id ${lab.walletActivityId} \\
+      ${connection} \\
+      --policy ${file(files.policyFile)}
+
+Ask it something with curl:
+  $ BODY='{"organizationId":"${lab.organizationId}","userId":"${lab.ids.userId}"}'
+  $ curl -s ${lab.baseUrl}/public/v1/query/get_user -H 'Content-Type: application/json' \\
+      -H "X-Stamp: $(printf %s "$BODY" | bootproof stamp --api-key-file ${file(files.apiKeyFile)})" \\
+      --data-binary "$BODY"
+
+Ctrl-C ends it.
+`;
+}

@@ -1,0 +1,72 @@
+/** A plain caller of the lab: fetch and stamps, none of the client's code. */
+import { SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
+import { verifyEvidence } from "../../src/index.js";
+import { type ApiKeyPair, type Lab, stampWithApiKey } from "../../src/lab/index.js";
+import type { Report } from "../../src/report/report.js";
+
+/** An answer, which tests read by path. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Json = Record<string, any>;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+export interface Sending {
+  readonly key?: ApiKeyPair;
+  /** In the place of the stamp of `key`. */
+  readonly headers?: Record<string, string>;
+  readonly organizationId?: string;
+  readonly timestampMs?: string;
+  readonly generateAppProofs?: boolean;
+}
+
+/** Sends exactly these bytes. */
+export async function send(lab: Lab, path: string, text: string, { key = lab.apiKey, headers }: Sending = {}): Promise<Answer> {
+  const stamp = headers ?? { "X-Stamp": stampWithApiKey(key, text) };
+  const answer = await fetch(`${lab.baseUrl}/public/v1/${path}`, { method: "POST", body: text, headers: { "Content-Type": "application/json", ...stamp } });
+  expectJson(answer);
+  return { status: answer.status, body: (await answer.json()) as Json };
+}
+
+function expectJson(answer: Response): void {
+  if (answer.headers.get("content-type") !== "application/json") throw new Error(`answered ${answer.headers.get("content-type")}`);
+}
+
+export function query(lab: Lab, name: string, parameters: Json = {}, sending: Sending = {}): Promise<Answer> {
+  return send(lab, `query/${name}`, JSON.stringify({ organizationId: sending.organizationId ?? lab.organizationId, ...parameters }), sending);
+}
+
+export function envelope(lab: Lab, type: string, parameters: Json, sending: Sending = {}): string {
+  const { timestampMs = String(Date.now()), organizationId = lab.organizationId, generateAppProofs } = sending;
+  return JSON.stringify({ type, timestampMs, organizationId, parameters, generateAppProofs });
+}
+
+export function submit(lab: Lab, name: SubmitName, parameters: Json, sending: Sending = {}): Promise<Answer> {
+  const operation = SUBMIT_OPERATIONS[name];
+  return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
+}
+
+/** The activity of a submit that has to succeed. */
+export async function completed(answer: Promise<Answer>): Promise<Json> {
+  const { status, body } = await answer;
+  if (status !== 200 || body["activity"].status !== "ACTIVITY_STATUS_COMPLETED") throw new Error(JSON.stringify(body));
+  return body["activity"] as Json;
+}
+
+export async function renameWallet(lab: Lab, walletName: string, sending: Sending = {}): Promise<Json> {
+  return completed(submit(lab, "updateWallet", { walletId: lab.ids.walletId, walletName }, { generateAppProofs: true, ...sending }));
+}
+
+/** What the library says of an activity and the boot proofs of the keys that its app proofs name. */
+export async function judge(lab: Lab, activity: Json, now = new Date(), sending: Sending = {}): Promise<Report> {
+  const named = new Set<string>((activity["appProofs"] as Json[] | undefined ?? []).map((proof) => proof["publicKey"] as string));
+  const keys = named.size > 0 ? [...named] : lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
+  const answers = await Promise.all(keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)));
+  return (await verifyEvidence({ bootProofs: answers.map(({ body }) => body), activity }, { policy: lab.policy, now })).report;
+}
+
+export function failing(report: Report): string[] {
+  return [...new Set(report.checks.filter((check) => check.status === "fail").map((check) => check.id))].sort();
+}
