@@ -25,6 +25,7 @@ export type MalformedCode =
   | "app-proof-payload"
   | "activity"
   | "policy"
+  | "bundle"
   | "trust-anchor"
   | "release";
 

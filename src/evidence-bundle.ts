@@ -1,0 +1,260 @@
+/**
+ * Evidence in one file, `bootproof-bundle/1`: boot proofs, app proofs, an activity, and what they were judged by, to be
+ * verified anew without a network, years later. A bundle is evidence like any other: nothing in it is believed.
+ */
+import { type Policy, type PolicyFile, type ParsePolicyOptions, parsePolicy } from "./appraise/policy.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOptions, verifyEvidence } from "./bootproof.js";
+import { toBase64 } from "./bytes.js";
+import { readActivity } from "./decode/activity.js";
+import { MAX_APP_PROOFS } from "./decode/app-proof.js";
+import { jsonInput, unwrap } from "./decode/boot-proof.js";
+import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./decode/json.js";
+import { type Fault, MalformedError, attempt } from "./errors.js";
+import type { Report } from "./report/report.js";
+import { VerifiedBootProof } from "./verify/boot-proof.js";
+import { SignatureMemory } from "./verify/signature-memory.js";
+
+export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
+/** Each is judged on its own: with more of them, a small file would be a long wait. */
+export const MAX_BUNDLE_BOOT_PROOFS = 256;
+
+/**
+ * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
+ * passes by it is what its maker wanted to pass.
+ */
+export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
+
+/** The file, as JSON. `now`, `policy` and `report` are there together, or none of them: then nobody judged it yet. */
+export interface BundleFile {
+  readonly bundle: typeof BUNDLE_FORMAT;
+  /** RFC 3339, UTC, with milliseconds: the present when it was judged. */
+  readonly now?: string;
+  readonly bootProofs: readonly unknown[];
+  /** Without those that the activity carries. */
+  readonly appProofs: readonly unknown[];
+  readonly activity?: unknown;
+  /** Complete in itself: trust anchors as PEM. Null: judged without one. */
+  readonly policy?: PolicyFile | null;
+  readonly report?: Report;
+}
+
+/** A bundle that was read and found well-formed. Its evidence is as it was packed, good or not. */
+export interface Bundle {
+  readonly evidence: Evidence;
+  readonly judgement: Judgement | null;
+}
+
+/** What the bundle says of how it was judged: its maker's word. */
+export interface Judgement {
+  readonly now: Date;
+  readonly policy: Policy | null;
+  readonly report: JsonObject;
+}
+
+export interface PackOptions {
+  /** Complete in itself: see {@link selfContainedPolicy}. */
+  readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
+  readonly now: Date;
+}
+
+/** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
+export function packEvidence(evidence: Evidence): BundleFile {
+  if (evidence.bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof))) throw new TypeError("bootProofs: JSON values wanted");
+  return {
+    bundle: BUNDLE_FORMAT,
+    bootProofs: evidence.bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
+    appProofs: (evidence.appProofs ?? []).map(jsonOf),
+    ...(evidence.activity !== undefined && { activity: unwrap(jsonOf(evidence.activity), "activity") }),
+  };
+}
+
+/** The document under the interface's own name; both names stay where both are there, for they may differ. */
+function withOwnName(bootProof: unknown): unknown {
+  if (!isJsonObject(bootProof) || (bootProof["awsAttestationDocB64"] ?? null) === null || (bootProof["cloudAttestationDocB64"] ?? null) !== null) return bootProof;
+  return Object.fromEntries(Object.entries(bootProof)
+    .filter(([name]) => name !== "cloudAttestationDocB64")
+    .map(([name, value]) => [name === "awsAttestationDocB64" ? "cloudAttestationDocB64" : name, value]));
+}
+
+/** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
+function jsonOf(input: unknown): unknown {
+  return attempt(() => jsonInput(input)).value ?? input;
+}
+
+/**
+ * Verifies evidence and packs it, with what it was judged by and the report. There is no bundle of rejected evidence.
+ * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
+ */
+export async function packBundle(evidence: Evidence, options: PackOptions): Promise<Verification & { readonly bundle: BundleFile | null }> {
+  const { policy, now } = options;
+  const packed = packEvidence(evidence);
+  const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
+  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now });
+  if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
+  const { bundle, ...pieces } = packed;
+  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
+  return { ...verification, bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report } };
+}
+
+/**
+ * The policy with the certificates of its anchor files inside it. Throws {@link MalformedError} (`json` or `policy`) with
+ * every fault.
+ */
+export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
+  const file = jsonInput(input) as PolicyFile;
+  const { trustAnchors } = parsePolicy(file, options);
+  if (file.trustAnchors === undefined) return file;
+  return { ...file, trustAnchors: file.trustAnchors.map((anchor, index) => (isFile(anchor) ? { pem: pemOf(trustAnchors[index]!.certificate.der) } : anchor)) };
+}
+
+function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
+  return typeof anchor === "object" && "file" in anchor;
+}
+
+/** Made from the certificate: whatever else stands in the anchor's file stays there. */
+function pemOf(der: Uint8Array): string {
+  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join("\n");
+}
+
+/** Whether a JSON value calls itself a bundle, of whatever version. */
+export function isBundle(json: unknown): boolean {
+  return isJsonObject(json) && Object.hasOwn(json, "bundle");
+}
+
+/**
+ * Reads a bundle from JSON text, its bytes, or the parsed value. The evidence inside is not looked into. Throws
+ * {@link MalformedError} (`json` or `bundle`) with the path of every fault.
+ */
+export function decodeBundle(input: unknown): Bundle {
+  const faults: Fault[] = [];
+  const reader = MemberReader.of(jsonInput(input), "", faults);
+  const bundle = reader && bundleOf(reader);
+  if (bundle === undefined || faults.length > 0) throw new MalformedError("bundle", faults);
+  return bundle;
+}
+
+function bundleOf(reader: MemberReader): Bundle {
+  if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
+  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
+  const bootProofs = list(reader, "bootProofs", MAX_BUNDLE_BOOT_PROOFS);
+  const appProofs = list(reader, "appProofs", MAX_APP_PROOFS);
+  if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
+  const activity = reader.get("activity");
+  const evidence = { bootProofs: bootProofs ?? [], appProofs: appProofs ?? [], ...(activity !== undefined && { activity }) };
+  const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
+  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS) reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
+  return { evidence, judgement: judgementOf(reader) };
+}
+
+function list(reader: MemberReader, name: string, most: number): JsonValue[] | undefined {
+  const items = reader.array(name, (value) => value);
+  return items && items.length > most ? reader.fault(name, `${items.length} entries, at most ${most} wanted`) : items;
+}
+
+function judgementOf(reader: MemberReader): Judgement | null {
+  const names = ["now", "policy", "report"].filter((name) => Object.hasOwn(reader.object, name));
+  if (names.length === 0) return null;
+  if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
+  const now = instant(reader);
+  const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
+  const report = reader.nested("report");
+  return now && report && policy !== undefined ? { now, policy, report: report.object } : null;
+}
+
+function instant(reader: MemberReader): Date | undefined {
+  const text = reader.string("now");
+  if (text === undefined) return undefined;
+  const now = new Date(text);
+  const isOne = !Number.isNaN(now.getTime()) && now.toISOString() === text;
+  return isOne ? now : reader.fault("now", "not a time such as 2026-03-04T05:06:07.000Z");
+}
+
+function packedPolicy(reader: MemberReader): Policy | undefined {
+  const json = reader.get("policy");
+  const policy = attempt(() => parsePolicy(isJsonObject(json) ? json : {}));
+  for (const { path, message } of policy.faults) reader.fault(path === "" ? "policy" : `policy.${path}`, message);
+  return policy.value;
+}
+
+export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy"> {
+  /** The caller's own; or, in so many words, the bundle's; or none at all. */
+  readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
+}
+
+export interface BundleVerification extends Verification {
+  readonly policyFrom: "caller" | "bundle";
+  /** The report inside the bundle, held against its evidence; null where there is none. */
+  readonly packed: PackedReport | null;
+}
+
+export interface PackedReport {
+  /** RFC 3339: the present that it was made by. */
+  readonly now: string;
+  /** What its evidence yields, by its policy and as of that time. */
+  readonly verdict: Report["verdict"];
+  /** Where it says something else: verdict, statuses and claims; words are not compared, for versions change them. */
+  readonly differences: readonly Difference[];
+}
+
+/** Values as JSON text; null where one side has none. */
+export interface Difference {
+  /** Such as `verdict`, or `boot[0] cose.signature`. */
+  readonly place: string;
+  readonly packed: string | null;
+  readonly anew: string | null;
+}
+
+/**
+ * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does not.
+ * The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it has none.
+ */
+export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
+  const { evidence, judgement } = bundle;
+  const own = options.policy === POLICY_OF_THE_BUNDLE;
+  if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
+  const memory = options.memory ?? new SignatureMemory();
+  const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
+  const verification = await verifyEvidence(evidence, { ...options, policy, memory });
+  const packed = judgement && (await comparePacked(evidence, judgement, memory));
+  return { ...verification, policyFrom: own ? "bundle" : "caller", packed };
+}
+
+async function comparePacked(evidence: Evidence, { now, policy, report }: Judgement, memory: SignatureMemory): Promise<PackedReport> {
+  const anew = await verifyEvidence(evidence, { policy: policy ?? NO_POLICY_ANY_ENCLAVE, now, memory });
+  return { now: now.toISOString(), verdict: anew.report.verdict, differences: differences(statements(report), statements({ ...anew.report })) };
+}
+
+function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<string, string>): Difference[] {
+  return [...new Set([...packed.keys(), ...anew.keys()])]
+    .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
+    .filter((difference) => difference.packed !== difference.anew);
+}
+
+/** What a report says, by place. The packed one may be of any shape. */
+function statements(report: object): Map<string, string> {
+  const said = new Map<string, string>();
+  for (const [name, value] of Object.entries(report)) {
+    if (name === "checks" && Array.isArray(value)) value.forEach((check, index) => said.set(...statusOf(check, index, said)));
+    else gather(said, name, value as unknown);
+  }
+  return said;
+}
+
+function statusOf(check: unknown, index: number, said: ReadonlyMap<string, string>): [string, string] {
+  const { subject, id, status } = (check ?? {}) as Record<string, unknown>;
+  const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
+  // Under several boot proofs a check of the policy has an answer for each.
+  return [said.has(place) ? `${place} (${index})` : place, JSON.stringify(status) ?? "null"];
+}
+
+function gather(said: Map<string, string>, place: string, value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
+    if (value !== undefined) said.set(place, JSON.stringify(value));
+    return;
+  }
+  for (const [name, member] of Object.entries(value)) gather(said, Array.isArray(value) ? `${place}[${name}]` : `${place}.${name}`, member);
+}
+
+function evidenceOf({ bootProofs, appProofs, activity }: BundleFile): Evidence {
+  return { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+}

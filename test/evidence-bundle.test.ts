@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { type PolicyFile, parsePolicy } from "../src/appraise/policy.js";
+import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../src/bootproof.js";
+import { MalformedError } from "../src/errors.js";
+import {
+  type BundleFile, MAX_BUNDLE_BOOT_PROOFS, POLICY_OF_THE_BUNDLE, decodeBundle, isBundle, packBundle, packEvidence, selfContainedPolicy, verifyBundle,
+} from "../src/evidence-bundle.js";
+import { Lab, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
+import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
+import type { Loose } from "./support/loose.js";
+
+const lab = new Lab();
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const NOW = new Date("2026-03-04T05:16:07.000Z");
+const YEARS_LATER = new Date("2036-03-04T05:06:07.000Z");
+const forged = forgeEvidence({ lab, at: AT });
+const policy = labPolicy(forged.anchorPem, [labDeployment(lab)]) as unknown as PolicyFile;
+const evidence = { bootProofs: [{ bootProof: forged.bootProof }], activity: { activity: forged.activity } };
+
+/** Packed, written to a file and read again; changed on the way. */
+async function packed(change: (bundle: Loose) => void = () => {}): Promise<BundleFile> {
+  const { bundle } = await packBundle(evidence, { policy, now: NOW });
+  const file = JSON.parse(JSON.stringify(bundle)) as BundleFile;
+  change(file as unknown as Loose);
+  return file;
+}
+
+function faultsOf(input: unknown): string[] {
+  try {
+    decodeBundle(input);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return error.faults.map(({ path, message }) => `${path}: ${message}`);
+  }
+}
+
+describe("packing", () => {
+  it("keeps evidence, policy, report and time, in one JSON value", async () => {
+    const bundle = await packed();
+    expect(Object.keys(bundle)).toEqual(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
+    expect(bundle).toMatchObject({ bundle: "bootproof-bundle/1", now: NOW.toISOString(), bootProofs: [forged.bootProof], appProofs: [], activity: forged.activity, policy });
+    expect(bundle.report?.verdict).toBe("verified");
+  });
+
+  it("makes none of rejected evidence, and says why", async () => {
+    const { bundle, report } = await packBundle({ bootProofs: [{ ...forged.bootProof, owner: 7 }] }, { policy, now: NOW });
+    expect([bundle, report.verdict]).toEqual([null, "rejected"]);
+  });
+
+  it("takes JSON text, and judges text that is none", async () => {
+    const texts = { bootProofs: [JSON.stringify(forged.bootProof)], appProofs: forged.appProofs.map((proof) => JSON.stringify(proof)) };
+    const { bundle } = await packBundle(texts, { policy, now: NOW });
+    expect(bundle).toMatchObject({ bootProofs: [forged.bootProof], appProofs: forged.appProofs });
+    expect((await packBundle({ bootProofs: ["{"] }, { policy, now: NOW })).report.verdict).toBe("rejected");
+  });
+
+  it("takes no boot proof that is verified already, of which no JSON is left", async () => {
+    const options = { policy: parsePolicy(policy), now: NOW };
+    const { bootProof } = await verifyBootProof(forged.bootProof, options);
+    expect(() => packEvidence({ bootProofs: [bootProof] })).toThrow(TypeError);
+  });
+
+  it("writes the document under its own name only, unless the two names differ", async () => {
+    const { cloudAttestationDocB64, ...rest } = forged.bootProof;
+    expect(packEvidence({ bootProofs: [{ ...rest, awsAttestationDocB64: cloudAttestationDocB64 }] }).bootProofs).toEqual([forged.bootProof]);
+    expect(packEvidence({ bootProofs: [{ ...rest, cloudAttestationDocB64: null, awsAttestationDocB64: cloudAttestationDocB64 }] }).bootProofs).toEqual([forged.bootProof]);
+    const both = { ...forged.bootProof, awsAttestationDocB64: "AAAA" };
+    expect(packEvidence({ bootProofs: [both, 7, null] }).bootProofs).toEqual([both, 7, null]);
+  });
+
+  it("takes a policy that is complete in itself only", async () => {
+    await expect(packBundle(evidence, { policy: { ...policy, trustAnchors: [{ file: "root.pem" }] }, now: NOW })).rejects.toThrow(MalformedError);
+  });
+});
+
+describe("a policy that names its anchors by file", () => {
+  const named = { ...policy, trustAnchors: ["aws-nitro-root-g1", { file: "root.pem" }] } as PolicyFile;
+  const files = { readFile: () => `-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n${forged.anchorPem}` };
+
+  it("has their certificates inside, and nothing else of the files", () => {
+    const whole = selfContainedPolicy(JSON.stringify(named), files);
+    expect(whole.trustAnchors).toEqual(["aws-nitro-root-g1", { pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    expect(JSON.stringify(whole)).not.toContain("PRIVATE");
+    const { pem } = whole.trustAnchors![1] as { pem: string };
+    expect(parseTrustAnchor("a", pem).certificate.der).toEqual(forged.anchorDer);
+    expect({ ...whole, trustAnchors: null }).toEqual({ ...named, trustAnchors: null });
+  });
+
+  it("stays as it is where it names none", () => {
+    expect(selfContainedPolicy(policy, {})).toEqual(policy);
+    const rest = { policy: policy.policy, deployments: policy.deployments };
+    expect(selfContainedPolicy(rest, {})).toEqual(rest);
+  });
+
+  it("is refused with every fault of it", () => {
+    expect(() => selfContainedPolicy({ ...named, deployments: [] }, {})).toThrow(/trustAnchors\[1\].*deployments|deployments.*trustAnchors\[1\]/s);
+  });
+});
+
+describe("verifying anew", () => {
+  it("by the caller's policy, by the bundle's, by none: years later, with no network", async () => {
+    const bundle = decodeBundle(JSON.stringify(await packed()));
+    const own = await verifyBundle(bundle, { policy: parsePolicy(policy), now: YEARS_LATER });
+    expect([own.report.verdict, own.policyFrom, own.packed]).toEqual(["verified", "caller", { now: NOW.toISOString(), verdict: "verified", differences: [] }]);
+    expect(own.activity?.activity.id).toBe(forged.activity["id"]);
+    const bundled = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    expect([bundled.report.verdict, bundled.policyFrom]).toEqual(["verified", "bundle"]);
+    const none = await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: YEARS_LATER, trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)] });
+    expect([none.report.verdict, none.policyFrom]).toEqual(["authentic", "caller"]);
+    expect((await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: YEARS_LATER })).report.verdict).toBe("rejected");
+  });
+
+  it("counts ages to the caller's present, and knows what it was as of its own", async () => {
+    const bundle = decodeBundle(await packed((file) => (file["policy"].maxAge = "1d")));
+    const today = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    expect(today.report.checks.filter((check) => check.status === "fail").map((check) => check.id)).toEqual(["policy.age"]);
+    expect(today.packed).toMatchObject({ verdict: "verified" });
+    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).report.verdict).toBe("verified");
+  });
+
+  it.each<[string, (file: Loose) => void]>([
+    ["a boot proof", (file) => (file["bootProofs"][0].owner = 7)],
+    ["an app proof", (file) => (file["activity"].appProofs[0].proofPayload += " ")],
+    ["the activity", (file) => (file["activity"].organizationId = "another")],
+    ["the policy", (file) => (file["policy"].deployments[0].pivotHash = "00".repeat(32))],
+    ["the policy's anchor", (file) => (file["policy"].trustAnchors = ["aws-nitro-root-g1"])],
+  ])("does not believe the report where %s was changed", async (_, change) => {
+    const { report, packed: inside } = await verifyBundle(decodeBundle(await packed(change)), { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    expect([report.verdict, report.claims]).toEqual(["rejected", null]);
+    expect(inside!.differences).toContainEqual({ place: "verdict", packed: '"verified"', anew: '"rejected"' });
+  });
+
+  it.each<[string, (report: Loose) => void, string]>([
+    ["its verdict", (report) => (report["verdict"] = "rejected"), "verdict"],
+    ["a status", (report) => (report["checks"][3].status = "warn"), "boot[0] cose.signature"],
+    ["a check left out", (report) => report["checks"].splice(3, 1), "boot[0] cose.signature"],
+    ["a claim", (report) => (report["claims"].bootProofs[0].manifest.nonce = 8), "claims.bootProofs[0].manifest.nonce"],
+    ["a claim too many", (report) => (report["claims"].extra = { "__proto__x": [] }), "claims.extra.__proto__x"],
+    ["no claims", (report) => (report["claims"] = null), "claims"],
+    ["no checks", (report) => (report["checks"] = "none"), "checks"],
+  ])("shows where the report was changed: %s", async (_, change, place) => {
+    const bundle = decodeBundle(await packed((file) => change(file["report"])));
+    const { report, packed: inside } = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    expect(report.verdict).toBe("verified");
+    expect(inside!.differences.map((difference) => difference.place)).toContain(place);
+  });
+
+  it("does not hold other words against a report: versions change them", async () => {
+    const bundle = decodeBundle(await packed((file) => (file["report"].checks[3].detail = "in other words")));
+    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
+  });
+
+  it("needs a policy where the bundle has none", async () => {
+    const bare = decodeBundle(packEvidence(evidence));
+    expect(bare.judgement).toBeNull();
+    await expect(verifyBundle(bare, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
+    const { report, packed: inside } = await verifyBundle(bare, { policy: parsePolicy(policy), now: NOW });
+    expect([report.verdict, inside]).toEqual(["verified", null]);
+    const judged = decodeBundle(await packed((file) => (file["policy"] = null)));
+    await expect(verifyBundle(judged, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a malformed bundle", () => {
+  it.each<[string, (file: Loose) => void, RegExp]>([
+    ["of another version", (file) => (file["bundle"] = "bootproof-bundle/2"), /^bundle: "bootproof-bundle\/1" wanted$/],
+    ["with more in it", (file) => (file["verdict"] = "verified"), /^verdict: unknown member$/],
+    ["without boot proofs", (file) => (file["bootProofs"] = []), /^bootProofs: empty/],
+    ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: missing/],
+    ["with too many boot proofs", (file) => (file["bootProofs"] = Array(MAX_BUNDLE_BOOT_PROOFS + 1).fill(1)), /^bootProofs: 257 entries, at most 256/],
+    ["with too many app proofs", (file) => (file["appProofs"] = Array(2049).fill(1)), /^appProofs: 2049 entries/],
+    ["with too many app proofs together", (file) => (file["appProofs"] = Array(2048).fill(1)), /^appProofs: with the activity's/],
+    ["with half a judgement", (file) => delete file["report"], /^: now and policy without the rest/],
+    ["with another time", (file) => (file["now"] = "yesterday"), /^now: not a time/],
+    ["with a time in another spelling", (file) => (file["now"] = "2026-03-04T05:06:07Z"), /^now: not a time/],
+    ["with a policy that is none", (file) => (file["policy"].deployments[0].pcrs = {}), /^policy\.deployments\[0\]/],
+    ["with a policy of files", (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]), /^policy\.trustAnchors\[0\]: a file, where no files can be read/],
+    ["with a report that is none", (file) => (file["report"] = []), /^report: an array/],
+  ])("%s", async (_, change, fault) => {
+    expect(faultsOf(await packed(change))).toContainEqual(expect.stringMatching(fault));
+  });
+
+  it("is told with all of its faults", () => {
+    expect(faultsOf({ bundle: 1, now: 2, extra: 3 }).length).toBeGreaterThanOrEqual(5);
+    expect(faultsOf([])).toEqual([": an array, an object wanted"]);
+    expect(() => decodeBundle("{")).toThrow(MalformedError);
+  });
+
+  it("may still be called a bundle", () => {
+    expect([isBundle({ bundle: "bootproof-bundle/9" }), isBundle({ bootProof: {} }), isBundle(null)]).toEqual([true, false, false]);
+  });
+});
