@@ -8,10 +8,11 @@ import { printable } from "../report/printable.js";
 import { type Io, UsageError } from "./io.js";
 
 export const MAX_FILE_BYTES = 1024 * 1024;
+/** Many pieces of evidence in one file. */
+export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 export const STDIN = "-";
 
 const CHUNK = 65536;
-const TOO_LARGE = "larger than 1 MiB, which no evidence is";
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file", EISDIR: "is a directory, not a file", EACCES: "permission denied", ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file", ELOOP: "a circle of links",
@@ -27,9 +28,9 @@ export class InputFiles {
   }
 
   /** The bytes of a file that is not empty. */
-  async bytes(path: string): Promise<Uint8Array | undefined> {
+  async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
-      const bytes = path === STDIN ? await readStdin(this.#stdin) : readFile(path);
+      const bytes = path === STDIN ? await readStdin(this.#stdin, maxBytes) : readFile(path, maxBytes);
       if (bytes.length === 0) throw new Unreadable("empty");
       return bytes;
     } catch (error) {
@@ -43,8 +44,8 @@ export class InputFiles {
   }
 
   /** The value of a JSON file; the fault of one that is not JSON names line and column. */
-  async json(path: string): Promise<JsonValue | undefined> {
-    const bytes = await this.bytes(path);
+  async json(path: string, maxBytes = MAX_FILE_BYTES): Promise<JsonValue | undefined> {
+    const bytes = await this.bytes(path, maxBytes);
     return bytes && this.decoded(path, () => parseJson(bytes));
   }
 
@@ -93,7 +94,7 @@ export function readerBeside(path: string): (relative: string) => string {
   const folder = path === STDIN ? "." : dirname(path);
   return (relative) => {
     try {
-      return fromUtf8(readFile(resolve(folder, relative))) ?? "";
+      return fromUtf8(readFile(resolve(folder, relative), MAX_FILE_BYTES)) ?? "";
     } catch (error) {
       throw new Error(reasonOf(error), { cause: error });
     }
@@ -102,6 +103,10 @@ export function readerBeside(path: string): (relative: string) => string {
 
 class Unreadable extends Error {}
 
+function tooLarge(maxBytes: number): Unreadable {
+  return new Unreadable(`larger than ${maxBytes / MAX_FILE_BYTES} MiB, the most that is read`);
+}
+
 function reasonOf(error: unknown): string {
   if (error instanceof Unreadable) return error.message;
   const { code } = error as { code?: unknown };
@@ -109,29 +114,29 @@ function reasonOf(error: unknown): string {
 }
 
 /** Chunk by chunk, so that a device or a pipe without end is left at the limit as well. */
-function readFile(path: string): Uint8Array {
+function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {
-    if (fstatSync(file).size > MAX_FILE_BYTES) throw new Unreadable(TOO_LARGE);
+    if (fstatSync(file).size > maxBytes) throw tooLarge(maxBytes);
     const chunks: Uint8Array[] = [];
-    for (let total = 0; total <= MAX_FILE_BYTES; total += chunks.at(-1)!.length) {
+    for (let total = 0; total <= maxBytes; total += chunks.at(-1)!.length) {
       const chunk = new Uint8Array(CHUNK);
       const length = readSync(file, chunk);
       if (length === 0) return concatBytes(...chunks);
       chunks.push(chunk.subarray(0, length));
     }
-    throw new Unreadable(TOO_LARGE);
+    throw tooLarge(maxBytes);
   } finally {
     closeSync(file);
   }
 }
 
-async function readStdin(stdin: Io["stdin"]): Promise<Uint8Array> {
+async function readStdin(stdin: Io["stdin"], maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let total = 0;
   for await (const chunk of stdin) {
     total += chunk.length;
-    if (total > MAX_FILE_BYTES) throw new Unreadable(TOO_LARGE);
+    if (total > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   return concatBytes(...chunks);

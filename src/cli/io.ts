@@ -26,3 +26,14 @@ export class UsageError extends Error {
     this.lines = lines;
   }
 }
+
+/** What was asked for could not be fetched: exit code 3, and these lines on stderr. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+  readonly lines: readonly string[];
+
+  constructor(lines: readonly string[]) {
+    super(lines.join("\n"));
+    this.lines = lines;
+  }
+}

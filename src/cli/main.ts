@@ -2,10 +2,15 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { Command, CommanderError } from "commander";
 import { printable } from "../report/printable.js";
+import { addBundleCommand } from "./bundle.js";
 import { EXIT } from "./exit-codes.js";
+import { addFetchCommand } from "./fetch.js";
 import { addInspectCommand } from "./inspect.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
+import { addKeygenCommand } from "./keygen.js";
+import { addLabCommand } from "./lab.js";
 import { addPinCommand } from "./pin.js";
+import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
@@ -26,16 +31,18 @@ function programOf(io: Io, finish: (code: number) => void): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
     .showHelpAfterError("See bootproof --help.");
-  for (const add of [addVerifyCommand, addPinCommand, addInspectCommand]) add(program, io, finish);
+  const commands = [addVerifyCommand, addPinCommand, addInspectCommand, addFetchCommand, addBundleCommand, addStampCommand, addKeygenCommand, addLabCommand];
+  for (const add of commands) add(program, io, finish);
   return program;
 }
 
 /** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
 function exitCodeOfError(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-  const lines = error instanceof UsageError ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
+  const told = error instanceof UsageError || error instanceof UnreachableError;
+  const lines = told ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
   writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
-  return EXIT.usage;
+  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
 }
 
 /** Messages quote file names and evidence: line feeds are ours, whatever else steers a terminal is not. */

@@ -1,5 +1,6 @@
 /** Command-line arguments as values, with every fault told, not the first only. */
 import type { Command } from "commander";
+import { fromHex } from "../bytes.js";
 import { STDIN } from "./files.js";
 import { UsageError } from "./io.js";
 
@@ -57,6 +58,16 @@ export class ArgumentReader {
   settle(): void {
     if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
   }
+}
+
+const EPHEMERAL_KEY_BYTES = 130;
+
+/** The ephemeral key of an option. */
+export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
+  const key = fromHex(text);
+  if (key?.length === EPHEMERAL_KEY_BYTES) return key;
+  const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
+  return args.fault(`--ephemeral-key: ${found}, ${2 * EPHEMERAL_KEY_BYTES} hex digits wanted`);
 }
 
 /** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */

@@ -2,23 +2,20 @@
 import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { unarmoured } from "../decode/armour.js";
-import { unwrap } from "../decode/boot-proof.js";
 import type { Report } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { CONNECTION_HELP, type ConnectionFlags, addConnectionOptions, connectionOf, connectionOptionsGiven, isConfigured } from "./connection.js";
+import type { EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
-import { ArgumentReader, type Format } from "./options.js";
+import { ArgumentReader, type Format, ephemeralKeyOf } from "./options.js";
 
-const EPHEMERAL_KEY_BYTES = 130;
-
-interface VerifyFlags {
+interface VerifyFlags extends ConnectionFlags {
   readonly bootProof?: string[];
   readonly appProof?: string[];
   readonly activity?: string;
+  readonly activityId?: string;
   readonly attestation?: string;
   readonly policy?: string | false;
   readonly ephemeralKey?: string;
@@ -31,12 +28,9 @@ interface VerifyFlags {
 
 /** A command line that makes sense. */
 interface VerifyRequest {
-  readonly bootProofs: readonly string[];
-  readonly appProofs: readonly string[];
-  readonly activity: string | undefined;
-  readonly attestation: string | undefined;
-  /** Undefined: none, as the caller said in so many words. */
-  readonly policy: string | undefined;
+  readonly source: Source;
+  /** Undefined: the bundle's own. False: none, as the caller said in so many words. */
+  readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors">;
   readonly format: Format;
@@ -56,17 +50,29 @@ Examples:
   A bare attestation document (binary, base64 or hex):
     $ bootproof verify --attestation document.cbor --no-policy
 
-Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file.`;
+  Fetched from the service, and verified in one go (the connection from the environment):
+    $ bootproof verify --ephemeral-key HEX --policy policy.json
+    $ bootproof verify --activity-id ID --policy policy.json
+
+  A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
+    $ bootproof verify bundle.json --policy policy.json
+    $ bootproof verify bundle.json
+${CONNECTION_HELP}
+
+Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
 
 const WHY_A_POLICY = `--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted.
   Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json > policy.json
   With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
 
+const WHAT_IS_THERE = "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
+  "connection (--base-url and more), --ephemeral-key or --activity-id alone will do.";
+
 export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = program
+  const command = addConnectionOptions(program
     .command("verify")
-    .summary("verify boot proofs, app proofs and activities")
+    .summary("verify boot proofs, app proofs, activities and bundles")
     .description("Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for stdin, once.")
     .option("--boot-proof <file...>", "boot proofs: JSON, bare or as {\"bootProof\": …}")
     .option("--app-proof <file...>", "app proofs: JSON, one, an array, or {\"appProofs\": […]}; each finds its boot proof by key")
@@ -74,58 +80,91 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex")
     .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
     .option("--no-policy", "accept any genuine enclave of anybody: the verdict is \"authentic\" at best")
-    .option("--ephemeral-key <hex>", "the key that was asked for: each boot proof has to attest it")
+    .option("--ephemeral-key <hex>", "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched")
+    .option("--activity-id <id>", "fetch an activity's app proofs and their boot proofs, and verify them")
     .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time (default: document)")
     .option("--now <time>", "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)")
     .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
     .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
-    .option("--format <format>", "text or json (default: text)")
+    .option("--format <format>", "text or json (default: text)"))
     .allowExcessArguments()
-    .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy) [options]")
+    .usage("(BUNDLE | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) (--policy FILE | --no-policy) [options]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
     const request = requestOf(args, command.args, flags, io);
-    const report = await verify(request, io);
-    io.stdout.write(await rendered(report, request.format, io));
-    finish(exitCodeOf(report.verdict));
+    const judged = await verify(request, io);
+    io.stdout.write(await rendered(judged, request.format, io));
+    finish(exitCodeOf(judged.report.verdict));
   });
 }
 
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
-  for (const file of stray) args.fault(`${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy`);
-  refuseCombinations(args, flags);
+  const bundle = bundleOf(args, stray);
+  refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
-  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, attestation, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([bundle, ...bootProof, ...appProof, activity, attestation, policy || undefined, trustAnchor]);
   const format = args.format(flags.format);
   const options = verifyOptions(args, flags, io);
+  const source = sourceOf(args, flags, bundle, io);
   args.settle();
-  return { bootProofs: bootProof, appProofs: appProof, activity, attestation, policy: policy || undefined, trustAnchor, options, format };
+  // Commander has `policy` true where neither --policy nor --no-policy is given.
+  const chosen = typeof policy === "string" ? policy : args.has("no-policy") ? false : undefined;
+  return { source: source!, policy: chosen, trustAnchor, options, format };
 }
 
-function refuseCombinations(args: ArgumentReader, flags: VerifyFlags): void {
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation", "activity-id"];
+
+/** A file that stands for itself is a bundle, where no other evidence is given. */
+function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
+  if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
+  for (const file of stray) args.fault(`${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy; or alone, if it is a bundle`);
+  return undefined;
+}
+
+function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
   const withPolicy = args.has("policy");
   const withoutPolicy = args.has("no-policy");
-  if (!withPolicy && !withoutPolicy) args.fault(WHY_A_POLICY);
+  if (!withPolicy && !withoutPolicy && !isBundle) args.fault(WHY_A_POLICY);
   if (withPolicy && withoutPolicy) args.fault("--policy and --no-policy contradict each other: give one");
-  if (flags.trustAnchor !== undefined && withPolicy) {
+  if (flags.trustAnchor !== undefined && (withPolicy || (isBundle && !withoutPolicy))) {
     args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
   }
-  if (flags.attestation === undefined) {
-    if (flags.bootProof === undefined) args.fault("--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify?");
-    return;
+  refuseBeside(args, "attestation", "is for a bare document", ["boot-proof", "app-proof", "activity", "ephemeral-key", "activity-id"]);
+  refuseBeside(args, "activity-id", "fetches all of the evidence", ["boot-proof", "app-proof", "activity", "ephemeral-key"]);
+}
+
+function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
+  const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
+  if (others.length > 0) args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
+}
+
+/** Where the evidence comes from; undefined where there is a fault. */
+function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
+  const { bootProof, appProof = [], activity, attestation, ephemeralKey, activityId } = flags;
+  const files: EvidenceFiles = { bootProofs: bootProof ?? [], appProofs: appProof, activity };
+  const isThere = bundle !== undefined || attestation !== undefined || bootProof !== undefined;
+  const isFetched = !isThere && (ephemeralKey !== undefined || activityId !== undefined);
+  if (!isFetched) {
+    const idle = connectionOptionsGiven(args);
+    if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with --ephemeral-key alone`);
   }
-  const others = ["boot-proof", "app-proof", "activity", "ephemeral-key"].filter((name) => args.has(name));
-  if (others.length > 0) {
-    args.fault(`--attestation is for a bare document, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
-  }
+  if (bundle !== undefined) return { kind: "bundle", file: bundle };
+  if (attestation !== undefined) return { kind: "attestation", file: attestation };
+  if (bootProof !== undefined) return { kind: "files", files };
+  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE);
+  if (!isFetched) return undefined;
+  const connection = connectionOf(args, flags, io);
+  if (connection === undefined) return undefined;
+  if (activityId === "") return args.fault("--activity-id: empty");
+  return activityId !== undefined ? { kind: "activity", activityId, connection } : { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
 }
 
 function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
   const at = flags.at === undefined || flags.at === "document" || flags.at === "now" ? flags.at : args.time("--at document, now or", flags.at);
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
-  const ephemeralKey = flags.ephemeralKey === undefined ? undefined : keyOf(args, flags.ephemeralKey);
+  const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
   return {
     now: now ?? io.now(),
     ...(at !== undefined && { at }),
@@ -134,43 +173,17 @@ function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): Verify
   };
 }
 
-function keyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
-  const key = fromHex(text);
-  if (key?.length === EPHEMERAL_KEY_BYTES) return key;
-  const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--ephemeral-key: ${found}, ${2 * EPHEMERAL_KEY_BYTES} hex digits wanted`);
-}
-
-async function verify(request: VerifyRequest, io: Io): Promise<Report> {
+async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const library = await import("../bootproof.js");
+  const { judge } = await import("./evidence.js");
   const files = new InputFiles(io);
-  const policy = request.policy === undefined ? undefined : await readPolicy(files, request.policy);
+  const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
   const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
-  const options: VerifyOptions = {
+  return judge(request.source, {
     ...request.options,
-    policy: policy ?? library.NO_POLICY_ANY_ENCLAVE,
+    policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
     ...(anchor && { trustAnchors: [anchor] }),
-  };
-  if (request.attestation !== undefined) {
-    const document = await files.bytes(request.attestation);
-    files.settle();
-    return (await library.verifyAttestation(unarmoured(document!).bytes, options)).report;
-  }
-  const bootProofs = await files.jsonOfAll(request.bootProofs);
-  const appProofs: unknown[] = [];
-  for (const path of request.appProofs) appProofs.push(...bounded(files, path, appProofList(await files.json(path))));
-  const activity = request.activity === undefined ? undefined : await files.json(request.activity);
-  if (activity !== undefined) bounded(files, request.activity!, appProofList(unwrap(activity, "activity")));
-  files.settle();
-  const evidence = { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
-  return (await library.verifyEvidence(evidence, options)).report;
-}
-
-/** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
-function bounded(files: InputFiles, path: string, appProofs: unknown[]): unknown[] {
-  if (appProofs.length <= MAX_APP_PROOFS) return appProofs;
-  files.fault(path, `a list of ${appProofs.length}, which cannot all be app proofs: at most ${MAX_APP_PROOFS} fit into 1 MiB`);
-  return [];
+  }, files, io);
 }
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {
@@ -186,7 +199,19 @@ export async function readTrustAnchor(files: InputFiles, path: string): Promise<
   return pem === undefined ? undefined : files.decoded(path, () => parseTrustAnchor(path, pem));
 }
 
-async function rendered(report: Report, format: Format, io: Io): Promise<string> {
-  if (format === "json") return (await import("../report/json.js")).renderJson(report);
-  return (await import("../report/text.js")).renderText(report, { color: wantsColor(io) });
+async function rendered({ report, bundle }: Judged, format: Format, io: Io): Promise<string> {
+  if (format === "json") return (await import("../report/json.js")).renderJson(bundle === null ? report : await withBundle(report, bundle, io));
+  const options = { color: wantsColor(io) };
+  const text = (await import("../report/text.js")).renderText(report, options);
+  if (bundle === null) return text;
+  const { renderBundleNotice } = await import("../report/bundle-text.js");
+  return renderBundleNotice(bundle, report.verdict, options) + text;
+}
+
+/** The report, and what became of the bundle beside it. Whoever reads only the verdict is told on stderr whose policy it was. */
+async function withBundle(report: Report, { policyFrom, packed }: NonNullable<Judged["bundle"]>, io: Io): Promise<Report> {
+  const { POLICY_CHOSEN_BY_MAKER } = await import("../report/bundle-text.js");
+  if (policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
+  const whole = { ...report, bundle: { policyFrom, packed } };
+  return whole;
 }

@@ -1,0 +1,80 @@
+/** `bootproof bundle`: evidence, what it was judged by, and the report, in one file that is verified anew years later. */
+import type { Command } from "commander";
+import type { PolicyFile } from "../appraise/policy.js";
+import { toUtf8 } from "../bytes.js";
+import type { PackOptions } from "../evidence-bundle.js";
+import { printableJson } from "../report/printable.js";
+import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
+import { type Io, UsageError } from "./io.js";
+import { ArgumentReader } from "./options.js";
+
+interface BundleFlags {
+  readonly bootProof?: string[];
+  readonly appProof?: string[];
+  readonly activity?: string;
+  readonly policy?: string | boolean;
+  readonly now?: string;
+}
+
+const EXAMPLES = `
+The evidence is verified first; what is rejected is not packed. Certificates that the policy names by file are put into
+the bundle. Who is given a bundle verifies it with bootproof verify: by a policy of their own, or by the one inside,
+which is yours.
+
+Examples:
+    $ bootproof bundle --boot-proof boot.json --app-proof app.json --policy policy.json > bundle.json
+    $ bootproof verify bundle.json --policy policy.json
+
+Exit codes: 0 packed, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
+
+export function addBundleCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("bundle")
+    .summary("pack evidence, policy and report into one file")
+    .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
+    .option("--boot-proof <file...>", "boot proofs: JSON, bare or as {\"bootProof\": …}, or those of a bundle")
+    .option("--app-proof <file...>", "app proofs: JSON, one, an array, or {\"appProofs\": […]}")
+    .option("--activity <file>", "an activity with its app proofs: JSON, bare or as {\"activity\": …}")
+    .option("--policy <file>", "the policy that it is held against, and that is packed")
+    .option("--no-policy", "pack authentic evidence of any enclave, and no policy")
+    .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock)")
+    .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy)")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (flags: BundleFlags) => finish(await bundle(args, flags, io)));
+}
+
+async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise<number> {
+  const { bootProof = [], appProof = [], activity, policy } = flags;
+  const policyFile = typeof policy === "string" ? policy : undefined;
+  if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
+  if (!args.has("policy") && !args.has("no-policy")) args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
+  if (args.has("policy") && args.has("no-policy")) args.fault("--policy and --no-policy contradict each other: give one");
+  args.refuseRepeated();
+  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policyFile]);
+  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  args.settle();
+  const [{ packBundle }, library, { readEvidence }] = await Promise.all([
+    import("../evidence-bundle.js"), import("../bootproof.js"), import("./evidence.js"),
+  ]);
+  const files = new InputFiles(io);
+  const packed: PackOptions["policy"] | undefined = policyFile === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policyFile);
+  const evidence = await readEvidence(files, { bootProofs: bootProof, appProofs: appProof, activity });
+  const { report, bundle: made } = await packBundle(evidence, { policy: packed!, now: now! });
+  if (made === null) {
+    const { renderFailures } = await import("../report/text.js");
+    io.stderr.write(`Not bundled.\n${renderFailures(report, { color: false })}`);
+    return exitCodeOf(report.verdict);
+  }
+  const text = printableJson(`${JSON.stringify(made, undefined, 2)}\n`);
+  if (toUtf8(text).length > MAX_BUNDLE_BYTES) throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
+  io.stdout.write(text);
+  return EXIT.good;
+}
+
+async function readPolicyFile(files: InputFiles, path: string): Promise<PolicyFile | undefined> {
+  const { selfContainedPolicy } = await import("../evidence-bundle.js");
+  const bytes = await files.bytes(path);
+  return bytes && files.decoded(path, () => selfContainedPolicy(bytes, { readFile: readerBeside(path) }));
+}

@@ -1,0 +1,181 @@
+/** Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment. */
+import { type Command, Option } from "commander";
+import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
+import { printable } from "../report/printable.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
+import type { ArgumentReader } from "./options.js";
+
+export interface KeyFlags {
+  readonly apiKeyFile?: string;
+}
+
+export interface ConnectionFlags extends KeyFlags {
+  readonly baseUrl?: string;
+  readonly organizationId?: string;
+  readonly timeout?: string;
+}
+
+/** Where the key is. */
+type KeySource = { readonly file: string } | { readonly environment: ApiKey };
+
+export interface Connection {
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly key: KeySource;
+  readonly timeoutMs: number;
+}
+
+const ENV = {
+  baseUrl: "BOOTPROOF_BASE_URL", organizationId: "BOOTPROOF_ORGANIZATION_ID",
+  publicKey: "BOOTPROOF_API_PUBLIC_KEY", privateKey: "BOOTPROOF_API_PRIVATE_KEY",
+} as const;
+
+/** What somebody in a hurry would try. They are known only to say why not. */
+const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"];
+const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"];
+const DEFAULT_TIMEOUT_MS = 20_000;
+const RETRIES = 2;
+
+const WHY_NO_KEY = "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+  `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
+
+/** For a command's help. */
+export const CONNECTION_HELP = `
+The connection, by options or by the environment:
+  --base-url         ${ENV.baseUrl}
+  --organization-id  ${ENV.organizationId}
+  --api-key-file     ${ENV.publicKey} and ${ENV.privateKey}`;
+
+export function addKeyOption(command: Command): Command {
+  for (const name of KEY_OPTIONS) command.addOption(new Option(`--${name} [hex]`).hideHelp());
+  return command.option("--api-key-file <file>", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)');
+}
+
+export function addConnectionOptions(command: Command): Command {
+  return addKeyOption(command
+    .option("--base-url <url>", "the service: https://…, without /public/v1")
+    .option("--organization-id <id>", "the organization that is asked about"))
+    .option("--timeout <seconds>", `how long one answer may take (default: ${DEFAULT_TIMEOUT_MS / 1000})`);
+}
+
+/** The connection options that stand on the command line, by name. */
+export function connectionOptionsGiven(args: ArgumentReader): string[] {
+  return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
+}
+
+/** Whether there is any word of a connection, by options or by the environment. */
+export function isConfigured(args: ArgumentReader, io: Io): boolean {
+  return connectionOptionsGiven(args).length > 0 || Object.values(ENV).some((name) => (io.env[name] ?? "") !== "");
+}
+
+/** The connection, with every fault of it told; undefined where there is one. */
+export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
+  const baseUrl = setting(args, "--base-url URL", flags.baseUrl, io.env[ENV.baseUrl], ENV.baseUrl, "where is the service?");
+  const organizationId = setting(args, "--organization-id ID", flags.organizationId, io.env[ENV.organizationId], ENV.organizationId, "whose evidence is it?");
+  const key = keySourceOf(args, flags, io);
+  const timeoutMs = timeoutOf(args, flags.timeout);
+  const fault = baseUrl === undefined ? null : baseUrlFault(baseUrl);
+  if (fault !== null) args.fault(fault);
+  if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined) return undefined;
+  return { baseUrl, organizationId, key, timeoutMs };
+}
+
+function setting(
+  args: ArgumentReader, option: string, flag: string | undefined, inherited: string | undefined, variable: string, question: string,
+): string | undefined {
+  const value = flag ?? inherited ?? "";
+  return value === "" ? args.fault(`${option} (or ${variable}) is wanted: ${question}`) : value;
+}
+
+/** Where the key is, with every fault of it told. A key itself is never quoted. */
+export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeySource | undefined {
+  const exposed = KEY_OPTIONS.filter((name) => args.has(name));
+  if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
+  const { apiKeyFile: file } = flags;
+  if (file !== undefined) return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
+  const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
+  if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
+  if (publicKey !== "" || privateKey !== "") return args.fault(`${publicKey === "" ? ENV.publicKey : ENV.privateKey} is wanted beside the other half of the key`);
+  return args.fault(`--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is wanted: what are requests stamped with?`);
+}
+
+function looksLikeKey(text: string): boolean {
+  return /^(?:0x)?(?:[0-9a-fA-F]{2}){32,65}$/.test(text) || /privateKey|PRIVATE KEY/.test(text);
+}
+
+function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
+  if (text === undefined) return DEFAULT_TIMEOUT_MS;
+  const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
+  return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds wanted, such as 20`);
+}
+
+/**
+ * Why requests are not sent there; null where they are. Without TLS anybody on the way could read them, and send them
+ * again under their stamps while those are fresh; and there is no option to do it all the same, since a tunnel or a proxy
+ * on this machine serves whoever has to. What an address says beside the place could be a secret: it is not quoted.
+ */
+function baseUrlFault(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return "--base-url: an address such as https://api.example.com wanted";
+  if (url.username + url.password !== "") return "--base-url: without user and password: requests are authenticated by their stamps";
+  if (url.search + url.hash !== "") return "--base-url: without query and fragment";
+  if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which is added to it";
+  if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
+  return `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]), since anybody on the way could read the requests ` +
+    "and send them again under their stamps. Use https://; where there is none, a tunnel: ssh -L 8080:HOST:PORT, and http://localhost:8080";
+}
+
+/** By the host as URLs have it, where an IPv4 address has one spelling. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** A client of the connection. Throws {@link UsageError} where the key is not good. */
+export async function connect(connection: Connection, io: Io): Promise<Client> {
+  const { createClient } = await import("../client/index.js");
+  const { baseUrl, organizationId, timeoutMs } = connection;
+  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries: RETRIES, stamper: await stamperOf(connection.key, io) });
+}
+
+/** Warns where others may read the key. Throws {@link UsageError} where it is not good. */
+export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
+  const { apiKeyStamper } = await import("../client/stamp.js");
+  try {
+    return await apiKeyStamper("file" in source ? await keyOfFile(source.file, io) : source.environment);
+  } catch (error) {
+    const failure = await asClientError(error);
+    const place = "file" in source && !failure.message.startsWith(source.file) ? `${source.file}: ` : "";
+    throw new UsageError([printable(place + failure.message)]);
+  }
+}
+
+async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
+  const { readApiKeyFile } = await import("../client/key-file.js");
+  const { key, readableByOthers } = await readApiKeyFile(path);
+  if (readableByOthers) io.stderr.write(printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n");
+  return key;
+}
+
+/** Waits for an answer of the service. Throws {@link UnreachableError} where there is none, or not the promised one. */
+export async function reached<T>(answer: Promise<T>, { baseUrl }: Connection): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const { code, message } = await asClientError(error);
+    if (code === "request") throw new UsageError([printable(message)]);
+    throw new UnreachableError([printable(`${baseUrl}: ${message}${ADVICE[code] ?? ""}`)]);
+  }
+}
+
+/** Where the client's message does not say what to do. */
+const ADVICE: Readonly<Record<string, string>> = {
+  timeout: ". Try again, or give it longer with --timeout SECONDS.",
+  answer: ". Is --base-url the service's own address?",
+};
+
+/** The error, where it is the client's; thrown on where it is not. */
+export async function asClientError(error: unknown): Promise<ClientError> {
+  const { ClientError } = await import("../client/errors.js");
+  if (error instanceof ClientError) return error;
+  throw error;
+}

@@ -1,0 +1,132 @@
+/** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
+import type { Policy } from "../appraise/policy.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
+import { Checklist } from "../checks.js";
+import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { unarmoured } from "../decode/armour.js";
+import { unwrap } from "../decode/boot-proof.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { type BundleVerification, MAX_BUNDLE_BOOT_PROOFS, POLICY_OF_THE_BUNDLE, decodeBundle, isBundle, verifyBundle } from "../evidence-bundle.js";
+import type { Report } from "../report/report.js";
+import { checkActivity, openActivity } from "../verify/activity.js";
+import { checkAppProof } from "../verify/app-proof.js";
+import { SignatureMemory } from "../verify/signature-memory.js";
+import type { Connection } from "./connection.js";
+import { type InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
+import { type Io, UnreachableError, UsageError } from "./io.js";
+
+/** Files of app proofs, and of the activity. */
+export interface EvidenceFiles {
+  readonly bootProofs: readonly string[];
+  readonly appProofs: readonly string[];
+  readonly activity: string | undefined;
+}
+
+export type Source =
+  | { readonly kind: "files"; readonly files: EvidenceFiles }
+  | { readonly kind: "attestation"; readonly file: string }
+  | { readonly kind: "bundle"; readonly file: string }
+  /** The boot proof of the key is fetched; app proofs and activity may come as files. */
+  | { readonly kind: "key"; readonly ephemeralKey: string; readonly files: EvidenceFiles; readonly connection: Connection }
+  | { readonly kind: "activity"; readonly activityId: string; readonly connection: Connection };
+
+/** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
+export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
+
+export interface Judged {
+  readonly report: Report;
+  /** Where it was a bundle. */
+  readonly bundle: BundleVerification | null;
+}
+
+/** Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together. */
+export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
+  if (source.kind === "bundle") return judgeBundle(source.file, options, files);
+  const policy: VerifyOptions["policy"] = options.policy!;
+  return { report: await reportOn(source, { ...options, policy }, files, io), bundle: null };
+}
+
+async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: VerifyOptions, files: InputFiles, io: Io): Promise<Report> {
+  switch (source.kind) {
+    case "files":
+      return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
+    case "attestation": {
+      const document = await files.bytes(source.file);
+      files.settle();
+      return (await verifyAttestation(unarmoured(document!).bytes, options)).report;
+    }
+    case "key": {
+      const evidence = await readEvidence(files, source.files);
+      const { fetchBootProof } = await import("./fetched.js");
+      const bootProof = await fetchBootProof({ ephemeralKey: source.ephemeralKey }, source.connection, io);
+      return (await verifyEvidence({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey: fromHex(source.ephemeralKey)! })).report;
+    }
+    case "activity": {
+      files.settle();
+      const { fetchActivity } = await import("./fetched.js");
+      const evidence = await fetchActivity(source.activityId, source.connection, io);
+      if (evidence.bootProofs.length > 0) return (await verifyEvidence(evidence, options)).report;
+      return rejectWithoutBootProofs(evidence, options);
+    }
+  }
+}
+
+/** The evidence of files. */
+export async function readEvidence(files: InputFiles, { bootProofs, appProofs, activity }: EvidenceFiles): Promise<Evidence> {
+  const boots: unknown[] = [];
+  for (const path of bootProofs) boots.push(...bounded(files, path, bootProofList(await files.json(path)), "boot proofs", MAX_BUNDLE_BOOT_PROOFS));
+  const apps: unknown[] = [];
+  for (const path of appProofs) apps.push(...boundedAppProofs(files, path, await files.json(path)));
+  const read = activity === undefined ? undefined : await files.json(activity);
+  if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read, "activity"));
+  files.settle();
+  return { bootProofs: boots, appProofs: apps, ...(read !== undefined && { activity: read }) };
+}
+
+/** The boot proofs of a file: one, or those of a bundle. */
+function bootProofList(input: JsonValue | undefined): unknown[] {
+  const list = isJsonObject(input) ? input["bootProofs"] : undefined;
+  return Array.isArray(list) && list.length > 0 ? list : [input];
+}
+
+function boundedAppProofs(files: InputFiles, path: string, input: unknown): unknown[] {
+  return bounded(files, path, appProofList(input), "app proofs", MAX_APP_PROOFS);
+}
+
+/** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
+function bounded(files: InputFiles, path: string, entries: unknown[], what: string, most: number): unknown[] {
+  if (entries.length <= most) return entries;
+  files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
+  return [];
+}
+
+async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
+  const json = await files.json(file, MAX_BUNDLE_BYTES);
+  if (json !== undefined && !isBundle(json)) {
+    files.fault(file, "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity or --attestation");
+  }
+  files.settle();
+  const bundle = files.decoded(file, () => decodeBundle(json));
+  files.settle();
+  if (options.policy === undefined && !bundle!.judgement?.policy) {
+    throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
+  }
+  const verification = await verifyBundle(bundle!, { ...options, policy: options.policy ?? POLICY_OF_THE_BUNDLE });
+  return { report: verification.report, bundle: verification };
+}
+
+/** Where the service has no boot proof of any key: everything that can be asked is asked, and nothing passes. */
+async function rejectWithoutBootProofs(evidence: Evidence, options: VerifyOptions): Promise<Report> {
+  const policy: Policy | null = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
+  const context = { trustAnchors: [], now: options.now, at: "document", allowDebug: false, ephemeralKey: null, memory: new SignatureMemory() } as const;
+  const opened = evidence.activity === undefined ? null : openActivity(evidence.activity);
+  const inputs = [...(evidence.appProofs ?? []), ...(opened?.value.appProofs ?? [])];
+  const apps = await Promise.all(inputs.map((input, index) => checkAppProof(input, [], context, `app[${index}]`)));
+  if (opened) checkActivity(opened, apps.map((app) => app.verified), policy?.appProofs.coverage ?? false);
+  const log = new Checklist("policy");
+  log.skip("policy.deployment", "there is no boot proof to hold against the policy");
+  const checks = [...apps.map((app) => app.log), ...(opened ? [opened.log] : []), ...(policy ? [log] : [])].flatMap((list) => list.list());
+  if (!checks.some((check) => check.status === "fail")) throw new UnreachableError(["the service has no evidence for this activity"]);
+  return { format: "bootproof-report/1", verdict: "rejected", policy: policy?.name ?? null, validationTime: null, checks, claims: null };
+}

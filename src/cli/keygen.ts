@@ -1,0 +1,47 @@
+/** `bootproof keygen`: a new API key in a file that only its owner can read. */
+import type { Command } from "commander";
+import { printable } from "../report/printable.js";
+import { asClientError } from "./connection.js";
+import { EXIT } from "./exit-codes.js";
+import { type Io, UsageError } from "./io.js";
+import { ArgumentReader } from "./options.js";
+
+const DEFAULT_FILE = "bootproof-api-key.json";
+
+const EXAMPLES = `
+The public key, on stdout, is what is registered with the service. The private key is in the file alone.
+
+Examples:
+    $ bootproof keygen --out key.json
+    $ bootproof fetch --app signer --api-key-file key.json --base-url https://api.example.com --organization-id ID`;
+
+export function addKeygenCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("keygen")
+    .summary("make an API key")
+    .description("Make an API key pair (P-256): a file of mode 0600, and the public key on stdout. No file is ever overwritten.")
+    .option("--out <file>", `the key file (default: ${DEFAULT_FILE})`)
+    .usage("[--out FILE]")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async ({ out }: { readonly out?: string }) => {
+    args.refuseRepeated();
+    if (out === "" || out === "-") args.fault("--out: a file wanted: a private key is not printed");
+    args.settle();
+    io.stdout.write(`${await makeKey(out ?? DEFAULT_FILE)}\n`);
+    io.stderr.write(printable(`${out ?? DEFAULT_FILE} holds the private key; the public key is above`) + "\n");
+    finish(EXIT.good);
+  });
+}
+
+/** Answers the public key. */
+async function makeKey(path: string): Promise<string> {
+  const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([import("../client/stamp.js"), import("../client/key-file.js")]);
+  const key = await generateApiKey();
+  try {
+    await writeApiKeyFile(path, key);
+  } catch (error) {
+    throw new UsageError([printable((await asClientError(error)).message)]);
+  }
+  return key.publicKey;
+}

@@ -1,0 +1,180 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { BundleFile } from "../../src/evidence-bundle.js";
+import { Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { Loose } from "../support/loose.js";
+import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson } from "./support.js";
+
+const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "captured"])).stdout);
+const PIECES = ["--boot-proof", BOOT_1, "--app-proof", APP_1];
+const BUNDLE = fileOf((await bootproof(["bundle", ...PIECES, "--policy", POLICY])).stdout);
+/** Under the interface's name for the document; the captured one is under the name of deployed services. */
+const { awsAttestationDocB64, ...others } = readJson(BOOT_1);
+const BOOT = { ...others, cloudAttestationDocB64: awsAttestationDocB64 };
+const YEARS_LATER = { now: "2036-01-01T00:00:00Z" };
+
+function changed(change: (bundle: Loose) => void): string {
+  const bundle = readJson(BUNDLE);
+  change(bundle);
+  return fileOf(bundle);
+}
+
+describe("bundle", () => {
+  it("packs what verify then takes, alone", async () => {
+    const { code, stdout, stderr } = await bootproof(["bundle", ...PIECES, "--policy", POLICY]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({ bundle: "bootproof-bundle/1", now: NOW, bootProofs: [BOOT], appProofs: [readJson(APP_1)], policy: readJson(POLICY), report: { verdict: "verified" } });
+    expect((await bootproof(["verify", fileOf(stdout)], YEARS_LATER)).code).toBe(0);
+  });
+
+  it("has the certificates of the policy's files inside", async () => {
+    const lab = new Lab();
+    const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+    const folder = mkdtempSync(join(tmpdir(), "bootproof-bundle-"));
+    writeFileSync(join(folder, "root.pem"), forged.anchorPem);
+    const policy = join(folder, "policy.json");
+    writeFileSync(policy, JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file: "root.pem" }] }));
+    const { stdout } = await bootproof(["bundle", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(forged.activity), "--policy", policy], { now: "2026-03-04T06:00:00Z" });
+    expect((JSON.parse(stdout) as BundleFile).policy?.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    const { code, stdout: text } = await bootproof(["verify", "-"], { stdin: stdout, ...YEARS_LATER });
+    expect(code).toBe(0);
+    expect(text.replace(/\s+/g, " ")).toContain("not to AWS: nothing shows that this is AWS hardware");
+  });
+
+  it("judges ages by --now", async () => {
+    const policy = fileOf({ ...readJson(POLICY), maxAge: "1d" });
+    expect((await bootproof(["bundle", ...PIECES, "--policy", policy], YEARS_LATER)).code).toBe(1);
+    const { code, stdout } = await bootproof(["bundle", ...PIECES, "--policy", policy, "--now", "2025-09-16T22:00:00Z"], YEARS_LATER);
+    expect([code, (JSON.parse(stdout) as BundleFile).now]).toEqual([0, "2025-09-16T22:00:00.000Z"]);
+    const rejected = await bootproof(["verify", fileOf(stdout)], YEARS_LATER);
+    expect(rejected.code).toBe(1);
+    expect(rejected.stdout.replace(/\s+/g, " ")).toContain("As of 2025-09-16T22:00:00.000Z it is verified: what changed is the time. --now 2025-09-16T22:00:00.000Z counts ages as they were.");
+    expect((await bootproof(["verify", fileOf(stdout), "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code).toBe(0);
+  });
+
+  it("packs no rejected evidence, and says why on stderr", async () => {
+    const { code, stdout, stderr } = await bootproof(["bundle", "--boot-proof", BOOT_2, "--app-proof", APP_1, "--policy", POLICY]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^Not bundled\.\nREJECTED: [^]* FAIL {2}app\.key/);
+  });
+
+  it("packs authentic evidence too, and then verify asks for a policy", async () => {
+    const { code, stdout } = await bootproof(["bundle", ...PIECES, "--no-policy"]);
+    expect([code, (JSON.parse(stdout) as BundleFile).policy]).toEqual([0, null]);
+    const file = fileOf(stdout);
+    const alone = await bootproof(["verify", file]);
+    expect([alone.code, alone.stdout]).toEqual([2, ""]);
+    expect(alone.stderr).toBe(`bootproof: --policy FILE or --no-policy is wanted: there is no policy in ${file}\n`);
+    expect((await bootproof(["verify", file, "--no-policy"])).stdout).toMatch(/\n\nAUTHENTIC/);
+    expect((await bootproof(["verify", file, "--policy", POLICY])).code).toBe(0);
+  });
+
+  it.each([
+    ["no boot proof", ["--policy", POLICY], "--boot-proof FILE is wanted"],
+    ["no word of a policy", ["--boot-proof", BOOT_1], "--policy FILE or --no-policy is wanted"],
+    ["both", ["--boot-proof", BOOT_1, "--policy", POLICY, "--no-policy"], "--policy and --no-policy contradict each other"],
+    ["a missing file", ["--boot-proof", "missing.json", "--policy", POLICY], "missing.json: no such file"],
+    ["a policy that is none", ["--boot-proof", BOOT_1, "--policy", BOOT_1], "deployments: missing, an array wanted"],
+    ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: an RFC 3339"],
+    ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "- (stdin) can be given for one file only"],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(["bundle", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("verify FILE", () => {
+  const flat = (text: string): string => text.replace(/\s+/g, " ");
+
+  it("says loudly whose policy it was, first of all", async () => {
+    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE], YEARS_LATER);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(flat(stdout)).toMatch(/^BUT the policy came out of the bundle itself: whoever made the bundle chose what passes, .* --policy FILE\. /);
+    expect(stdout).toContain("\n\nVERIFIED: ");
+    expect((await bootproof(["verify", BUNDLE], { ...YEARS_LATER, isTTY: true })).stdout).toMatch(/^\u001b\[1;33mBUT/);
+  });
+
+  it("says so on stderr where the report is for a machine, and beside it", async () => {
+    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--format", "json"], YEARS_LATER);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^warning: the policy came out of the bundle itself/);
+    expect(JSON.parse(stdout)).toMatchObject({ format: "bootproof-report/1", verdict: "verified", bundle: { policyFrom: "bundle", packed: { now: NOW, verdict: "verified", differences: [] } } });
+  });
+
+  it("has nothing of the kind to say of the caller's own policy", async () => {
+    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--policy", POLICY], YEARS_LATER);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^The bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not believed/);
+    expect(stdout).not.toContain("BUT");
+    const json = await bootproof(["verify", BUNDLE, "--policy", POLICY, "--format", "json"], YEARS_LATER);
+    expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject(["", { policyFrom: "caller" }]);
+  });
+
+  it("holds it against the caller's policy, whatever the one inside says", async () => {
+    const [deployment] = readJson(POLICY)["deployments"] as Record<string, unknown>[];
+    const other = fileOf({ ...readJson(POLICY), deployments: [{ ...deployment, pivotHash: "00".repeat(32) }] });
+    expect((await bootproof(["verify", BUNDLE, "--policy", other])).code).toBe(1);
+  });
+
+  it("does not believe the report inside, and shows where it lies", async () => {
+    const lying = changed((bundle) => {
+      bundle["appProofs"][0].proofPayload += " ";
+      bundle["report"].policy = "\u001b[2J\u202e";
+    });
+    const { code, stdout } = await bootproof(["verify", lying]);
+    expect(code).toBe(1);
+    expect(flat(stdout)).toContain('BUT the report inside is not what its evidence yields: - verdict: "verified" in the report, "rejected" in truth');
+    expect(stdout).toMatch(/^[\n\x20-\x7e\u2026]*$/);
+  });
+
+  it("takes the options of verification", async () => {
+    const key = readJson(BOOT_1)["ephemeralPublicKeyHex"] as string;
+    expect((await bootproof(["verify", BUNDLE, "--ephemeral-key", key])).code).toBe(0);
+    expect((await bootproof(["verify", BUNDLE, "--ephemeral-key", readJson(BOOT_2)["ephemeralPublicKeyHex"] as string])).code).toBe(1);
+    expect((await bootproof(["verify", BUNDLE, "--at", "now"], YEARS_LATER)).code).toBe(1);
+  });
+
+  it("may be larger than other files", async () => {
+    const large = changed((bundle) => (bundle["bootProofs"][0].padding = "x".repeat(2 * 1024 * 1024)));
+    expect((await bootproof(["verify", large])).code).toBe(0);
+    const tooLarge = changed((bundle) => (bundle["bootProofs"][0].padding = "x".repeat(9 * 1024 * 1024)));
+    expect((await bootproof(["verify", tooLarge])).stderr).toContain("larger than 8 MiB");
+  });
+
+  it("gives its pieces to the options of pieces, too", async () => {
+    const { code } = await bootproof(["verify", "--boot-proof", BUNDLE, "--app-proof", BUNDLE, "--policy", POLICY]);
+    expect(code).toBe(0);
+    const none = changed((bundle) => (bundle["bootProofs"] = []));
+    expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).code).toBe(1);
+    const many = changed((bundle) => (bundle["bootProofs"] = Array(1000).fill({})));
+    expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain("a list of 1000, which cannot all be boot proofs");
+  });
+
+  it.each<[string, () => string[], RegExp]>([
+    ["what is no bundle", () => [BOOT_1], /bootproof-1\.json: not a bundle \(bootproof bundle makes them\)/],
+    ["another version", () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))], /bundle: "bootproof-bundle\/1" wanted/],
+    ["a policy inside that is none", () => [changed((bundle) => delete bundle["policy"].deployments[0].name && (bundle["policy"].deployments[0].pcrs = 1))], /policy\.deployments\[0\]\.pcrs/],
+    ["a verdict of its own", () => [changed((bundle) => (bundle["verdict"] = "verified"))], /verdict: unknown member/],
+    ["no JSON", () => [fileOf("{")], /not strict JSON/],
+    ["no file", () => ["missing.json"], /missing\.json: no such file/],
+    ["two of them", () => [BUNDLE, BUNDLE], /what is it\?/],
+    ["other evidence beside it", () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1], /what is it\?/],
+    ["a trust anchor beside its policy", () => [BUNDLE, "--trust-anchor", BOOT_1], /--trust-anchor goes with --no-policy only/],
+    ["a connection", () => [BUNDLE, "--base-url", "https://localhost"], /--base-url: nothing is fetched here/],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(["verify", ...args()]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+});
+
+it("reads no file that a bundle names", async () => {
+  const inside = changed((bundle) => (bundle["policy"].trustAnchors = [{ file: BOOT_1 }]));
+  const { code, stderr } = await bootproof(["verify", inside]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("policy.trustAnchors[0]: a file, where no files can be read");
+  expect(readFileSync(inside).length).toBeGreaterThan(0);
+});
