@@ -159,8 +159,12 @@ export class Fleet {
     return running;
   }
 
-  /** The release of an enclave leaves the rolling deployment. */
+  /** The release of an enclave leaves the rolling deployment. Throws RangeError for the last enclave of an application. */
   stop(enclaveId: string): void {
+    const stopped = this.#running.get(enclaveId);
+    if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
+    const left = [...this.#running.values()].filter(({ info }) => info.app === stopped.info.app);
+    if (left.length === 1) throw new RangeError(`${enclaveId} is the last enclave of ${stopped.info.app}`);
     this.#running.delete(enclaveId);
   }
 

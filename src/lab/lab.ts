@@ -1,10 +1,11 @@
 /** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import { Misbehaviour } from "./faults.js";
+import { LAB_FILE } from "./files.js";
 import { APPS, type App, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
 import { HttpDoor } from "./http.js";
 import { loadKeyPair, saveKeyPair } from "./keys.js";
@@ -54,7 +55,7 @@ export interface Lab extends Seed {
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
   /** Boots the enclave anew: it has another ephemeral key then. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
-  /** Ends the enclave. Its boot proof stays. */
+  /** Ends the enclave. Its boot proof stays. Throws RangeError for the last one of an application. */
   stopEnclave(enclaveId: string): void;
   /** Registers a passkey with a user. Answers the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
@@ -88,7 +89,10 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  return levelStore(join(dataFolder, "store"));
+  const store = await levelStore(join(dataFolder, "store"));
+  // What an earlier start left says where that one was to be found.
+  await rm(join(dataFolder, LAB_FILE), { force: true });
+  return store;
 }
 
 /** A new installation, or the one that was kept: its enclaves boot now, as after a power cut. */

@@ -1,0 +1,179 @@
+/** Whatever is sent, the answer is an error of the documented form, and the next request is served. */
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { type Answer, type Json, envelope, query, send } from "./support.js";
+
+const lab = await startLab();
+afterAll(() => lab.close());
+const { ids, organizationId } = lab;
+const RENAME = "ACTIVITY_TYPE_UPDATE_WALLET";
+
+afterEach(async () => {
+  expect((await query(lab, "get_user", { userId: ids.userId })).status).toBe(200);
+});
+
+function expectRefused({ status, body }: Answer, wanted: number): void {
+  expect(status).toBe(wanted);
+  expect(body).toEqual({ code: expect.any(Number), message: expect.stringMatching(/./), details: [{ "@type": expect.any(String), turnkeyErrorCode: expect.any(String) }] });
+}
+
+const rename = (change: (json: Json) => Json): string => JSON.stringify(change(JSON.parse(envelope(lab, RENAME, { walletId: ids.walletId })) as Json));
+const ask = (change: (json: Json) => Json): string => JSON.stringify(change({ organizationId, address: `0x${"1".repeat(40)}`, caip2: "eip155:1" }));
+
+const without = (name: string) => (json: Json): Json => Object.fromEntries(Object.entries(json).filter(([other]) => other !== name));
+
+describe("a submit", () => {
+  const bodies: [string, string][] = [
+    ["empty", ""],
+    ["no JSON", "{"],
+    ["text after the JSON", `${rename((json) => json)}}`],
+    ["a member twice", rename((json) => json).replace("{", `{"type":"${RENAME}",`)],
+    ["a byte order mark", `\ufeff${rename((json) => json)}`],
+    ["null", "null"],
+    ["a list", "[]"],
+    ["a number", "7"],
+    ["a text", '"text"'],
+    ["nested beyond reason", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["no type", rename(without("type"))],
+    ["another operation's type", rename((json) => ({ ...json, type: "ACTIVITY_TYPE_DELETE_POLICIES" }))],
+    ["a type that is a list", rename((json) => ({ ...json, type: [RENAME] }))],
+    ["no time", rename(without("timestampMs"))],
+    ["a time that is a number", rename((json) => ({ ...json, timestampMs: Date.now() }))],
+    ["a time that is a date", rename((json) => ({ ...json, timestampMs: new Date().toISOString() }))],
+    ["an old time", rename((json) => ({ ...json, timestampMs: String(Date.now() - 3_600_000) }))],
+    ["a time ahead", rename((json) => ({ ...json, timestampMs: String(Date.now() + 3_600_000) }))],
+    ["a time beyond numbers", rename((json) => ({ ...json, timestampMs: "9".repeat(400) }))],
+    ["no organization", rename(without("organizationId"))],
+    ["an organization that is a number", rename((json) => ({ ...json, organizationId: 1 }))],
+    ["no parameters", rename(without("parameters"))],
+    ["parameters null", rename((json) => ({ ...json, parameters: null }))],
+    ["parameters that are a list", rename((json) => ({ ...json, parameters: [] }))],
+    ["a wallet that is a number", rename((json) => ({ ...json, parameters: { walletId: 1 } }))],
+    ["no wallet", rename((json) => ({ ...json, parameters: {} }))],
+    ["an unknown parameter", rename((json) => ({ ...json, parameters: { ...json["parameters"], colour: "blue" } }))],
+    ["__proto__ as a parameter", rename((json) => json).replace('"parameters":{', '"parameters":{"__proto__":{"walletId":"x"},')],
+    ["generateAppProofs as text", rename((json) => ({ ...json, generateAppProofs: "true" }))],
+  ];
+  it.each(bodies)("%s: 400", async (_, text) => {
+    expectRefused(await send(lab, "submit/update_wallet", text), 400);
+  });
+
+  it("that is not UTF-8: 400", async () => {
+    const bytes = Buffer.from([0x7b, 0xff, 0x7d]);
+    const answer = await fetch(`${lab.baseUrl}/public/v1/submit/update_wallet`, { method: "POST", body: bytes, headers: { "X-Stamp": stampWithApiKey(lab.apiKey, bytes) } });
+    expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 400);
+  });
+
+  it("to another organization: 404 or 403", async () => {
+    expectRefused(await send(lab, "submit/update_wallet", rename((json) => ({ ...json, organizationId: "nowhere" }))), 404);
+    expectRefused(await send(lab, "submit/update_wallet", rename((json) => ({ ...json, organizationId: lab.childOrganizationId }))), 403);
+  });
+});
+
+describe("a query", () => {
+  const bodies: [string, string][] = [
+    ["no organization", ask(without("organizationId"))],
+    ["no address", ask(without("address"))],
+    ["an address that is none", ask((json) => ({ ...json, address: "0x1" }))],
+    ["an unknown chain", ask((json) => ({ ...json, caip2: "eip155:0" }))],
+    ["a flag as text", ask((json) => ({ ...json, nonce: "true" }))],
+    ["an unknown member", ask((json) => ({ ...json, block: 1 }))],
+    ["a list", "[]"],
+  ];
+  it.each(bodies)("%s: 400", async (_, text) => {
+    expectRefused(await send(lab, "query/get_nonces", text), 400);
+  });
+});
+
+describe("a path", () => {
+  const paths = [
+    "", "query", "query/", "query/get_users", "query/get_user/", "query/GET_USER", "query/update_wallet", "submit/get_user", "submit/create_wallet",
+    "query/__proto__", "query/constructor", "submit/toString", "../v1/query/get_user/x", "query/get%5Fuser", "%00", "query/get_user%20",
+  ];
+  it.each(paths)("/public/v1/%s: 404", async (path) => {
+    expectRefused(await send(lab, path, JSON.stringify({ organizationId, userId: ids.userId })), 404);
+  });
+
+  it("elsewhere: 404", async () => {
+    for (const path of ["/", "/public/v2/query/get_user", "/public/v1/query/get_user/..", "//"]) {
+      const answer = await fetch(lab.baseUrl + path, { method: "POST", body: "{}" });
+      expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 404);
+    }
+  });
+
+  it("with a query behind it: as without", async () => {
+    expect((await send(lab, "query/get_user?x=1", JSON.stringify({ organizationId, userId: ids.userId }))).status).toBe(200);
+  });
+
+  it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("with %s: 405", async (method) => {
+    const answer = await fetch(`${lab.baseUrl}/public/v1/query/get_user`, { method });
+    expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 405);
+    const keys = await fetch(lab.jwksUrl, { method: "POST", body: "{}" });
+    expectRefused({ status: keys.status, body: (await keys.json()) as Json }, 405);
+    expect((await fetch(lab.jwksUrl, { method: "HEAD" })).status).toBe(405);
+  });
+});
+
+describe("a body", () => {
+  it("of 10 MiB: 413, however it is sent", async () => {
+    expectRefused(await send(lab, "submit/update_wallet", "x".repeat(10 * 1024 * 1024)), 413);
+    expectRefused(await inChunks(10 * 1024 * 1024, {}), 413);
+    expectRefused(await inChunks(10 * 1024 * 1024, { "Content-Length": 10 * 1024 * 1024 }), 413);
+  });
+
+  it("of 1 MiB is read, of a byte more is not", async () => {
+    const padded = (length: number): string => ask((json) => json).padEnd(length);
+    expect((await send(lab, "query/get_nonces", padded(1024 * 1024))).status).toBe(200);
+    expectRefused(await send(lab, "query/get_nonces", padded(1024 * 1024 + 1)), 413);
+  });
+
+  it("that breaks off hurts nobody", async () => {
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(lab.baseUrl).port), "127.0.0.1", () => {
+        socket.write("POST /public/v1/query/get_user HTTP/1.1\r\nHost: lab\r\nContent-Length: 100\r\n\r\n{");
+        setTimeout(() => socket.destroy(), 20);
+      });
+      socket.on("close", () => resolve());
+    });
+  });
+});
+
+describe("what is no HTTP", () => {
+  const noise: [string, string, number][] = [
+    ["noise", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", 400],
+    ["an unknown version", "POST / HTTP/9.9\r\n\r\n", 400],
+    ["a method of another world", "BREW / HTTP/1.1\r\nHost: lab\r\n\r\n", 400],
+    ["a length that is none", "POST / HTTP/1.1\r\nHost: lab\r\nContent-Length: ten\r\n\r\n", 400],
+    ["two lengths", "POST / HTTP/1.1\r\nHost: lab\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{", 400],
+    ["headers without end", `POST / HTTP/1.1\r\nHost: lab\r\nX-Stamp: ${"a".repeat(100_000)}\r\n\r\n`, 431],
+  ];
+  it.each(noise)("%s", async (_, text, status) => {
+    const answer = await raw(text);
+    expect(answer).toContain(`HTTP/1.1 ${status} `);
+    const body = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)) as Json;
+    expectRefused({ status, body }, status);
+  });
+});
+
+function raw(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = "";
+    const socket = connect(Number(new URL(lab.baseUrl).port), "127.0.0.1", () => socket.write(text));
+    socket.setEncoding("utf8").on("data", (data) => (answer += data)).on("end", () => resolve(answer)).on("error", reject);
+  });
+}
+
+function inChunks(length: number, headers: Record<string, number>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(`${lab.baseUrl}/public/v1/submit/update_wallet`, { method: "POST", headers }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (data) => (text += data)).on("end", () => resolve({ status: answer.statusCode!, body: JSON.parse(text) as Json }));
+    });
+    sent.on("error", reject);
+    const chunk = Buffer.alloc(65536, 0x20);
+    for (let left = length; left > 0; left -= chunk.length) sent.write(chunk.subarray(0, Math.min(left, chunk.length)));
+    sent.end();
+  });
+}
