@@ -44,12 +44,17 @@ export async function submit(
 ): Promise<Submission> {
   const request = {
     type: operation.type,
-    timestampMs: String(transport.now().getTime()),
+    timestampMs: millisecondsOf(transport.now()),
     organizationId: options.organizationId ?? transport.organizationId,
     parameters: checkedParameters(operation, parameters),
     ...(options.generateAppProofs !== undefined && { generateAppProofs: options.generateAppProofs }),
   };
   return { request, answer: await send(transport, { group: "submit", name: operation.name }, request, options.signal) };
+}
+
+function millisecondsOf(now: Date): string {
+  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
+  return String(now.getTime());
 }
 
 /** Sends a query: its parameters beside `organizationId`. */

@@ -89,6 +89,7 @@ const processStore = new MemoryEventStore();
  */
 export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
   const { rawBody, now, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
+  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : rawBody;
   const headers = readHeaders(input);
   const timestamp = freshTime(headers.timestamp, now, toleranceMs);

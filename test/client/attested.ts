@@ -1,0 +1,123 @@
+/** A service with a software enclave behind it, which answers submits as the interface says, and lies where it is told to. */
+import { randomUUID } from "node:crypto";
+import { toHex } from "../../src/bytes.js";
+import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperation } from "../../src/client/index.js";
+import { type JsonObject, parseJson } from "../../src/decode/json.js";
+import { type Policy, parsePolicy } from "../../src/index.js";
+import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { type ForgeOptions, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { type QosKeyPair, generateQosKeyPair } from "../../src/lab/qos.js";
+import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
+
+export const lab = new Lab();
+/** Somebody else, with keys and a root of their own under the same names. */
+export const otherLab = new Lab();
+/** When the enclave booted. Requests begin five minutes later. */
+export const BOOTED = new Date("2026-03-04T05:06:07.000Z");
+const FIRST_REQUEST = 300_000;
+
+/** What a lie changes. */
+export interface Lies {
+  /** In the making of the enclave's boot proof. */
+  readonly boot?: Partial<ForgeOptions>;
+  /** What the enclave signs for a request. */
+  readonly payloads?: (request: JsonObject, service: AttestedService) => JsonObject[];
+  readonly proof?: AppProofAlterations;
+  /** The activity, finished. */
+  readonly activity?: (activity: JsonObject, service: AttestedService) => JsonObject;
+  /** The whole answer to a submit. */
+  readonly answer?: (activity: JsonObject) => unknown;
+  /** The answer to get_boot_proof. */
+  readonly bootProof?: (answer: JsonObject, key: string) => Reply;
+}
+
+export class AttestedService {
+  readonly lies: Lies;
+  /** The keys that boot proofs were asked for, in order. */
+  readonly asked: string[] = [];
+  readonly requests: Recorded[];
+  readonly fetch: typeof fetch;
+  /** By key in hex. */
+  readonly bootProofs = new Map<string, JsonObject>();
+  readonly activities: JsonObject[] = [];
+  enclave: SoftwareEnclave;
+  /** Milliseconds since the boot. */
+  clock = FIRST_REQUEST;
+
+  constructor(lies: Lies = {}) {
+    this.lies = lies;
+    this.enclave = this.boot();
+    ({ fetch: this.fetch, requests: this.requests } = fakeFetch((request) => this.#answer(request)));
+  }
+
+  get now(): Date {
+    return new Date(BOOTED.getTime() + this.clock);
+  }
+
+  /** A new life of the enclave, with a new key unless one is given. */
+  boot(ephemeralKey: QosKeyPair = generateQosKeyPair()): SoftwareEnclave {
+    const options = { lab, at: BOOTED, ephemeralKey, payloads: [], ...this.lies.boot };
+    const { bootProof, manifestHash } = forgeEvidence(options);
+    const { publicKey } = options.ephemeralKey;
+    this.bootProofs.set(toHex(publicKey), bootProof);
+    const { pki, measurements } = options.lab;
+    return new SoftwareEnclave({ pki, measurements, manifestHash, generation: "live", ephemeralKey: options.ephemeralKey });
+  }
+
+  async client(options: Partial<ClientOptions> = {}): Promise<Client> {
+    return testClient({ fetch: this.fetch, now: () => this.now, ...options });
+  }
+
+  /** What the enclave signs by default: that the request is allowed. */
+  allow(at = this.now, organizationId = ORGANIZATION): JsonObject {
+    return { ...policyOutcomePayload(at, organizationId), requestId: randomUUID() };
+  }
+
+  #answer({ path, body }: Recorded): Reply | Promise<Reply> {
+    const json = parseJson(JSON.stringify(body)) as JsonObject;
+    if (path.endsWith("/get_boot_proof")) return this.#bootProof(String(json["ephemeralKey"]));
+    if (path.endsWith("/list_app_proofs")) return this.#appProofs(String(json["activityId"]));
+    const activity = this.#activity(json);
+    return { body: this.lies.answer?.(activity) ?? { activity } };
+  }
+
+  #bootProof(key: string): Reply {
+    this.asked.push(key);
+    const bootProof = this.bootProofs.get(key);
+    if (bootProof === undefined) return { status: 404, body: { code: 5, message: "no such key", details: [] } };
+    return this.lies.bootProof?.({ bootProof }, key) ?? { body: { bootProof } };
+  }
+
+  #appProofs(activityId: string): Reply {
+    const found = this.activities.find((activity) => activity["id"] === activityId);
+    return { body: { appProofs: found?.["appProofs"] ?? [] } };
+  }
+
+  #activity(request: JsonObject): JsonObject {
+    const operation = Object.values(SUBMIT_OPERATIONS).find(({ type }) => type === request["type"]) as SubmitOperation | undefined;
+    const parameters = request["parameters"] as JsonObject;
+    const payloads = request["generateAppProofs"] === true ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))]) : [];
+    const result = Object.fromEntries(Object.entries(operation?.repeats ?? {}).map(([member, parameter]) => [member, parameters[parameter]!]));
+    const activity: JsonObject = {
+      id: randomUUID(),
+      organizationId: request["organizationId"]!,
+      status: "ACTIVITY_STATUS_COMPLETED",
+      type: request["type"]!,
+      intent: { [operation?.intentMember ?? "intent"]: parameters },
+      result: { [operation?.resultMember ?? "result"]: result },
+      votes: [], fingerprint: "f", canApprove: false, canReject: false,
+      createdAt: String(this.now.getTime()), updatedAt: String(this.now.getTime()),
+      ...(payloads.length > 0 && { appProofs: payloads.map((payload) => this.enclave.appProof(payload, this.lies.proof)) }),
+    };
+    const told = this.lies.activity?.(activity, this) ?? activity;
+    this.activities.push(told);
+    return told;
+  }
+}
+
+const { anchorPem } = forgeEvidence({ lab, at: BOOTED });
+
+/** A policy that pins all of the lab. */
+export function policyOf(rest: JsonObject = {}, deployments: JsonObject[] = [labDeployment(lab)]): Policy {
+  return parsePolicy(JSON.stringify(labPolicy(anchorPem, deployments, rest)));
+}

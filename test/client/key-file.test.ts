@@ -1,0 +1,55 @@
+/** API key files. */
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ClientError } from "../../src/client/index.js";
+import { readApiKeyFile, writeApiKeyFile } from "../../src/client/key-file.js";
+import { apiKey, rejectionOf } from "./support.js";
+
+const directory = mkdtempSync(join(tmpdir(), "bootproof-key-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+const path = (name: string): string => join(directory, name);
+const file = (name: string, content: string | Uint8Array): string => (writeFileSync(path(name), content, { mode: 0o600 }), path(name));
+
+describe("a key file", () => {
+  it("is written for its owner alone, and read again", async () => {
+    await writeApiKeyFile(path("new.json"), apiKey);
+    expect(statSync(path("new.json")).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(path("new.json"), "utf8"))).toEqual(apiKey);
+    expect(await readApiKeyFile(path("new.json"))).toEqual({ key: apiKey, readableByOthers: false });
+  });
+
+  it.each([0o640, 0o604, 0o644, 0o660])("that others may read (%s) is told of", async (mode) => {
+    const open = file(`mode-${mode}.json`, JSON.stringify(apiKey));
+    chmodSync(open, mode);
+    expect((await readApiKeyFile(open)).readableByOthers).toBe(true);
+  });
+
+  it("is never overwritten", async () => {
+    const there = file("there.json", "{}");
+    expect((await rejectionOf<ClientError>(writeApiKeyFile(there, apiKey))).message).toContain("never overwritten");
+    expect(readFileSync(there, "utf8")).toBe("{}");
+    expect((await rejectionOf<ClientError>(writeApiKeyFile(path("no/such/folder"), apiKey))).message).toContain("cannot be written");
+  });
+
+  const { publicKey, privateKey } = apiKey;
+  const bad: [string, string | Uint8Array][] = [
+    ["empty", ""], ["no JSON", privateKey], ["a duplicate member", `{"publicKey":"${publicKey}","privateKey":"${privateKey}","privateKey":"${privateKey}"}`],
+    ["a short key", JSON.stringify({ publicKey, privateKey: privateKey.slice(2) })], ["no public half", JSON.stringify({ privateKey })],
+    ["an array", JSON.stringify([publicKey, privateKey])], ["large", JSON.stringify({ publicKey, privateKey, padding: "x".repeat(5000) })],
+    ["not UTF-8", Uint8Array.of(0xff, 0xfe)],
+  ];
+  it.each(bad)("that is %s is refused, and not quoted", async (name, content) => {
+    const error = await rejectionOf<ClientError>(readApiKeyFile(file(`${name}.json`, content)));
+    expect(error.code).toBe("key");
+    expect(inspect(error, { depth: 9 })).not.toContain(privateKey.slice(2));
+  });
+
+  it("that is not there, a folder, or endless is refused", async () => {
+    for (const place of [path("none"), directory, ...(existsSync("/dev/zero") ? ["/dev/zero"] : [])]) {
+      expect(await rejectionOf(readApiKeyFile(place))).toMatchObject({ code: "key" });
+    }
+  });
+});

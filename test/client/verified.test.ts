@@ -1,0 +1,578 @@
+/** Verified calls: what is handed on, and every way in which a service may lie. */
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import type { CheckId } from "../../src/checks.js";
+import { type Client, ClientError, RejectedActivityError, type VerifiedCall, openSession } from "../../src/client/index.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { RejectedError, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
+import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { withS } from "../../src/lab/keys.js";
+import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
+import { AttestedService, BOOTED, type Lies, lab, otherLab, policyOf } from "./attested.js";
+import { compressedPoint, sealByHand, toBase58check } from "./hpke-by-hand.js";
+import { ORGANIZATION, isStamped, newApiKey, rejectionOf } from "./support.js";
+
+const unhandled: unknown[] = [];
+const note = (error: unknown): void => void unhandled.push(error);
+beforeAll(() => void process.on("unhandledRejection", note));
+afterAll(async () => {
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+const PARAMETERS = { walletId: "w1", walletName: "new" };
+
+function edited(activity: JsonObject, change: JsonObject): JsonObject {
+  return { ...activity, ...change };
+}
+
+/** The activity with one member of the one object inside its intent or result put in, or taken out where undefined. */
+function inside(part: "intent" | "result", name: string, value: JsonValue | undefined): (activity: JsonObject) => JsonObject {
+  return (activity) => {
+    const [[member, object]] = Object.entries(activity[part] as JsonObject) as [[string, JsonObject]];
+    const rest = withoutMember(object, name);
+    return edited(activity, { [part]: { [member]: value === undefined ? rest : { ...rest, [name]: value } } });
+  };
+}
+
+function withoutMember(activity: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(activity).filter(([other]) => other !== name));
+}
+
+/** In the form of the interface's sample: the full set of fields is repeated inside the result. */
+function repeated(activity: JsonObject, outer: JsonObject = {}, inner: JsonObject = {}): JsonObject {
+  const { id, status, type, organizationId } = activity;
+  return { id: id!, status: status!, type: type!, organizationId: organizationId!, timestampMs: "1", result: { activity: { ...activity, ...inner } }, ...outer };
+}
+
+describe("an honest service", () => {
+  it("is believed: result, activity, report, and what was verified", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf());
+    const { result, activity, report, verified: proven } = await verified.updateWallet(PARAMETERS);
+    expect(result).toEqual({ walletId: "w1" });
+    expect(activity).toEqual(service.activities[0]);
+    expect(report).toMatchObject({ format: "bootproof-report/1", verdict: "verified", policy: "lab" });
+    expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
+    expect(report.claims).toMatchObject({ activity: { id: activity.id }, appProofs: [{ type: "APP_PROOF_TYPE_POLICY_OUTCOME" }] });
+    expect(VerifiedActivity.isOne(proven)).toBe(true);
+    expect(VerifiedBootProof.isOne(proven.appProofs[0]!.bootProof)).toBe(true);
+    expect(toHex(proven.appProofs[0]!.bootProof.ephemeralKey)).toBe(service.asked[0]);
+    const [submitted] = service.requests;
+    expect(submitted!.body).toMatchObject({ generateAppProofs: true, organizationId: ORGANIZATION, timestampMs: String(service.now.getTime()), parameters: PARAMETERS });
+    expect(service.requests.every(({ headers, raw }) => isStamped(headers["x-stamp"] as string, raw))).toBe(true);
+  });
+
+  type Verified = ReturnType<Client["withVerification"]>;
+  const calls: [string, (verified: Verified) => Promise<VerifiedCall<unknown>>][] = [
+    ["updateWallet", (verified) => verified.updateWallet({ walletId: "w1" })],
+    ["updateFiatOnRampCredential", (verified) => verified.updateFiatOnRampCredential({
+      fiatOnrampCredentialId: "c", onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA", publishableApiKey: "pk", encryptedSecretApiKey: "e",
+    })],
+    ["updateUserTag", (verified) => verified.updateUserTag({ userTagId: "t", newUserTagName: "n", addUserIds: [], removeUserIds: ["u"] })],
+    ["deleteApiKeys", (verified) => verified.deleteApiKeys({ userId: "u", apiKeyIds: ["a", "b"] })],
+    ["deletePolicies", (verified) => verified.deletePolicies({ policyIds: ["p"] })],
+  ];
+  it.each(calls)("is believed for %s", async (_, call) => {
+    expect((await call((await new AttestedService().client()).withVerification(policyOf()))).report.verdict).toBe("verified");
+  });
+
+  it("is believed for setOrganizationFeature", async () => {
+    const features = [{ name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test" }];
+    const service = new AttestedService({ activity: inside("result", "features", features) });
+    const { result } = await (await service.client()).withVerification(policyOf()).setOrganizationFeature(features[0]!);
+    expect(result.features).toEqual(features);
+  });
+
+  it("is believed for sessions, whose key stamps then", async () => {
+    const session = newApiKey();
+    const service = new AttestedService({
+      activity: (activity) => {
+        const intent = (activity["intent"] as JsonObject)["createReadWriteSessionIntentV2"] as JsonObject;
+        const { encapsulated, ciphertext } = sealByHand(Buffer.from(session.privateKey, "hex"), Buffer.from(String(intent["targetPublicKey"]), "hex"));
+        const credentialBundle = toBase58check(Buffer.concat([compressedPoint(encapsulated), ciphertext]));
+        const result = { organizationId: ORGANIZATION, organizationName: "o", userId: "u", username: "ada", apiKeyId: "k", credentialBundle };
+        // What the caller leaves to the service, the intent may say.
+        return edited(inside("intent", "apiKeyName", "chosen by the service")(activity), { result: { createReadWriteSessionResultV2: result } });
+      },
+    });
+    const opened = await openSession((await service.client()).withVerification(policyOf()), { userId: "u", expirationSeconds: "60" });
+    expect(opened.report.verdict).toBe("verified");
+    const { value } = await opened.session.stamper.stamp(Buffer.from("{}"));
+    expect(isStamped(value, Buffer.from("{}"), session.publicKey)).toBe(true);
+  });
+
+  it("is believed for operations that are not documented, addresses and all", async () => {
+    const service = new AttestedService({
+      payloads: (_, { now }) => [addressDerivationPayload(now, LAB_ADDRESS)],
+      activity: (activity) => edited(activity, { result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }),
+    });
+    const verified = (await service.client()).withVerification(policyOf({ appProofs: { required: true, coverage: true } }));
+    const call = await verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, { walletName: "lab" });
+    expect(call.result).toEqual({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] });
+    expect(call.verified.coveredAddresses).toEqual([LAB_ADDRESS.address]);
+  });
+
+  it("may answer in the form that repeats the activity in its result", async () => {
+    const verified = (await new AttestedService({ activity: (activity) => repeated(activity) }).client()).withVerification(policyOf());
+    expect((await verified.updateWallet(PARAMETERS)).result).toEqual({ walletId: "w1" });
+  });
+
+  it("may answer with several proofs, of several enclaves", async () => {
+    const service = new AttestedService({
+      activity: (activity, here) => {
+        const second = here.boot();
+        return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), second.appProof(customPayload(here.now))] });
+      },
+    });
+    const { verified } = await (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS);
+    expect(new Set(verified.appProofs.map(({ bootProof }) => toHex(bootProof.ephemeralKey))).size).toBe(2);
+  });
+
+  it("may leave out of the intent what is empty, and spell the document's field by its other name", async () => {
+    const service = new AttestedService({
+      activity: inside("intent", "removeUserIds", undefined),
+      bootProof: ({ bootProof }) => {
+        const { cloudAttestationDocB64, ...rest } = bootProof as JsonObject;
+        return { body: { bootProof: { ...rest, awsAttestationDocB64: cloudAttestationDocB64 } } };
+      },
+    });
+    const verified = (await service.client()).withVerification(policyOf());
+    expect((await verified.updateUserTag({ userTagId: "t", addUserIds: ["u"], removeUserIds: [] })).result).toEqual({ userTagId: "t" });
+  });
+});
+
+const other = generateQosKeyPair();
+const child = "11111111-1111-4111-8111-111111111111";
+
+interface Lie {
+  readonly lies: Lies;
+  readonly policy?: JsonObject;
+  /** Exactly these checks fail. */
+  readonly fails: readonly CheckId[];
+  /** Found in the details of the failures. */
+  readonly says?: string;
+}
+
+const ALTERED_MANIFEST = (nonce: number): Lies => ({
+  boot: { alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce } }) } },
+});
+
+const LIES: Record<string, Lie> = {
+  "without app proofs": { lies: { activity: (activity) => withoutMember(activity, "appProofs") }, fails: ["activity.decode"], says: "appProofs: missing" },
+  "with an empty list of app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: [] }) }, fails: ["activity.decode"], says: "nothing of this activity is proven" },
+  "with null for app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: null }) }, fails: ["activity.decode"] },
+  "with something else for app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: { 0: "proof" } }) }, fails: ["activity.decode"] },
+  "without an id": { lies: { activity: (activity) => withoutMember(activity, "id") }, fails: ["activity.decode"] },
+  "by an enclave of another image": {
+    lies: {
+      boot: {
+        alterDocument: { pcrs: (pcrs) => pcrs.set(0, new Uint8Array(48).fill(7)) },
+        alterManifest: { manifest: (manifest) => ({ ...manifest, enclave: { ...manifest.enclave, pcr0: new Uint8Array(48).fill(7) } }) },
+      },
+    },
+    fails: ["policy.deployment", "policy.pcrs"],
+  },
+  "by an enclave of somebody else": {
+    lies: { boot: { lab: otherLab } },
+    fails: ["chain.anchor"],
+  },
+  "by an enclave that booted an older manifest": { lies: ALTERED_MANIFEST(6), fails: ["policy.deployment", "policy.nonce"] },
+  "by an enclave in debug mode": {
+    lies: { boot: { alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) } } }, fails: ["mode.debug"],
+  },
+  "by an enclave whose manifest too few approved": {
+    lies: { boot: { alterManifest: { approvals: (approvals) => approvals.slice(1) } } }, fails: ["envelope.approvals"],
+  },
+  "by an enclave that booted another manifest than is shown": {
+    lies: { boot: { alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) } } },
+    fails: ["envelope.manifest", "bind.user-data", "bind.commitment"],
+  },
+  "by an enclave whose document was changed": {
+    lies: { boot: { alterDocument: { signature: (signature) => signature.map((byte, index) => (index === 95 ? byte ^ 1 : byte)) } } }, fails: ["cose.signature"],
+  },
+  "by an enclave whose certificate had run out": {
+    lies: { boot: { alterDocument: { certificates: (specs) => specs.map((spec, index) => (index === 4 ? { ...spec, notAfter: new Date(BOOTED.getTime() - 1000) } : spec)) } } },
+    fails: ["chain.validity"],
+  },
+  "by a key of an enclave's setup": { lies: { boot: { generation: "setup" } }, fails: ["app.key", "policy.commitment", "policy.deployment"] },
+  "with the boot proof of another key": {
+    lies: { bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }) },
+    fails: ["bind.key", "app.key"], says: "the key that was asked for",
+  },
+  "with the boot proof of another key under this key's name": {
+    lies: { bootProof: (_, key) => ({ body: { bootProof: { ...forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof, ephemeralPublicKeyHex: key } } }) },
+    fails: ["bind.key", "app.key"],
+  },
+  "and no boot proof": { lies: { bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }) }, fails: ["app.key"], says: "no boot proof" },
+  "and an empty boot proof": { lies: { bootProof: () => ({ body: {} }) }, fails: ["boot.decode"] },
+  "and null for a boot proof": { lies: { bootProof: () => ({ body: "null" }) }, fails: ["app.key"] },
+  "with a payload that was changed": {
+    lies: { proof: { json: (json) => ({ ...json, proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR") }) } }, fails: ["app.signature"],
+  },
+  "with a proof that another key signed": { lies: { proof: { signer: other } }, fails: ["app.signature"] },
+  "with a proof of another scheme": { lies: { proof: { json: (json) => ({ ...json, scheme: "SIGNATURE_SCHEME_OTHER" }) } }, fails: ["app.decode"] },
+  "with a payload of duplicate members": { lies: { proof: { text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME",') } }, fails: ["app.payload"] },
+  "with a proof from before the request": {
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "before the request",
+  },
+  "with a proof from before the boot": { lies: { payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)] }, fails: ["app.time"] },
+  "with a proof from the future": { lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "future" },
+  "with a proof of another organization": { lies: { payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: child },
+  "with a proof that the request was denied": {
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] }, fails: ["activity.claims"], says: "OUTCOME_DENY_EXPLICIT",
+  },
+  "with a proof that it was allowed, and a later one that it was not": {
+    lies: { payloads: (_, service) => [service.allow(), policyOutcomePayload(new Date(service.now.getTime() + 1), ORGANIZATION, "OUTCOME_REJECTED")] },
+    fails: ["activity.claims"], says: "OUTCOME_REJECTED",
+  },
+  "with a good proof beside a bad one": {
+    lies: { activity: (activity, here) => edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), here.enclave.appProof(here.allow(), { signer: other })] }) },
+    fails: ["app.signature"],
+  },
+  "with a good proof beside one of an enclave without a boot proof": {
+    lies: {
+      activity: (activity) => {
+        const text = JSON.stringify(customPayload(BOOTED));
+        const proof = { scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", publicKey: toHex(other.publicKey), proofPayload: text, signature: toHex(qosSign(other, Buffer.from(text))) };
+        return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), proof] });
+      },
+    },
+    fails: ["app.key"],
+  },
+  "with a proof of a type that the policy does not take": {
+    lies: {}, policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } }, fails: ["policy.app-proof"],
+  },
+  "with a proof that is too old for the policy": {
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 30_000), ORGANIZATION)] }, policy: { appProofs: { maxAge: "10s" } }, fails: ["policy.app-proof"],
+  },
+  "by an enclave that booted too long ago for the policy": { lies: {}, policy: { maxAge: "4m" }, fails: ["policy.age"] },
+  "with an address that nothing proves": {
+    lies: { activity: inside("result", "address", LAB_ADDRESS.address) }, policy: { appProofs: { coverage: true } }, fails: ["activity.coverage"],
+  },
+  "of another organization": { lies: { activity: (activity) => edited(activity, { organizationId: child }), payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: `${ORGANIZATION} wanted` },
+  "of another type": { lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) }, fails: ["activity.claims"], says: "type is ACTIVITY_TYPE_DELETE_POLICIES" },
+  "with another intent": { lies: { activity: inside("intent", "walletName", "evil") }, fails: ["activity.claims"], says: "the intent's walletName" },
+  "with an intent that lacks what was submitted": { lies: { activity: inside("intent", "walletName", undefined) }, fails: ["activity.claims"], says: "the intent's walletName" },
+  "with an intent that says more than was submitted": { lies: { activity: inside("intent", "deleteAll", true) }, fails: ["activity.claims"], says: "the intent's deleteAll" },
+  "with the intent of another operation": {
+    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) }, fails: ["activity.claims"], says: "updateWalletIntent wanted",
+  },
+  "with two intents": {
+    lies: { activity: (activity) => edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }) }, fails: ["activity.claims"], says: "intent has 2 members",
+  },
+  "without an intent": { lies: { activity: (activity) => withoutMember(activity, "intent") }, fails: ["activity.claims", "activity.decode"] },
+  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.claims"], says: "the result's walletId" },
+  "with the result of another operation": {
+    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) }, fails: ["activity.claims"], says: "updateWalletResult wanted",
+  },
+  "with a result of another shape": { lies: { activity: inside("result", "walletId", 7) }, fails: ["activity.claims", "activity.decode"], says: "result.updateWalletResult.walletId" },
+  "without a result": { lies: { activity: (activity) => edited(activity, { result: null }) }, fails: ["activity.claims", "activity.decode"] },
+  "that waits for approvals": {
+    lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: null }) },
+    fails: ["activity.claims", "activity.decode"], says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
+  },
+  "that failed, and has a result all the same": { lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.claims"], says: "ACTIVITY_STATUS_FAILED" },
+  "that is repeated in its result under another id": { lies: { activity: (activity) => repeated(activity, { id: "another" }) }, fails: ["activity.decode"], says: "differs" },
+  "that is repeated in its result with another status": {
+    lies: { activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.decode"], says: "differs",
+  },
+  "that is repeated in its result with another intent": {
+    lies: { activity: (activity) => repeated(activity, { intent: { updateWalletIntent: { walletId: "w9" } } }) }, fails: ["activity.claims"], says: "intent is another",
+  },
+  "with a result beside the repeated activity": {
+    lies: {
+      activity: (activity) => {
+        const twice = repeated(activity);
+        return edited(twice, { result: { ...(twice["result"] as JsonObject), updateWalletResult: { walletId: "w2" } } });
+      },
+    },
+    fails: ["activity.claims"], says: "beside the repeated activity",
+  },
+  "wrapped twice, the proven one inside": { lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) }, fails: ["activity.decode"] },
+  "that is none": { lies: { answer: () => ({ activity: "completed" }) }, fails: ["activity.decode"] },
+  "as JSON inside JSON": { lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) }, fails: ["activity.decode"] },
+  "that is null": { lies: { answer: () => "null" }, fails: ["activity.decode"] },
+};
+
+describe("an activity", () => {
+  it.each(Object.entries(LIES))("%s is rejected", async (_, { lies, policy, fails, says }) => {
+    const service = new AttestedService(lies);
+    const verified = (await service.client()).withVerification(policyOf(policy));
+    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect(error).toBeInstanceOf(RejectedError);
+    expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
+    expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
+    if (says !== undefined) expect(error.message).toContain(says);
+    expect(error.message).toMatch(/^update_wallet: rejected: .*look into it before you submit again\.$/);
+    expect(Object.keys(error).sort()).toEqual(["activityId", "activityStatus", "code", "failures", "name", "operation", "report"]);
+  });
+
+  it("has every failure told, not the first", async () => {
+    const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other }, activity: inside("result", "walletId", "w2") });
+    const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.claims", "policy policy.deployment", "policy policy.nonce"]);
+    expect(error).toMatchObject({ operation: "update_wallet", activityId: service.activities[0]!["id"], activityStatus: "ACTIVITY_STATUS_COMPLETED" });
+  });
+
+  it("of a documented operation that another was submitted for is rejected, though it is proven", async () => {
+    // The service answers one call with what another call was answered with.
+    let first: JsonObject | undefined;
+    const service = new AttestedService({ activity: (activity) => (first ??= activity) });
+    const verified = (await service.client()).withVerification(policyOf());
+    await verified.updateWallet(PARAMETERS);
+    for (const call of [verified.updateWallet({ walletId: "w2" }), verified.updateWallet({ walletId: "w1", walletName: "newer" }), verified.deletePolicies({ policyIds: [] })]) {
+      expect((await rejectionOf<RejectedActivityError>(call)).failures.map(({ id }) => id)).toContain("activity.claims");
+    }
+  });
+
+  it("is rejected where its proof came with the answer to another request before, its s turned over or not", async () => {
+    for (const half of ["high", "low"] as const) {
+      const used: JsonObject[] = [];
+      const service = new AttestedService({
+        activity: (activity) => {
+          const [proof] = activity["appProofs"] as [JsonObject];
+          used.push(proof);
+          const signature = toHex(withS(half, Buffer.from(String(used[0]!["signature"]), "hex")));
+          return edited(activity, { appProofs: [{ ...used[0]!, signature }] });
+        },
+      });
+      const verified = (await service.client()).withVerification(policyOf());
+      await verified.updateWallet(PARAMETERS);
+      service.clock += 1000;
+      const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+      expect(error.failures).toMatchObject([{ id: "activity.claims", detail: "one of its app proofs came with the answer to another request before" }]);
+    }
+  });
+
+  it("is the answer to the same request twice where the service says that it is the same activity", async () => {
+    let only: JsonObject | undefined;
+    const service = new AttestedService({ activity: (activity) => (only ??= activity) });
+    const verified = (await service.client()).withVerification(policyOf());
+    const [one, two] = await Promise.all([verified.updateWallet(PARAMETERS), verified.updateWallet(PARAMETERS)]);
+    expect(one.activity.id).toBe(two.activity.id);
+  });
+
+  it("may name any number of keys: no more than sixteen are asked for", async () => {
+    const service = new AttestedService({
+      activity: (activity) => {
+        const [proof] = activity["appProofs"] as [JsonObject];
+        const others = Array.from({ length: 40 }, (_, index) => ({ ...proof, publicKey: String(proof["publicKey"]).slice(0, -2) + index.toString(16).padStart(2, "0") }));
+        return edited(activity, { appProofs: [...others, proof] });
+      },
+    });
+    const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    expect(service.asked).toHaveLength(16);
+    expect(error.failures.filter(({ id }) => id === "app.key").length).toBeGreaterThanOrEqual(40);
+  });
+
+  it("is not a result where the answer is no strict JSON", async () => {
+    const service = new AttestedService({ answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}` });
+    const error = await rejectionOf((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    expect(error).toMatchObject({ code: "answer", effect: "unknown" });
+  });
+
+  it("is not submitted with parameters that are not the operation's", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf());
+    expect(await rejectionOf(verified.updateWallet({} as never))).toMatchObject({ code: "request", effect: "none" });
+    expect(service.requests).toHaveLength(0);
+  });
+});
+
+describe("evidence that cannot be fetched", () => {
+  const failures: [string, Lies["bootProof"], object][] = [
+    ["the service is in trouble", () => ({ status: 503 }), { status: 503 }],
+    ["the service does not allow it", () => ({ status: 403, body: { code: 7, message: "no", details: [] } }), { status: 403 }],
+    ["the answer is no JSON", () => ({ body: "<html>" }), { code: "answer" }],
+  ];
+  it.each(failures)("since %s is told as that, with the activity to come back to", async (_, bootProof, cause) => {
+    const service = new AttestedService({ bootProof: bootProof! });
+    const error = await rejectionOf<ClientError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    expect(error).toBeInstanceOf(ClientError);
+    expect(error).toMatchObject({ code: "evidence", operation: "update_wallet", effect: "unknown", activityId: service.activities[0]!["id"], cause });
+    expect(error.message).toContain("verify it later with verifyActivity");
+    expect(inspect(error, { depth: 9 })).not.toContain(String(service.requests[0]!.headers["x-stamp"]));
+  });
+
+  it("is fetched again by the next call", async () => {
+    const statuses = [403, 200];
+    const service = new AttestedService({ bootProof: (answer) => ({ status: statuses.shift() ?? 200, body: answer }) });
+    const verified = (await service.client()).withVerification(policyOf());
+    await rejectionOf(verified.updateWallet(PARAMETERS));
+    expect((await verified.updateWallet({ walletId: "w1" })).report.verdict).toBe("verified");
+    expect(service.asked).toHaveLength(2);
+  });
+});
+
+describe("the memory of boot proofs", () => {
+  it("fetches each key once, for calls one after the other and at once", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf());
+    const calls = await Promise.all(Array.from({ length: 64 }, (_, index) => verified.updateWallet({ walletId: `w${index}` })));
+    expect(calls.map(({ result }) => result.walletId)).toEqual(Array.from({ length: 64 }, (_, index) => `w${index}`));
+    for (let index = 0; index < 20; index++) await verified.updateWallet({ walletId: "w" });
+    expect(service.asked).toHaveLength(1);
+    service.enclave = service.boot();
+    await Promise.all([verified.updateWallet({ walletId: "w" }), verified.updateWallet({ walletId: "w" })]);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("asks nothing again of a boot proof but what depends on time and policy: and that, every time", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf({ maxAge: "10m" }), { bootProofMaxAgeMs: 1e9 });
+    await verified.updateWallet(PARAMETERS);
+    service.clock += 6 * 60_000;
+    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+    expect(error.failures.map(({ id }) => id)).toEqual(["policy.age"]);
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("is bounded: the least recently used goes first", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf(), { bootProofLimit: 2 });
+    const [a, b, c] = [service.enclave, service.boot(), service.boot()];
+    const name = { [toHex(a.ephemeralKey.publicKey)]: "a", [toHex(b.ephemeralKey.publicKey)]: "b", [toHex(c.ephemeralKey.publicKey)]: "c" };
+    for (const enclave of [a, b, a, c, a, b, c]) {
+      service.enclave = enclave;
+      await verified.updateWallet(PARAMETERS);
+    }
+    expect(service.asked.map((key) => name[key]).join("")).toBe("abcbc");
+  });
+
+  it("may be of no size: then every call fetches, and calls at once still verify", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf(), { bootProofLimit: 0 });
+    await Promise.all([verified.updateWallet({ walletId: "1" }), verified.updateWallet({ walletId: "2" })]);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("has an age, and is not fooled by a clock that goes back", async () => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf(), { bootProofMaxAgeMs: 60_000 });
+    const asked: number[] = [];
+    for (const step of [0, 60_000, 1, 60_000, -60_001]) {
+      service.clock += step;
+      await verified.updateWallet(PARAMETERS).catch(() => {});
+      asked.push(service.asked.length);
+    }
+    expect(asked).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  it("does not remember what was rejected", async () => {
+    let honest = false;
+    const service = new AttestedService({
+      bootProof: (answer) => ({ body: honest ? answer : { bootProof: { ...(answer["bootProof"] as JsonObject), qosManifestB64: "AAAA" } } }),
+    });
+    const verified = (await service.client()).withVerification(policyOf());
+    await rejectionOf(verified.updateWallet({ walletId: "1" }));
+    honest = true;
+    expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
+  });
+
+  it("is of one policy: what one accepts, another asks for itself", async () => {
+    const service = new AttestedService();
+    const client = await service.client();
+    const strict = { ...labDeployment(lab), pivotHash: "00".repeat(32) };
+    await client.withVerification(policyOf()).updateWallet(PARAMETERS);
+    const error = await rejectionOf<RejectedActivityError>(client.withVerification(policyOf({}, [strict])).updateWallet(PARAMETERS));
+    expect(error.failures.map(({ id }) => id)).toEqual(["policy.deployment", "policy.pivot"]);
+    expect(service.asked).toHaveLength(2);
+  });
+
+  it("shares a fetch that one of its callers no longer waits for", async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const service = new AttestedService();
+    const client = await service.client({
+      fetch: (async (input: string, init: RequestInit) => {
+        if (input.endsWith("get_boot_proof")) await held;
+        return service.fetch(input, init);
+      }) as unknown as typeof fetch,
+    });
+    const verified = client.withVerification(policyOf());
+    const controller = new AbortController();
+    const impatient = rejectionOf<ClientError>(verified.updateWallet({ walletId: "1" }, { signal: controller.signal }));
+    const patient = verified.updateWallet({ walletId: "2" });
+    while (service.activities.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    controller.abort();
+    expect(await impatient).toMatchObject({ code: "aborted", effect: "unknown", activityId: service.activities[0]!["id"] });
+    release();
+    expect((await patient).result.walletId).toBe("2");
+    expect(service.asked).toHaveLength(1);
+  });
+});
+
+describe("a past activity", () => {
+  const past = async (lies: Lies = {}): Promise<{ service: AttestedService; activity: JsonObject; verified: ReturnType<Client["withVerification"]> }> => {
+    const service = new AttestedService(lies);
+    const client = await service.client();
+    await client.updateWallet(PARAMETERS, { generateAppProofs: true });
+    service.clock += 86_400_000;
+    return { service, activity: service.activities[0]!, verified: client.withVerification(policyOf()) };
+  };
+
+  it("is verified: as an object, in its wrapper, as text, as bytes", async () => {
+    const { service, activity, verified } = await past();
+    const text = JSON.stringify({ activity });
+    for (const input of [activity, { activity }, text, Buffer.from(text), structuredClone(activity)]) {
+      const call = await verified.verifyActivity(input);
+      expect(call).toMatchObject({ result: { walletId: "w1" }, report: { verdict: "verified" } });
+    }
+    expect(service.asked).toHaveLength(1);
+  });
+
+  it("has its app proofs listed where it carries none", async () => {
+    const { service, activity, verified } = await past();
+    const call = await verified.verifyActivity(withoutMember(activity, "appProofs"));
+    expect(call.verified.appProofs).toHaveLength(1);
+    expect(service.requests.find(({ path }) => path.endsWith("list_app_proofs"))!.body).toEqual({ organizationId: ORGANIZATION, activityId: activity["id"] });
+  });
+
+  const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
+    ["of another organization", (activity) => edited(activity, { organizationId: child }), ["activity.claims"]],
+    ["that is not completed", (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }), ["activity.claims"]],
+    ["without proofs anywhere", (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }), ["activity.decode"]],
+    ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
+    ["with two results", (activity) => edited(activity, { result: { a: {}, b: {} } }), ["activity.claims"]],
+    ["that is none", () => [], ["activity.decode"]],
+    ["that is nothing", () => null, ["activity.decode"]],
+  ];
+  it.each(bad)("%s is rejected", async (_, change, fails) => {
+    const { activity, verified } = await past();
+    const error = await rejectionOf<RejectedActivityError>(verified.verifyActivity(change(activity)));
+    expect(error).toBeInstanceOf(RejectedActivityError);
+    expect([...new Set(error.failures.map(({ id }) => id))]).toEqual(fails);
+    expect(error.operation).toBeNull();
+  });
+
+  it("of a child organization is verified where it is named", async () => {
+    const service = new AttestedService();
+    const client = await service.client();
+    await client.updateWallet(PARAMETERS, { generateAppProofs: true, organizationId: child });
+    const verified = client.withVerification(policyOf());
+    expect((await verified.verifyActivity(service.activities[0], { organizationId: child })).activity.organizationId).toBe(child);
+    expect(await rejectionOf(verified.verifyActivity(service.activities[0]))).toBeInstanceOf(RejectedActivityError);
+  });
+
+  it("that is no JSON is told as that", async () => {
+    const { verified } = await past();
+    expect(await rejectionOf(verified.verifyActivity("{"))).toMatchObject({ name: "MalformedError", code: "json" });
+  });
+
+  it("leaves out what depends on the request: an old proof, and one that was seen before, are good", async () => {
+    const { activity, verified } = await past();
+    await verified.verifyActivity(activity);
+    await verified.verifyActivity(edited(activity, { fingerprint: "g" }));
+  });
+
+  it("can be stopped", async () => {
+    const { activity, verified } = await past();
+    expect(await rejectionOf(verified.verifyActivity(activity, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted", effect: "none" });
+  });
+});
