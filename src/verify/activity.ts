@@ -8,6 +8,7 @@ import type { VerifiedAppProof } from "./app-proof.js";
 
 export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.coverage"] as const satisfies readonly CheckId[];
 
+const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 const ADDRESS_NAMES = ["address", "addresses"];
 const WALLET_NAMES = ["walletId", "walletIds"];
 /** Where an activity makes or names another organization, its proofs may speak of that one. */
@@ -75,7 +76,7 @@ export function checkActivity(
 }
 
 function checkClaims(activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], given: number, log: Checklist): void {
-  const contradictions = proofs.flatMap((proof) => contradictionsOf(proof.payload, activity));
+  const contradictions = [...proofs.flatMap((proof) => contradictionsOf(proof.payload, activity)), ...outcomeContradictions(proofs, activity.status)];
   if (contradictions.length > 0) log.fail("activity.claims", contradictions.join("; "));
   else if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
   else if (proofs.length === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
@@ -97,6 +98,15 @@ function contradictionsOf(payload: AppProofPayload, activity: OpenedActivity["va
     ...contradiction("wallet", walletId, said(WALLET_NAMES)),
     ...contradiction("address", address, said(ADDRESS_NAMES)),
   ];
+}
+
+/** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */
+function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
+  const decisions = proofs.filter(({ payload }) => payload.policyOutcomeProof !== undefined).map(({ payload }) => payload);
+  const last = Math.max(...decisions.map((payload) => payload.timestampMs));
+  const outcomes = decisions.filter((payload) => payload.timestampMs === last).map((payload) => payload.policyOutcomeProof!.outcome);
+  if (status !== COMPLETED || outcomes.every((outcome) => outcome === "OUTCOME_ALLOW")) return [];
+  return [`the enclave's last decision is ${outcomes.join(", ")}, and the activity is said to be completed`];
 }
 
 function checkCoverage(

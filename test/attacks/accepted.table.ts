@@ -252,6 +252,16 @@ const activities: Accepted[] = [
   activity("a proof of a policy's outcome only", (value) => value, {
     forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId)] }, warns: ["activity.coverage"],
   }),
+  activity("an outcome that wants consensus, then one that allows", (value) => value, {
+    forge: { payloads: [
+      policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS"), policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId),
+    ] },
+    warns: ["activity.coverage"],
+  }),
+  activity("an outcome that wants consensus, of an activity that waits for it", put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), {
+    forge: { activity: put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")] },
+    warns: ["activity.coverage"],
+  }),
   activity("a proof of the sub-organization that it made", put("result", { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }), {
     forge: {
       payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: subOrganization }],

@@ -152,6 +152,15 @@ const activities: Attack[] = [
   activity("another address in the result, where coverage is wanted", result({ walletId: LAB_ADDRESS.walletId, addresses: [`0x${"1".repeat(40)}`] }),
     ["activity.claims", "activity.coverage"], { judge: coverage }),
   activity("an address of the same hex digits without 0x", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.slice(2)] }), ["activity.claims"]),
+  ...["DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS", "TIME_INACTIVE"].map((name): Attack => ({
+    name: `activity: completed, and the enclave decided OUTCOME_${name}`,
+    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] }, judge: { given: withActivity }, fails: ["activity.claims"],
+  })),
+  {
+    name: "activity: completed, and what the enclave allowed it denied later",
+    forge: { payloads: [outcome, policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId, "OUTCOME_REJECTED")] },
+    judge: { given: withActivity }, fails: ["activity.claims"],
+  },
   {
     name: "activity: a policy's outcome in another organization",
     forge: { payloads: [policyOutcomePayload(at, "another-organization")] }, judge: { given: withActivity }, fails: ["activity.claims"],
