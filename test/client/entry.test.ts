@@ -1,0 +1,33 @@
+/** The entry point: what runs in browsers and at the edge, and what it brings along. */
+import { build } from "esbuild";
+import { describe, expect, it } from "vitest";
+
+async function bundled(entry: string): Promise<{ text: string; inputs: string[] }> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [entry], bundle: true, platform: "browser", format: "esm", minify: true, write: false, metafile: true, logLevel: "silent", splitting: true,
+    outdir: "unused",
+  });
+  return { text: outputFiles.map((file) => file.text).join("\n"), inputs: Object.keys(metafile.inputs) };
+}
+
+describe("bootproof/client", () => {
+  it("bundles for a browser, with nothing of Node", async () => {
+    const { text, inputs } = await bundled("src/client/index.ts");
+    expect(text).not.toMatch(/["']node:(?!crypto["'])/);
+    expect(inputs.filter((input) => /key-file|src\/(lab|cli)\//.test(input))).toEqual([]);
+  });
+
+  it("does not bring the schema library into the verifier", async () => {
+    const { inputs } = await bundled("src/index.ts");
+    expect(inputs.filter((input) => /node_modules\/(zod|@hpke)|src\/client/.test(input))).toEqual([]);
+  });
+
+  it("exports what it says", async () => {
+    const client = await import("../../src/client/index.js");
+    expect(Object.keys(client).filter((name) => !/^[a-zA-Z]+Schema$|^[A-Z0-9_]+$/.test(name)).sort()).toEqual([
+      "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "apiKeyStamper", "createClient", "createSessionTarget",
+      "encryptOnRampSecret", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "verifyWebhook", "webauthnStamper",
+      "webhookHandler",
+    ]);
+  });
+});

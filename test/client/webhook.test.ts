@@ -1,0 +1,362 @@
+/** Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was signed. */
+import { generateKeyPairSync, sign } from "node:crypto";
+import { describe, expect, it, vi } from "vitest";
+import {
+  type Delivery, type EventStore, MemoryEventStore, RejectedActivityError, WebhookError, type WebhookFault, type WebhookHandlerOptions, type WebhookInput,
+  verifyWebhook, webhookHandler,
+} from "../../src/client/index.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { AttestedService, type Lies, policyOf } from "./attested.js";
+import { AT, ORGANIZATION, rejectionOf } from "./support.js";
+
+const key = generateKeyPairSync("ed25519");
+const other = generateKeyPairSync("ed25519");
+
+function jwk(pair: typeof key, kid: string, rest: object = {}): object {
+  return { kty: "OKP", crv: "Ed25519", x: pair.publicKey.export({ format: "jwk" }).x, kid, alg: "EdDSA", use: "sig", ...rest };
+}
+
+const JWKS = { keys: [jwk(other, "old"), jwk(key, "k1"), { kty: "RSA", kid: "rsa", n: "AQAB", e: "AQAB" }] };
+
+const ACTIVITY = {
+  id: "a1", organizationId: ORGANIZATION, status: "ACTIVITY_STATUS_PENDING", type: "ACTIVITY_TYPE_UPDATE_WALLET",
+  intent: { updateWalletIntent: { walletId: "Ærø ✓" } }, newer: { kept: [1] },
+};
+
+interface Parts {
+  version?: string;
+  algorithm?: string;
+  keyId?: string;
+  timestamp?: string;
+  eventId?: string;
+  body?: string | Uint8Array;
+  pair?: typeof key;
+  prefix?: string;
+}
+
+/** A delivery as the service makes it. What is signed is what its parts say. */
+function delivered(parts: Parts = {}): { headers: Record<string, string>; rawBody: Uint8Array } {
+  const { version = "v1", algorithm = "ed25519", keyId = "k1", timestamp = String(AT.getTime()), eventId = "e1", pair = key, prefix = "X-Webhook-" } = parts;
+  const rawBody = Buffer.from((parts.body ?? JSON.stringify(ACTIVITY)) as string);
+  const signed = Buffer.concat([Buffer.from(`${version}.${algorithm}.${keyId}.${timestamp}.${eventId}.`), rawBody]);
+  const headers = {
+    "Event-Id": eventId, Timestamp: timestamp, "Signature-Key-Id": keyId, "Signature-Algorithm": algorithm, "Signature-Version": version,
+    Signature: sign(null, signed, pair.privateKey).toString("hex"),
+  };
+  return { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value])), rawBody: new Uint8Array(rawBody) };
+}
+
+/** Verifies with a store of its own. */
+async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
+  return verifyWebhook({ ...delivered(), jwks: JWKS, now: AT, store: new MemoryEventStore(), ...input });
+}
+
+describe("a delivery", () => {
+  it("is accepted, its activity typed and whole", async () => {
+    expect(await verify({})).toEqual({ eventId: "e1", keyId: "k1", timestamp: AT, activity: ACTIVITY, json: ACTIVITY });
+  });
+
+  const headers = delivered().headers;
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const forms: [string, Partial<WebhookInput>][] = [
+    ["as Headers", { headers: new Headers(headers) }],
+    ["in lower case", { headers: lower }],
+    ["in upper case", { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])) }],
+    ["each in an array", { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])) }],
+    ["among others", { headers: { ...lower, host: "hooks.test", "x-forwarded-for": ["a", "b"], absent: undefined } }],
+    ["with the signature in upper case", { headers: { ...headers, "X-Webhook-Signature": headers["X-Webhook-Signature"]!.toUpperCase() } }],
+    ["behind the vendor's prefix", { ...delivered({ prefix: "X-Vendor-" }), headerPrefix: "x-vendor-" }],
+    ["with its body as text", { rawBody: JSON.stringify(ACTIVITY) }],
+    ["with its activity in a wrapper", delivered({ body: JSON.stringify({ activity: ACTIVITY }) })],
+    ["with white space in its body", delivered({ body: ` ${JSON.stringify(ACTIVITY, null, 2)}\n` })],
+    ["at the end of the tolerance", { now: new Date(AT.getTime() + 300_000) }],
+    ["from a clock that is ahead", { now: new Date(AT.getTime() - 300_000) }],
+    ["signed with another key of the set", delivered({ keyId: "old", pair: other })],
+    ["under a key without alg and use", { jwks: { keys: [jwk(key, "k1", { alg: undefined, use: undefined })] } }],
+  ];
+  it.each(forms)("is accepted with its headers or body %s", async (_, input) => {
+    expect((await verify(input)).activity).toEqual(ACTIVITY);
+  });
+
+  const without = (name: string): Record<string, string> => Object.fromEntries(Object.entries(headers).filter(([header]) => header !== name));
+  const put = (name: string, value: string): Partial<WebhookInput> => ({ headers: { ...headers, [`X-Webhook-${name}`]: value } });
+  const resigned = (parts: Parts): Partial<WebhookInput> => delivered(parts);
+  const body = JSON.stringify(ACTIVITY);
+
+  const attacks: [string, Partial<WebhookInput>, WebhookFault][] = [
+    ["a changed body", { rawBody: Buffer.from(body.replace("PENDING", "COMPLETED")) }, "signature"],
+    ["a body with a byte more", { rawBody: Buffer.from(`${body} `) }, "signature"],
+    ["an empty body", { rawBody: new Uint8Array() }, "signature"],
+    ["a body parsed and written again", { ...delivered({ body: JSON.stringify(ACTIVITY, null, 1) }), rawBody: Buffer.from(body) }, "signature"],
+    ["another event's id", put("Event-Id", "e2"), "signature"],
+    ["another time", put("Timestamp", String(AT.getTime() + 1)), "signature"],
+    ["another key's id", put("Signature-Key-Id", "old"), "signature"],
+    ["a key's id that is not in the set", put("Signature-Key-Id", "k2"), "key"],
+    ["a key that is no Ed25519 key", put("Signature-Key-Id", "rsa"), "key"],
+    ["another's signature", resigned({ pair: other }), "signature"],
+    ["a signature of zeros", put("Signature", "00".repeat(64)), "signature"],
+    ["a signature with one bit turned over", put("Signature", headers["X-Webhook-Signature"]!.replace(/^./, (digit) => (parseInt(digit, 16) ^ 1).toString(16))), "signature"],
+    ["a signature with its scalar out of range", put("Signature", headers["X-Webhook-Signature"]!.slice(0, 64) + "ff".repeat(32)), "signature"],
+    ["a signature cut short", put("Signature", headers["X-Webhook-Signature"]!.slice(2)), "header"],
+    ["a signature in base64", put("Signature", Buffer.from(headers["X-Webhook-Signature"]!, "hex").toString("base64")), "header"],
+    ["an empty signature", put("Signature", ""), "header"],
+    ["another version, signed as such", resigned({ version: "v2" }), "version"],
+    ["another version of the header alone", put("Signature-Version", "v2"), "version"],
+    ["a version in upper case", put("Signature-Version", "V1"), "version"],
+    ["another algorithm, signed as such", resigned({ algorithm: "none" }), "algorithm"],
+    ["another algorithm of the header alone", put("Signature-Algorithm", "hmac-sha256"), "algorithm"],
+    ["too late", { now: new Date(AT.getTime() + 300_001) }, "stale"],
+    ["from the future", { now: new Date(AT.getTime() - 300_001) }, "stale"],
+    ["later than a tolerance of its own", { now: new Date(AT.getTime() + 1001), toleranceMs: 1000 }, "stale"],
+    ["where the tolerance is no number", { toleranceMs: NaN }, "stale"],
+    ["a time in seconds", resigned({ timestamp: String(AT.getTime() / 1000) }), "stale"],
+    ["a time with a sign", resigned({ timestamp: `+${AT.getTime()}` }), "header"],
+    ["a time in another spelling", resigned({ timestamp: `0${AT.getTime()}` }), "header"],
+    ["a time that is none", resigned({ timestamp: AT.toISOString() }), "header"],
+    ["an event's id with a dot: the parts could be shifted", resigned({ eventId: 'e1.{"id"' }), "header"],
+    ["a key's id with a dot", { ...resigned({ keyId: "k1.1" }), jwks: { keys: [jwk(key, "k1.1")] } }, "header"],
+    ["an empty event's id", resigned({ eventId: "" }), "header"],
+    ["an endless event's id", resigned({ eventId: "e".repeat(257) }), "header"],
+    ["an event's id with a line feed", put("Event-Id", "e1\n"), "header"],
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [`no ${name}`, { headers: without(name) }, "header"]),
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [`${name} in two cases`, { headers: { ...headers, [name.toLowerCase()]: headers[name]! } }, "header"]),
+    ["a header twice in an array", { headers: { ...headers, "X-Webhook-Event-Id": ["e1", "e1"] } }, "header"],
+    ["a header twice, joined by a comma", put("Event-Id", "e1, e1"), "header"],
+    ["a version twice, joined by a comma", put("Signature-Version", "v1, v1"), "version"],
+    ["a header twice in Headers", { headers: ((twice) => (twice.append("X-Webhook-Signature", "00"), twice))(new Headers(headers)) }, "header"],
+    ["headers behind another prefix", delivered({ prefix: "X-Other-" }), "header"],
+    ["a body that is no JSON", resigned({ body: "activity" }), "body"],
+    ["a body with a member twice", resigned({ body: body.replace("{", '{"id":"a0",') }), "body"],
+    ["a body that is not UTF-8", resigned({ body: Uint8Array.of(0x22, 0xff, 0x22) }), "body"],
+    ["a body that is no activity", resigned({ body: '{"id":"a1"}' }), "body"],
+    ["a body that is null", resigned({ body: "null" }), "body"],
+    ["no key set", { jwks: undefined }, "key"],
+    ["a key set of another form", { jwks: [jwk(key, "k1")] }, "key"],
+    ["a key set with the id twice", { jwks: { keys: [jwk(key, "k1"), jwk(key, "k1")] } }, "key"],
+    ["a key for another curve", { jwks: { keys: [jwk(key, "k1", { crv: "X25519" })] } }, "key"],
+    ["a key of another type", { jwks: { keys: [jwk(key, "k1", { kty: "EC" })] } }, "key"],
+    ["a key for another algorithm", { jwks: { keys: [jwk(key, "k1", { alg: "ES256" })] } }, "key"],
+    ["a key for encryption", { jwks: { keys: [jwk(key, "k1", { use: "enc" })] } }, "key"],
+    ["a key of 31 bytes", { jwks: { keys: [jwk(key, "k1", { x: Buffer.alloc(31, 1).toString("base64url") })] } }, "key"],
+    ["a key with padding", { jwks: { keys: [jwk(key, "k1", { x: `${key.publicKey.export({ format: "jwk" }).x}=` })] } }, "key"],
+    ["a key without x", { jwks: { keys: [jwk(key, "k1", { x: undefined })] } }, "key"],
+    ["a key whose private half is published", { jwks: { keys: [jwk(key, "k1", { d: "AAAA" })] } }, "key"],
+    ["entries of the key set that are none", { jwks: { keys: [null, "k1", { ...jwk(key, "k1"), kid: ["k1"] }] } }, "key"],
+  ];
+  it.each(attacks)("is refused with %s", async (_, input, fault) => {
+    const store = new MemoryEventStore();
+    const error = await rejectionOf<WebhookError>(verify({ ...input, store }));
+    expect(error).toBeInstanceOf(WebhookError);
+    expect(error).toMatchObject({ name: "WebhookError", code: "webhook", fault });
+    // Nobody who cannot sign can use up an event.
+    expect((await verify({ store })).eventId).toBe("e1");
+  });
+
+  it("is verified without WebCrypto's Ed25519 too", async () => {
+    const importKey = vi.spyOn(globalThis.crypto.subtle, "importKey").mockRejectedValue(new DOMException("", "NotSupportedError"));
+    try {
+      expect((await verify({})).eventId).toBe("e1");
+      for (const [, input] of attacks.filter(([, , fault]) => fault === "signature")) {
+        expect(await rejectionOf(verify(input))).toMatchObject({ fault: "signature" });
+      }
+      expect(importKey).toHaveBeenCalled();
+    } finally {
+      importKey.mockRestore();
+    }
+  });
+
+  it("is not judged by a clock that is none", async () => {
+    await expect(verify({ now: new Date(NaN) })).rejects.toThrow(TypeError);
+  });
+});
+
+describe("an event", () => {
+  const again = async (store: EventStore, now: Date, parts: Parts = {}): Promise<Delivery> => verifyWebhook({ ...delivered(parts), jwks: JWKS, now, store });
+
+  it("is accepted once, also when it is signed anew, and also at once", async () => {
+    const store = new MemoryEventStore();
+    await again(store, AT);
+    expect(await rejectionOf(again(store, AT))).toMatchObject({ fault: "replayed", eventId: "e1" });
+    const later = new Date(AT.getTime() + 3_600_000);
+    expect(await rejectionOf(again(store, later, { timestamp: String(later.getTime()) }))).toMatchObject({ fault: "replayed" });
+    const answers = await Promise.allSettled(Array.from({ length: 10 }, () => again(store, AT, { eventId: "e2" })));
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("is remembered by the process where no store is given", async () => {
+    const input = { ...delivered({ eventId: "process-wide" }), jwks: JWKS, now: AT };
+    await verifyWebhook(input);
+    expect(await rejectionOf(verifyWebhook(input))).toMatchObject({ fault: "replayed" });
+  });
+
+  it("is forgotten after its time, and never before it is stale", async () => {
+    const store = new MemoryEventStore();
+    const claims: number[] = [];
+    const noting: EventStore = { claim: (id, until, now) => (claims.push(until.getTime() - now.getTime()), store.claim(id, until, now)), release: () => {} };
+    const day = 86_400_000;
+    await again(noting, AT);
+    expect(await rejectionOf(again(noting, new Date(AT.getTime() + day - 1), { timestamp: String(AT.getTime() + day - 1) }))).toMatchObject({ fault: "replayed" });
+    await again(noting, new Date(AT.getTime() + day), { timestamp: String(AT.getTime() + day) });
+    expect(claims[0]).toBe(day);
+    await verify({ store: noting, rememberMs: 0, ...delivered({ eventId: "e3" }) });
+    expect(claims.at(-1)).toBe(600_000);
+  });
+
+  it("is refused where the store is full of events that may not be forgotten", async () => {
+    const store = new MemoryEventStore(2);
+    await again(store, AT, { eventId: "e1" });
+    await again(store, AT, { eventId: "e2" });
+    expect(await rejectionOf(again(store, AT, { eventId: "e3" }))).toMatchObject({ fault: "full" });
+    expect(await rejectionOf(again(store, AT, { eventId: "e1" }))).toMatchObject({ fault: "replayed" });
+    store.release("e1");
+    await again(store, AT, { eventId: "e3" });
+    const tomorrow = AT.getTime() + 86_400_000;
+    await again(store, new Date(tomorrow), { eventId: "e4", timestamp: String(tomorrow) });
+  });
+});
+
+describe("a handler", () => {
+  const child = "11111111-1111-4111-8111-111111111111";
+
+  interface Setting {
+    readonly service: AttestedService;
+    readonly activity: JsonObject;
+    readonly seen: string[];
+    readonly errors: unknown[];
+    readonly post: (parts?: Parts, changes?: RequestInit) => Promise<number>;
+  }
+
+  /** A handler for the activity of an attested service. */
+  async function setting(options: Partial<WebhookHandlerOptions> = {}, lies: Lies = {}): Promise<Setting> {
+    const service = new AttestedService(lies);
+    const client = await service.client();
+    await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true });
+    const activity = service.activities[0]!;
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    const handle = webhookHandler({
+      verified: client.withVerification(policyOf()), organizationIds: [ORGANIZATION], jwks: JWKS, now: () => service.now,
+      onVerified: (delivery, call) => void seen.push(`verified ${delivery.eventId} ${call.report.verdict} ${JSON.stringify(call.result)}`),
+      onRejected: (delivery, error) => void seen.push(`rejected ${delivery.eventId} ${error.failures.map(({ id }) => id).join()}`),
+      onError: (error) => void errors.push(error),
+      ...options,
+    });
+    const post = async (parts: Parts = {}, changes: RequestInit = {}): Promise<number> => {
+      const { headers, rawBody } = delivered({ body: JSON.stringify(activity), timestamp: String(service.now.getTime()), ...parts });
+      const response = await handle(new Request("https://hooks.test/", { method: "POST", headers, body: rawBody as BodyInit, ...changes }));
+      expect(await response.text()).toBe("");
+      return response.status;
+    };
+    return { service, activity, seen, errors, post };
+  }
+
+  it("hands on an activity that is proven, once", async () => {
+    const { seen, errors, post } = await setting();
+    expect([await post(), await post()]).toEqual([204, 200]);
+    expect(seen).toEqual(['verified e1 verified {"walletId":"w1"}']);
+    expect(errors).toEqual([]);
+  });
+
+  it("hands on an activity that is not proven as that", async () => {
+    const { activity, seen, post } = await setting();
+    const pending = { ...activity, id: "unknown", status: "ACTIVITY_STATUS_PENDING", appProofs: null };
+    expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([422, 200]);
+    expect(seen).toEqual(["rejected e1 activity.decode,activity.claims"]);
+  });
+
+  it("rejects the activity of a lying service, though the service signed it", async () => {
+    const { seen, post } = await setting({}, { bootProof: () => ({ status: 404 }) });
+    expect(await post()).toBe(422);
+    expect(seen).toEqual(["rejected e1 app.key"]);
+  });
+
+  const refused: [string, Parts, RequestInit, number][] = [
+    ["a signature of somebody else", { pair: other }, {}, 401], ["a key that is not there", { keyId: "k9" }, {}, 401], ["another version", { version: "v2" }, {}, 401],
+    ["an old delivery", { timestamp: "1" }, {}, 401], ["no headers", {}, { headers: {} }, 400], ["a body that is no activity", { body: "{}" }, {}, 400],
+    ["an activity of somebody else", { body: JSON.stringify({ ...ACTIVITY, organizationId: child }) }, {}, 403],
+    ["too large a body", { body: " ".repeat(5 * 1024 * 1024) }, {}, 413],
+  ];
+  it.each(refused)("refuses %s", async (_, parts, changes, status) => {
+    const { seen, errors, post } = await setting();
+    expect(await post(parts, changes)).toBe(status);
+    expect([seen, errors]).toEqual([[], []]);
+    expect(await post()).toBe(204);
+  });
+
+  it("takes POST alone", async () => {
+    const handle = webhookHandler({ verified: {} as never, organizationIds: [], jwks: JWKS, onVerified: () => {}, onRejected: () => {} });
+    expect((await handle(new Request("https://hooks.test/"))).status).toBe(405);
+    expect((await handle(new Request("https://hooks.test/", { method: "POST" }))).status).toBe(400);
+  });
+
+  it("takes the activities of children where they are named", async () => {
+    const service = new AttestedService();
+    const client = await service.client();
+    await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true, organizationId: child });
+    const { seen, post } = await setting({ organizationIds: [ORGANIZATION, child], verified: client.withVerification(policyOf()) });
+    expect(await post({ body: JSON.stringify(service.activities[0]) })).toBe(204);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("asks for a delivery again where the evidence cannot be fetched, and accepts it then", async () => {
+    const statuses = [403, 200];
+    const { seen, errors, post } = await setting({}, { bootProof: (answer) => ({ status: statuses.shift() ?? 200, body: answer }) });
+    expect([await post(), await post()]).toEqual([500, 204]);
+    expect(errors).toMatchObject([{ code: "evidence" }]);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("asks for a delivery again where the receiver could not deal with it", async () => {
+    let broken = true;
+    const { errors, post } = await setting({
+      onVerified: () => {
+        if (broken) throw new Error("no room");
+      },
+    });
+    expect(await post()).toBe(500);
+    broken = false;
+    expect(await post()).toBe(204);
+    expect(errors).toMatchObject([{ message: "no room" }]);
+  });
+
+  it("asks for a delivery again while the same event is being dealt with", async () => {
+    const atWork: (() => void)[] = [];
+    const { seen, post } = await setting({ onVerified: () => new Promise<void>((resolve) => void atWork.push(resolve)) });
+    const first = post();
+    while (atWork.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await post()).toBe(503);
+    atWork[0]!();
+    expect([await first, await post(), seen]).toEqual([204, 200, []]);
+  });
+
+  it("asks for the keys of a delivery, and for the delivery again where it gets none", async () => {
+    const asked: string[] = [];
+    const jwks = async (keyId: string): Promise<unknown> => {
+      if (asked.push(keyId) === 1) throw new Error("offline");
+      return JWKS;
+    };
+    const { errors, post } = await setting({ jwks });
+    expect([await post(), await post()]).toEqual([500, 204]);
+    expect(asked).toEqual(["k1", "k1"]);
+    expect(errors).toMatchObject([{ message: "offline" }]);
+  });
+
+  it("works with a store of the receiver's", async () => {
+    const events = new Set<string>();
+    const store: EventStore = {
+      claim: async (eventId) => !events.has(eventId) && !!events.add(eventId),
+      release: async (eventId) => void events.delete(eventId),
+    };
+    const { post } = await setting({ store }, {});
+    expect([await post(), await post(), [...events]]).toEqual([204, 200, ["e1"]]);
+    const offline = await setting({ store: { claim: () => Promise.reject(new Error("store offline")), release: () => {} } });
+    expect(await offline.post()).toBe(500);
+  });
+
+  it("hands on what was rejected as an error with every failed check", async () => {
+    let rejected: unknown;
+    const { post } = await setting({ onRejected: (_, error) => void (rejected = error) }, { proof: { json: (json) => ({ ...json, signature: "00".repeat(64) }) } });
+    await post();
+    expect(rejected).toBeInstanceOf(RejectedActivityError);
+  });
+});
