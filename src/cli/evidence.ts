@@ -1,8 +1,8 @@
 /** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
 import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { Checklist } from "../checks.js";
+import { type Check, Checklist } from "../checks.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { unwrap } from "../decode/boot-proof.js";
@@ -14,7 +14,7 @@ import { checkAppProof } from "../verify/app-proof.js";
 import { SignatureMemory } from "../verify/signature-memory.js";
 import type { Connection } from "./connection.js";
 import { type InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
-import { type Io, UnreachableError, UsageError } from "./io.js";
+import { type Io, UsageError } from "./io.js";
 
 /** Files of app proofs, and of the activity. */
 export interface EvidenceFiles {
@@ -62,14 +62,36 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
       const bootProof = await fetchBootProof({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       return (await verifyEvidence({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey: fromHex(source.ephemeralKey)! })).report;
     }
-    case "activity": {
+    case "activity":
       files.settle();
-      const { fetchActivity } = await import("./fetched.js");
-      const evidence = await fetchActivity(source.activityId, source.connection, io);
-      if (evidence.bootProofs.length > 0) return (await verifyEvidence(evidence, options)).report;
-      return rejectWithoutBootProofs(evidence, options);
-    }
+      return reportOnActivity(source, options, io);
   }
+}
+
+/** Asks of an answered activity what the client's verified calls ask of one, too. */
+async function reportOnActivity({ activityId, connection }: Source & { kind: "activity" }, options: VerifyOptions, io: Io): Promise<Report> {
+  const [{ fetchActivity, mistakenIdentity }, { contradictionsOf, outcomeContradictions }] = await Promise.all([
+    import("./fetched.js"), import("../client/contradictions.js"),
+  ]);
+  const evidence = await fetchActivity(activityId, connection, io);
+  const { activity, bootProofs } = evidence;
+  const { report, appProofs } = bootProofs.length > 0 ? await verifyEvidence(evidence, options) : await verifyWithoutBootProofs(evidence, options);
+  if (activity === undefined) return report;
+  const identity = { id: activityId, organizationId: connection.organizationId };
+  const expected = { organizationId: String(activity["organizationId"]), request: null, operation: null };
+  return withContradictions(report, [
+    ...mistakenIdentity(activity, identity), ...contradictionsOf(activity, expected), ...outcomeContradictions(appProofs),
+  ]);
+}
+
+/** The report, with `activity.claims` failed for these reasons beside its own. */
+function withContradictions(report: Report, reasons: readonly string[]): Report {
+  if (reasons.length === 0) return report;
+  const checks = report.checks.map((check): Check => {
+    if (check.id !== "activity.claims") return check;
+    return { ...check, status: "fail", detail: [...(check.status === "fail" ? [check.detail] : []), ...reasons].join("; ") };
+  });
+  return { ...report, verdict: "rejected", checks, claims: null };
 }
 
 /** The evidence of files. */
@@ -117,16 +139,17 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
 }
 
 /** Where the service has no boot proof of any key: everything that can be asked is asked, and nothing passes. */
-async function rejectWithoutBootProofs(evidence: Evidence, options: VerifyOptions): Promise<Report> {
+async function verifyWithoutBootProofs(evidence: Evidence, options: VerifyOptions): Promise<Pick<Verification, "report" | "appProofs">> {
   const policy: Policy | null = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
   const context = { trustAnchors: [], now: options.now, at: "document", allowDebug: false, ephemeralKey: null, memory: new SignatureMemory() } as const;
   const opened = evidence.activity === undefined ? null : openActivity(evidence.activity);
   const inputs = [...(evidence.appProofs ?? []), ...(opened?.value.appProofs ?? [])];
   const apps = await Promise.all(inputs.map((input, index) => checkAppProof(input, [], context, `app[${index}]`)));
-  if (opened) checkActivity(opened, apps.map((app) => app.verified), policy?.appProofs.coverage ?? false);
+  const appProofs = apps.map((app) => app.verified);
+  if (opened) checkActivity(opened, appProofs, policy?.appProofs.coverage ?? false);
   const log = new Checklist("policy");
   log.skip("policy.deployment", "there is no boot proof to hold against the policy");
   const checks = [...apps.map((app) => app.log), ...(opened ? [opened.log] : []), ...(policy ? [log] : [])].flatMap((list) => list.list());
-  if (!checks.some((check) => check.status === "fail")) throw new UnreachableError(["the service has no evidence for this activity"]);
-  return { format: "bootproof-report/1", verdict: "rejected", policy: policy?.name ?? null, validationTime: null, checks, claims: null };
+  const report: Report = { format: "bootproof-report/1", verdict: "rejected", policy: policy?.name ?? null, validationTime: null, checks, claims: null };
+  return { report, appProofs };
 }

@@ -57,10 +57,12 @@ function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFl
 }
 
 async function fetchEvidence(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
-  const { fetchActivity, fetchBootProof, noAppProofs } = await import("./fetched.js");
+  const { fetchActivity, fetchBootProof, mistakenIdentity, noAppProofs } = await import("./fetched.js");
   if (!("activityId" in wanted)) return { bootProof: await fetchBootProof(wanted, connection, io) };
   const { packEvidence } = await import("../evidence-bundle.js");
   const { missing, ...evidence } = await fetchActivity(wanted.activityId, connection, io);
+  const mistaken = mistakenIdentity(evidence.activity, { id: wanted.activityId, organizationId: connection.organizationId });
+  if (mistaken.length > 0) throw new UnreachableError([printable(`${connection.baseUrl}: get_activity: answered another activity: ${mistaken.join("; ")}`)]);
   if (missing.length > 0) throw new UnreachableError(missing.map((key) => printable(`${connection.baseUrl}: there is no boot proof of the key ${key}, which an app proof of the activity names`)));
   if (evidence.bootProofs.length === 0) throw noAppProofs(wanted.activityId, connection);
   return packEvidence(evidence);

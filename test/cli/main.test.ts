@@ -8,7 +8,7 @@ describe("the program", () => {
     expect(await bootproof(["--version"])).toEqual({ code: 0, stdout: `${version as string}\n`, stderr: "" });
   });
 
-  it.each([["--help"], ["verify", "--help"], ["pin", "--help"], ["inspect", "--help"], ["help", "verify"]])("helps: %s %s", async (...args) => {
+  it.each([["--help"], ["verify", "--help"], ["pin", "--help"], ["inspect", "--help"], ["fetch", "--help"], ["bundle", "--help"], ["stamp", "--help"], ["keygen", "--help"], ["lab", "--help"], ["help", "verify"]])("helps: %s %s", async (...args) => {
     const { code, stdout, stderr } = await bootproof(args.filter((arg) => arg !== undefined));
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^Usage: bootproof/);

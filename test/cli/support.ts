@@ -1,5 +1,5 @@
 /** The command line in this process, and evidence in files. */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,13 @@ export function fileOf(content: unknown, name = `file-${files++}.json`): string 
   const path = join(directory, name);
   writeFileSync(path, typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content));
   return path;
+}
+
+/** The connection options of a service, the key in a file of its owner's. */
+export function connectionTo(service: { readonly baseUrl: string; readonly organizationId: string; readonly apiKey: object }): string[] {
+  const key = fileOf(service.apiKey);
+  chmodSync(key, 0o600);
+  return ["--base-url", service.baseUrl, "--organization-id", service.organizationId, "--api-key-file", key];
 }
 
 export function vector(path: string): string {

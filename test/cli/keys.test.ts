@@ -1,0 +1,116 @@
+import { createPublicKey, verify } from "node:crypto";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ApiKey } from "../../src/client/index.js";
+import { bootproof, fileOf } from "./support.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-keys-"));
+const KEY = join(folder, "key.json");
+const { stdout: PUBLIC_KEY } = await bootproof(["keygen", "--out", KEY]);
+const key = JSON.parse(readFileSync(KEY, "utf8")) as ApiKey;
+
+describe("keygen", () => {
+  it("makes a pair, for its owner alone, and tells the public half", async () => {
+    const file = join(folder, "another.json");
+    const mask = process.umask(0);
+    const { code, stdout, stderr } = await bootproof(["keygen", "--out", file]);
+    process.umask(mask);
+    const made = JSON.parse(readFileSync(file, "utf8")) as ApiKey;
+    expect(code).toBe(0);
+    expect(Object.keys(made)).toEqual(["publicKey", "privateKey"]);
+    expect(made.publicKey).toMatch(/^0[23][0-9a-f]{64}$/);
+    expect(made.privateKey).toMatch(/^[0-9a-f]{64}$/);
+    expect(stdout).toBe(`${made.publicKey}\n`);
+    expect(stderr).toBe(`${file} holds the private key; the public key is above\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(made).not.toEqual(key);
+  });
+
+  it("makes its default file in the current folder", async () => {
+    const before = process.cwd();
+    process.chdir(mkdtempSync(join(tmpdir(), "bootproof-keygen-")));
+    try {
+      expect((await bootproof(["keygen"])).code).toBe(0);
+      expect(readdirSync(".")).toEqual(["bootproof-api-key.json"]);
+      expect((await bootproof(["keygen"])).code).toBe(2);
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  it("overwrites nothing, and follows no link", async () => {
+    const link = join(folder, "link.json");
+    symlinkSync(join(folder, "elsewhere.json"), link);
+    for (const file of [KEY, link]) {
+      const { code, stdout, stderr } = await bootproof(["keygen", "--out", file]);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(`bootproof: ${file}: is there already, and a key is never overwritten`);
+    }
+    expect(JSON.parse(readFileSync(KEY, "utf8"))).toEqual(key);
+    expect(readdirSync(folder)).not.toContain("elsewhere.json");
+  });
+
+  it.each([
+    [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"], [["--out", "-"], "a private key is not printed"], [["--out", ""], "--out: a file wanted"],
+    [["--out", "a", "--out", "b"], "--out is given twice"], [["stray"], "too many arguments"],
+  ])("refuses %j", async (args, message) => {
+    const { code, stdout, stderr } = await bootproof(["keygen", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("stamp", () => {
+  const BODY = Buffer.from('{"organizationId":"o", "userId": "ü\\u0000"}\n\n');
+
+  /** As the interface says it (service-facts.md, X-Stamp), by node:crypto alone. */
+  function accepts(header: string, body: Uint8Array): boolean {
+    expect(header).toMatch(/^[A-Za-z0-9_-]+\n$/);
+    const { publicKey, scheme, signature } = JSON.parse(Buffer.from(header.trim(), "base64url").toString()) as Record<string, string>;
+    expect([publicKey, scheme]).toEqual([key.publicKey, "SIGNATURE_SCHEME_TK_API_P256"]);
+    // SubjectPublicKeyInfo of a compressed point.
+    const spki = Buffer.concat([Buffer.from("3039301306072a8648ce3d020106082a8648ce3d030107032200", "hex"), Buffer.from(publicKey!, "hex")]);
+    return verify("sha256", body, createPublicKey({ key: spki, format: "der", type: "spki" }), Buffer.from(signature!, "hex"));
+  }
+
+  it("stamps exactly the bytes of stdin", async () => {
+    const { code, stdout, stderr } = await bootproof(["stamp", "--api-key-file", KEY], { stdin: BODY });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(accepts(stdout, BODY)).toBe(true);
+    expect(accepts(stdout, BODY.subarray(0, -1))).toBe(false);
+    const binary = Uint8Array.from({ length: 3 * 1024 * 1024 }, (_, index) => index % 251);
+    expect(accepts((await bootproof(["stamp", "--api-key-file", KEY], { stdin: binary })).stdout, binary)).toBe(true);
+  });
+
+  it("takes the key from the environment", async () => {
+    const env = { BOOTPROOF_API_PUBLIC_KEY: key.publicKey, BOOTPROOF_API_PRIVATE_KEY: key.privateKey };
+    expect(accepts((await bootproof(["stamp"], { stdin: BODY, env })).stdout, BODY)).toBe(true);
+  });
+
+  it("warns of a key that others may read", async () => {
+    const open = fileOf(key);
+    chmodSync(open, 0o644);
+    const { code, stderr } = await bootproof(["stamp", "--api-key-file", open], { stdin: BODY });
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: .* others may read it/)]);
+  });
+
+  it.each([
+    ["no body", ["--api-key-file", KEY], "", "stdin: empty"],
+    ["no key", [], "{}", "--api-key-file FILE (or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY) is wanted"],
+    ["a key on the command line", ["--api-private-key", "5f".repeat(32)], "{}", "a key on the command line can be read"],
+    ["a file that is no key", ["--api-key-file", fileOf("{}")], "{}", "not a key file"],
+    ["too much", ["--api-key-file", KEY], " ".repeat(17 * 1024 * 1024), "stdin: larger than 16 MiB"],
+    ["a body's name", ["--api-key-file", KEY, "body.json"], "{}", "too many arguments"],
+  ])("refuses %s", async (_, args, stdin, message) => {
+    const { code, stdout, stderr } = await bootproof(["stamp", ...args], { stdin });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain("5f5f");
+  });
+});
+
+it("tells the public key as it is registered", () => {
+  expect(PUBLIC_KEY).toBe(`${key.publicKey}\n`);
+});
