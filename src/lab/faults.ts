@@ -36,8 +36,6 @@ export interface Fault {
   readonly what: string;
   /** Every check that fails of the activity and the boot proofs of its keys, under the lab's policy. */
   readonly fails: readonly CheckId[];
-  /** Set: the evidence is good, and only who compares the answer with the request can tell. */
-  readonly comparedWithRequest?: true;
 }
 
 interface Behaviour extends Fault {
@@ -270,20 +268,25 @@ const ACTIVITY_FAULTS: readonly Behaviour[] = [
     activity: (activity) => inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   {
-    name: "another-activitys-answer", what: "every activity is answered with the one that made the wallet, and its genuine app proofs", fails: ["activity.claims"],
-    comparedWithRequest: true,
-    activity: ({ organizationId }, reader) => reader.all("activities").find(({ activity }) =>
-      activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity.organizationId === organizationId)!.activity,
-  },
-  {
-    name: "denied-outcome", what: "the enclave denied what the service says is completed", fails: ["activity.claims"],
-    comparedWithRequest: true,
-    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
+    name: "another-activitys-answer", what: "another organization's activity is answered, with the app proofs of the right one", fails: ["activity.claims", "activity.coverage"],
+    activity: ({ organizationId, appProofs = [] }, reader) => ({ ...walletActivity(reader, (other) => other !== organizationId), appProofs }),
   },
   {
     name: "coverage-gap", what: "the activity's result holds an address that no app proof backs", fails: ["activity.coverage"],
     appProofs: (proofs) => proofs.filter((proof) => !(proof["proofPayload"] as string).includes("addressDerivationProof")),
     activity: inside("result", { addresses: [OTHER_ADDRESS] }),
+  },
+];
+
+/** The evidence is good: only who compares the answer with the request, or the decision with the status, can tell. */
+const SUBTLE: readonly Behaviour[] = [
+  {
+    name: "earlier-answer", what: "every request is answered with the activity that made the wallet, and its genuine app proofs", fails: [],
+    activity: ({ organizationId }, reader) => walletActivity(reader, (other) => other === organizationId),
+  },
+  {
+    name: "denied-outcome", what: "the enclave denied what the service says is completed", fails: [],
+    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
   },
 ];
 
@@ -343,9 +346,14 @@ const BEHAVIOURS: readonly Behaviour[] = [
   ...DOCUMENT_FAULTS, ...MANIFEST_FAULTS, ...BINDING_FAULTS, ...APP_PROOF_FAULTS, ...ACTIVITY_FAULTS, ...POLICY_FAULTS,
 ];
 
-/** Every fault, about in the order of the checks that it breaks. */
-export const FAULTS: readonly Fault[] = BEHAVIOURS.map(({ name, what, fails, comparedWithRequest }) =>
-  ({ name, what, fails, ...(comparedWithRequest && { comparedWithRequest }) }));
+/** Every fault that evidence shows, about in the order of the checks that it breaks. */
+export const FAULTS: readonly Fault[] = BEHAVIOURS.map(described);
+/** Faults that no check of the evidence can find: a client has to compare the answer with its request. They may be turned on too. */
+export const SUBTLE_FAULTS: readonly Fault[] = SUBTLE.map(described);
+
+function described({ name, what, fails }: Behaviour): Fault {
+  return { name, what, fails };
+}
 
 /** The side of the service that answers: honest while no fault is on. */
 export class Misbehaviour {
@@ -360,7 +368,7 @@ export class Misbehaviour {
   /** Turns these faults on and all others off. Throws RangeError for a name that is none. */
   set(names: readonly string[]): void {
     this.#on = names.map((name) => {
-      const found = BEHAVIOURS.find((behaviour) => behaviour.name === name);
+      const found = [...BEHAVIOURS, ...SUBTLE].find((behaviour) => behaviour.name === name);
       if (found === undefined) throw new RangeError(`there is no fault ${name}: one of ${FAULTS.map((fault) => fault.name).join(", ")} wanted`);
       return found;
     });
@@ -414,6 +422,11 @@ export class Misbehaviour {
     const at = new Date(saved.bootedAt);
     return { saved, release, at, key: loadQosKeyPair(saved.key), forge: this.#fleet.forge(release), fleet: this.#fleet };
   }
+}
+
+/** The activity that made the wallet of an organization. */
+function walletActivity(reader: Reader, of: (organizationId: JsonValue | undefined) => boolean): JsonObject {
+  return reader.all("activities").find(({ activity }) => activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && of(activity.organizationId))!.activity;
 }
 
 /** All of the alterations; where two alter the same thing, the later one does. */

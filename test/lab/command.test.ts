@@ -1,0 +1,99 @@
+/** `bootproof lab` as a user runs it. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { X509Certificate } from "node:crypto";
+import { afterEach, describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/index.js";
+import { FAULTS, type Lab } from "../../src/lab/index.js";
+import { bootproof } from "../cli/support.js";
+import { LabProcess, labOf, readLabFile } from "./child.js";
+import { failing, query, renameWallet } from "./support.js";
+import { verifyEvidence } from "../../src/index.js";
+
+const folders: string[] = [];
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "bootproof-command-"));
+  folders.push(made);
+  return made;
+}
+afterEach(() => folders.splice(0).forEach((one) => rmSync(one, { recursive: true, force: true })));
+
+describe("bootproof lab", () => {
+  it("says where it is, in words and in lab.json, and ends when it is told to", async () => {
+    const dataFolder = join(folder(), "not there yet", "it's here");
+    const lab = new LabProcess("--port", "0", "--data", dataFolder);
+    await lab.listening();
+    const files = readLabFile(dataFolder);
+    expect(Object.keys(files)).toEqual(expect.arrayContaining([
+      "baseUrl", "organizationId", "childOrganizationId", "apiKeyFile", "trustAnchorFile", "policyFile", "ids",
+    ]));
+    expect(Object.keys(files.ids)).toEqual(["userId", "walletId", "userTagId", "policyId", "spareApiKeyId", "fiatOnrampCredentialId"]);
+    expect(files.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const apiKey = join(dataFolder, files.apiKeyFile);
+    expect(JSON.parse(readFileSync(apiKey, "utf8"))).toEqual({ publicKey: expect.stringMatching(/^0[23][0-9a-f]{64}$/), privateKey: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    for (const file of [files.apiKeyFile, files.child.apiKeyFile, files.operator.apiKeyFile]) expect(statSync(join(dataFolder, file)).mode & 0o777).toBe(0o600);
+    const anchor = new X509Certificate(readFileSync(join(dataFolder, files.trustAnchorFile)));
+    expect(anchor.ca).toBe(true);
+    expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(new Uint8Array(anchor.raw));
+    for (const said of [files.baseUrl, files.organizationId, files.childOrganizationId, files.ids.userId, "trust-anchor.pem", "lab.json", "curl", "bootproof verify"]) {
+      expect(lab.stdout).toContain(said);
+    }
+    expect(lab.stdout).not.toContain((JSON.parse(readFileSync(apiKey, "utf8")) as { privateKey: string }).privateKey);
+    expect((await query(labOf(dataFolder) as Lab, "get_user", { userId: files.ids.userId })).status).toBe(200);
+    expect(await lab.end("SIGINT")).toMatchObject({ code: 0, signal: null, stderr: "" });
+    expect(existsSync(join(dataFolder, "lab.json"))).toBe(true);
+  });
+
+  it("works in a temporary folder that it takes away again", async () => {
+    const lab = new LabProcess();
+    await lab.listening();
+    const file = /all of it\s+(\S+lab\.json)/.exec(lab.stdout)![1]!;
+    expect(statSync(dirname(file)).mode & 0o077).toBe(0);
+    expect((await query(labOf(dirname(file)) as Lab, "get_oauth_providers")).status).toBe(200);
+    expect((await lab.end("SIGTERM")).code).toBe(0);
+    expect(existsSync(dirname(file))).toBe(false);
+  });
+
+  it("misbehaves as it is told", async () => {
+    const dataFolder = folder();
+    const lab = new LabProcess("--data", dataFolder, "--fault", "debug-application", "--fault", "nonce-present", "--manifest-version", "v2");
+    await lab.listening();
+    expect(lab.stdout).toContain("debug-application, nonce-present");
+    const running = labOf(dataFolder) as Lab;
+    const activity = await renameWallet(running, "misbehaving");
+    const keys = [...new Set<string>(activity["appProofs"].map((proof: { publicKey: string }) => proof.publicKey))];
+    const bootProofs = await Promise.all(keys.map(async (ephemeralKey) => (await query(running, "get_boot_proof", { ephemeralKey })).body));
+    expect(bootProofs.map(({ bootProof }) => bootProof.qosManifestVersion)).toEqual(keys.map(() => "v2"));
+    const policy = parsePolicy(readFileSync(join(dataFolder, "policy.json")));
+    expect(failing((await verifyEvidence({ bootProofs, activity }, { policy, now: new Date() })).report)).toEqual(["bind.nonce", "mode.debug"]);
+    const second = await new LabProcess("--data", dataFolder).ended;
+    expect(second).toMatchObject({ code: 2, stdout: "" });
+    expect(second.stderr).toContain("in use by another lab");
+    await lab.end("SIGTERM");
+  });
+
+  it("says why it does not start", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    expect(await bootproof(["lab", "--port", String(port)])).toMatchObject({ code: 2, stderr: expect.stringContaining(`--port ${port}: in use`) });
+    taken.close();
+    expect(await bootproof(["lab", "--data", "/proc/version"])).toMatchObject({ code: 2, stdout: "" });
+    for (const port of ["-1", "65536", "http", "80a", ""]) expect((await bootproof(["lab", "--port", port])).code).toBe(2);
+    expect(await bootproof(["lab", "--fault", "no-such"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--list-faults") });
+    expect((await bootproof(["lab", "--manifest-version", "v3"])).code).toBe(2);
+    expect((await bootproof(["lab", "--data", ""])).code).toBe(2);
+    expect((await bootproof(["lab", "stray"])).code).toBe(2);
+  });
+
+  it("lists the faults, one a line, name first", async () => {
+    const { code, stdout } = await bootproof(["lab", "--list-faults"]);
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(FAULTS.map(({ name }) => name));
+    lines.forEach((line, index) => expect(line).toContain(FAULTS[index]!.what));
+  });
+});
