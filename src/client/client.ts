@@ -21,7 +21,7 @@ export interface ClientOptions {
   readonly stamper: Stamper;
   readonly fetch?: typeof fetch;
   readonly now?: () => Date;
-  /** Resolves after so many milliseconds, or earlier where the signal is aborted. Never rejects. */
+  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** From 0 up to, and not including, 1: for the jitter between retries. */
   readonly random?: () => number;

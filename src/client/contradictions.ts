@@ -12,7 +12,7 @@ export interface Expectation {
   readonly organizationId: string;
   /** Where it answers a submit. */
   readonly request: ActivityRequest | null;
-  /** Where the submit is a documented one. */
+  /** Where it is, or says that it is, of a documented operation. */
   readonly operation: SubmitOperation | null;
 }
 

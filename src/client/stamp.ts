@@ -152,8 +152,9 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
 function assertionOf(credential: unknown): Record<"credentialId" | "authenticatorData" | "clientDataJson" | "signature", string> {
   const { rawId, response } = (credential ?? {}) as { rawId?: unknown; response?: Record<string, unknown> | null };
   const member = (name: string, value: unknown): string => {
-    if (!(value instanceof ArrayBuffer)) throw new ClientError("stamp", `not sent: no passkey was used, or its answer has no ${name}`);
-    return base64urlnopad.encode(new Uint8Array(value));
+    const bytes = bytesOf(value);
+    if (bytes === null) throw new ClientError("stamp", `not sent: no passkey was used, or its answer has no ${name}`);
+    return base64urlnopad.encode(bytes);
   };
   return {
     credentialId: member("rawId", rawId),
@@ -161,4 +162,10 @@ function assertionOf(credential: unknown): Record<"credentialId" | "authenticato
     clientDataJson: member("clientDataJSON", response?.["clientDataJSON"]),
     signature: member("signature", response?.["signature"]),
   };
+}
+
+/** The bytes of a buffer, of another realm too, or of a view; null for anything else. */
+function bytesOf(value: unknown): Uint8Array | null {
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return Object.prototype.toString.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;
 }

@@ -22,7 +22,7 @@ export interface Transport {
   readonly stamper: Stamper;
   readonly fetch: typeof fetch;
   readonly now: () => Date;
-  /** Resolves after so many milliseconds, or earlier where the signal is aborted. Never rejects. */
+  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** From 0 up to, and not including, 1. */
   readonly random: () => number;
@@ -55,7 +55,7 @@ export async function send(transport: Transport, target: Target, body: object, s
     } catch (error) {
       const wait = attempts < retries ? waitBeforeRetry(error, attempts, transport.random()) : null;
       if (wait === null) throw error;
-      await transport.sleep(wait, signal);
+      await transport.sleep(wait, signal).catch(() => {});
     }
   }
 }

@@ -2,9 +2,9 @@
  * Verified calls: nothing of an activity reaches the caller before an enclave that the policy pins has vouched for it.
  *
  * What that proves, and what not: the app proofs were signed by such an enclave, not before the request (but for a minute
- * of skew), for this organization where they name one, and came back for no other request; addresses that they derive
- * agree with the result; the enclave's last decision was to allow. Intent and result are compared with the request. That
- * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
+ * of skew), for this organization where they name one, and came back for no other request made here; addresses that they
+ * derive agree with the result; the enclave's last decision was to allow. Intent and result are compared with the request.
+ * That the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
 import type { Policy } from "../appraise/policy.js";
 import { type Verification, verifyEvidence } from "../bootproof.js";
@@ -76,8 +76,9 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
   verifyActivity(activity: unknown, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
 }
 
-/** Makes the verified calls over a transport. */
+/** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, options: VerificationOptions = {}): VerifiedClient {
+  if (!isParsedPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   const verifier = new ActivityVerifier(transport, policy, options);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
     name, (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
@@ -88,6 +89,11 @@ export function verifiedClient(transport: Transport, policy: Policy, options: Ve
     submit: (operation, parameters, call) => verifier.submit(operation, null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
   };
+}
+
+/** What a policy file holds is not yet a policy: its hex is text, its durations are too. */
+function isParsedPolicy(policy: Policy | null | undefined): boolean {
+  return typeof policy === "object" && policy !== null && !Object.hasOwn(policy, "policy") && Array.isArray(policy.deployments);
 }
 
 class ActivityVerifier {
@@ -116,7 +122,7 @@ class ActivityVerifier {
   async verifyPast(input: unknown, options: CallOptions = {}): Promise<VerifiedCall<JsonValue>> {
     const organizationId = options.organizationId ?? this.#transport.organizationId;
     const activity = await this.#withAppProofs(unwrap(jsonInput(input), "activity"), organizationId, options);
-    return this.#verify(activity, { organizationId, request: null, operation: null }, null, options.signal);
+    return this.#verify(activity, { organizationId, request: null, operation: operationOf(activity) }, null, options.signal);
   }
 
   /** The activity, with the app proofs that the service lists for it where it carries none. */
@@ -169,6 +175,12 @@ class ActivityVerifier {
     if (this.#used.claim(activity.activity.appProofs, name)) return report;
     return withFailures(report, [failure("activity.claims", "activity", "one of its app proofs came with the answer to another request before")]);
   }
+}
+
+/** The documented operation of an activity's type; null where it is of none. */
+function operationOf(activity: unknown): SubmitOperation | null {
+  const type = isJsonObject(activity) ? activity["type"] : undefined;
+  return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;
 }
 
 /** In the wrapper, so that what is unwrapped from it is this very value, whatever its members are called. */

@@ -148,6 +148,15 @@ describe("X-Stamp-WebAuthn", () => {
     expect(createVerify("SHA256").update(signed).verify(createPublicKey(passkey.privateKey), bytes["signature"]!)).toBe(true);
   });
 
+  it("takes what an authenticator answers as views of its bytes too", async () => {
+    const views = async (options: CredentialRequestOptions): Promise<unknown> => {
+      const { response } = (await get(options)) as { response: Record<string, ArrayBuffer> };
+      return { rawId: credentialId, response: Object.fromEntries(Object.entries(response).map(([name, value]) => [name, new Uint8Array(value)])) };
+    };
+    const { value } = await webauthnStamper({ get: views, rpId: "service.test" }).stamp(BODY);
+    expect((JSON.parse(value) as { credentialId: string }).credentialId).toBe(credentialId.toString("base64url"));
+  });
+
   const refusals: [string, () => Promise<unknown>][] = [
     ["the person declines", () => Promise.reject(new DOMException("user said: s3cr3t", "NotAllowedError"))],
     ["there is no credential", () => Promise.resolve(null)],

@@ -285,6 +285,16 @@ it("stops between two attempts where the caller says so", async () => {
   expect(requests).toHaveLength(1);
 });
 
+it("may be given a sleep that rejects when it is stopped", async () => {
+  const { setTimeout: delay } = await import("node:timers/promises");
+  const replies = [500, 200];
+  const { fetch } = fakeFetch(() => ({ status: replies.shift()!, body: USER }));
+  const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> => delay(milliseconds, undefined, { signal });
+  expect(await (await testClient({ fetch, sleep, random: () => 0 })).getUser({ userId: "u" })).toEqual(USER);
+  const failing = await testClient({ fetch: fakeFetch(() => ({ status: 500 })).fetch, sleep });
+  expect(await rejectionOf(failing.getUser({ userId: "u" }, { signal: AbortSignal.timeout(20) }))).toMatchObject({ code: "aborted" });
+});
+
 it("waits really, by itself, and stops at once when it is told", async () => {
   const { fetch } = silent(true);
   // What is undefined counts as not given: the client's own clock is used.

@@ -384,6 +384,11 @@ describe("an activity", () => {
   });
 });
 
+it.each([[undefined], [null], [Symbol("none")], [{ policy: "bootproof/1", deployments: [] }]])("is not begun under what is no policy", async (policy) => {
+  const client = await new AttestedService().client();
+  expect(() => client.withVerification(policy as never)).toThrow(TypeError);
+});
+
 describe("evidence that cannot be fetched", () => {
   const failures: [string, Lies["bootProof"], object][] = [
     ["the service is in trouble", () => ({ status: 503 }), { status: 503 }],
@@ -501,7 +506,8 @@ describe("the memory of boot proofs", () => {
     while (service.activities.length < 2) await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setTimeout(resolve, 20));
     controller.abort();
-    expect(await impatient).toMatchObject({ code: "aborted", effect: "unknown", activityId: service.activities[0]!["id"] });
+    const { id } = service.activities.find(({ intent }) => JSON.stringify(intent).includes('"walletId":"1"'))!;
+    expect(await impatient).toMatchObject({ code: "aborted", effect: "unknown", activityId: id });
     release();
     expect((await patient).result.walletId).toBe("2");
     expect(service.asked).toHaveLength(1);
@@ -539,7 +545,9 @@ describe("a past activity", () => {
     ["that is not completed", (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }), ["activity.claims"]],
     ["without proofs anywhere", (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }), ["activity.decode"]],
     ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
-    ["with two results", (activity) => edited(activity, { result: { a: {}, b: {} } }), ["activity.claims"]],
+    ["with the result of another operation", (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }), ["activity.claims"]],
+    ["with a result of another shape", (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }), ["activity.decode"]],
+    ["with two results", (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.claims"]],
     ["that is none", () => [], ["activity.decode"]],
     ["that is nothing", () => null, ["activity.decode"]],
   ];
