@@ -6,8 +6,8 @@ import { type Check, Checklist } from "../checks.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { unwrap } from "../decode/boot-proof.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
-import { type BundleVerification, MAX_BUNDLE_BOOT_PROOFS, POLICY_OF_THE_BUNDLE, decodeBundle, isBundle, verifyBundle } from "../evidence-bundle.js";
+import { isJsonObject } from "../decode/json.js";
+import type { BundleVerification } from "../evidence-bundle.js";
 import type { Report } from "../report/report.js";
 import { checkActivity, openActivity } from "../verify/activity.js";
 import { checkAppProof } from "../verify/app-proof.js";
@@ -97,7 +97,7 @@ function withContradictions(report: Report, reasons: readonly string[]): Report 
 /** The evidence of files. */
 export async function readEvidence(files: InputFiles, { bootProofs, appProofs, activity }: EvidenceFiles): Promise<Evidence> {
   const boots: unknown[] = [];
-  for (const path of bootProofs) boots.push(...bounded(files, path, bootProofList(await files.json(path)), "boot proofs", MAX_BUNDLE_BOOT_PROOFS));
+  for (const path of bootProofs) boots.push(...(await bootProofList(files, path)));
   const apps: unknown[] = [];
   for (const path of appProofs) apps.push(...boundedAppProofs(files, path, await files.json(path)));
   const read = activity === undefined ? undefined : await files.json(activity);
@@ -107,9 +107,12 @@ export async function readEvidence(files: InputFiles, { bootProofs, appProofs, a
 }
 
 /** The boot proofs of a file: one, or those of a bundle. */
-function bootProofList(input: JsonValue | undefined): unknown[] {
-  const list = isJsonObject(input) ? input["bootProofs"] : undefined;
-  return Array.isArray(list) && list.length > 0 ? list : [input];
+async function bootProofList(files: InputFiles, path: string): Promise<unknown[]> {
+  const json = await files.json(path);
+  const list = isJsonObject(json) ? json["bootProofs"] : undefined;
+  if (!Array.isArray(list) || list.length === 0) return [json];
+  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../evidence-bundle.js");
+  return bounded(files, path, list, "boot proofs", MAX_BUNDLE_BOOT_PROOFS);
 }
 
 function boundedAppProofs(files: InputFiles, path: string, input: unknown): unknown[] {
@@ -124,17 +127,18 @@ function bounded(files: InputFiles, path: string, entries: unknown[], what: stri
 }
 
 async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
+  const bundles = await import("../evidence-bundle.js");
   const json = await files.json(file, MAX_BUNDLE_BYTES);
-  if (json !== undefined && !isBundle(json)) {
+  if (json !== undefined && !bundles.isBundle(json)) {
     files.fault(file, "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity or --attestation");
   }
   files.settle();
-  const bundle = files.decoded(file, () => decodeBundle(json));
+  const bundle = files.decoded(file, () => bundles.decodeBundle(json));
   files.settle();
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }
-  const verification = await verifyBundle(bundle!, { ...options, policy: options.policy ?? POLICY_OF_THE_BUNDLE });
+  const verification = await bundles.verifyBundle(bundle!, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
   return { report: verification.report, bundle: verification };
 }
 
