@@ -68,8 +68,8 @@ function faultList(faults: readonly Fault[]): string {
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
-  // Before anybody can know that there is something to end.
-  const interrupted = new Promise<void>((end) => ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, () => end())));
+  // Listened for before anybody can know that there is something to end.
+  const interruption = new Interruption();
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
     const { writeLabFiles } = await import("../lab/index.js");
@@ -78,12 +78,28 @@ async function run(options: LabOptions, io: Io): Promise<void> {
       const folder = options.dataFolder ?? temporary!;
       const files = await writeLabFiles(lab, folder);
       io.stdout.write(greeting(lab, files, folder, temporary !== null));
-      await interrupted;
+      await interruption.comes;
     } finally {
       await lab.close();
     }
   } finally {
+    interruption.forget();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+/** Ctrl-C, or a polite end by another process: once, so that who is in a hurry may say it twice. */
+class Interruption {
+  readonly comes: Promise<void>;
+  #listener: () => void = () => {};
+
+  constructor() {
+    this.comes = new Promise((resolve) => (this.#listener = resolve));
+    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, this.#listener);
+  }
+
+  forget(): void {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, this.#listener);
   }
 }
 

@@ -272,21 +272,21 @@ const ACTIVITY_FAULTS: readonly Behaviour[] = [
     activity: ({ organizationId, appProofs = [] }, reader) => ({ ...walletActivity(reader, (other) => other !== organizationId), appProofs }),
   },
   {
+    name: "denied-outcome", what: "the enclave denied what the service says is completed", fails: ["activity.claims"],
+    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
+  },
+  {
     name: "coverage-gap", what: "the activity's result holds an address that no app proof backs", fails: ["activity.coverage"],
     appProofs: (proofs) => proofs.filter((proof) => !(proof["proofPayload"] as string).includes("addressDerivationProof")),
     activity: inside("result", { addresses: [OTHER_ADDRESS] }),
   },
 ];
 
-/** The evidence is good: only who compares the answer with the request, or the decision with the status, can tell. */
+/** The evidence is good: only who compares the answer with the request can tell. */
 const SUBTLE: readonly Behaviour[] = [
   {
     name: "earlier-answer", what: "every request is answered with the activity that made the wallet, and its genuine app proofs", fails: [],
     activity: ({ organizationId }, reader) => walletActivity(reader, (other) => other === organizationId),
-  },
-  {
-    name: "denied-outcome", what: "the enclave denied what the service says is completed", fails: [],
-    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
   },
 ];
 

@@ -6,7 +6,7 @@ import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js
 import type { JsonObject } from "../decode/json.js";
 import { Misbehaviour } from "./faults.js";
 import { LAB_FILE } from "./files.js";
-import { APPS, type App, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
+import { APPS, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
 import { HttpDoor } from "./http.js";
 import { loadKeyPair, saveKeyPair } from "./keys.js";
 import { noncesId, putUser, timestamp } from "./operations.js";
@@ -88,8 +88,10 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  const store = await levelStore(join(dataFolder, "store"));
+  const folder = join(dataFolder, "store");
+  // It holds private keys.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const store = await levelStore(folder);
   // What an earlier start left says where that one was to be found.
   await rm(join(dataFolder, LAB_FILE), { force: true });
   return store;
@@ -242,5 +244,3 @@ class RunningLab implements Lab {
     await this.#parts.state.close();
   }
 }
-
-export type { App };

@@ -1,6 +1,6 @@
 /** A passkey in software: what `navigator.credentials` would be, for tests without a browser or a person. */
 import { randomBytes } from "node:crypto";
-import { concatBytes, toHex, toUtf8 } from "../bytes.js";
+import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
@@ -14,9 +14,11 @@ export interface PasskeyRegistration {
   readonly rpId?: string;
 }
 
-/** The part of an assertion's options that is used (WebAuthn level 2, section 5.5). */
+/** The part of CredentialRequestOptions that is used (WebAuthn level 2, section 5.5). */
 export interface AssertionOptions {
-  readonly publicKey?: { readonly challenge: BufferSource; readonly allowCredentials?: readonly { readonly id: BufferSource }[] };
+  readonly publicKey?: {
+    readonly challenge: BufferSource; readonly rpId?: string; readonly allowCredentials?: readonly { readonly id: BufferSource }[];
+  };
 }
 
 /** The part of a PublicKeyCredential that an assertion has. */
@@ -46,9 +48,12 @@ export class SoftwarePasskey implements PasskeyRegistration {
     return toHex(publicPoint(this.#key));
   }
 
-  /** As `navigator.credentials.get`: the person always agrees. */
+  /** As `navigator.credentials.get`: the person always agrees. Throws NotAllowedError where this passkey is not the one that is wanted. */
   async get(options: AssertionOptions): Promise<Assertion> {
-    const challenge = bytesOf(options.publicKey!.challenge);
+    const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = options.publicKey!;
+    const isAllowed = allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
+    if (rpId !== this.rpId || !isAllowed) throw new DOMException("no passkey of this authenticator is wanted", "NotAllowedError");
+    const challenge = bytesOf(wanted);
     const clientData = { type: "webauthn.get", challenge: Buffer.from(challenge).toString("base64url"), origin: this.origin, crossOrigin: false };
     const clientDataJSON = toUtf8(JSON.stringify(clientData));
     const authenticatorData = concatBytes(sha256(toUtf8(this.rpId)), Uint8Array.of(USER_PRESENT_AND_VERIFIED, 0, 0, 0, 0));

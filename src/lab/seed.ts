@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
-import { addressDerivationPayload } from "./enclave.js";
+import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { noncesId, timestamp } from "./operations.js";
 import { sha256 } from "./qos.js";
@@ -152,7 +152,8 @@ class Planter {
     const parameters = {
       walletName, accounts: accounts.map(({ path }) => ({ curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })),
     };
-    const appProofs = accounts.map(({ path, address }) => this.#fleet.appProof("signer", (at) =>
+    const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), this.#tx);
+    const addresses = accounts.map(({ path, address }) => this.#fleet.appProof("signer", (at) =>
       addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }), this.#tx));
     const milliseconds = String(this.#now.getTime());
     const activity = {
@@ -160,7 +161,7 @@ class Planter {
       intent: { createWalletIntent: parameters },
       result: { createWalletResult: { walletId, addresses: accounts.map(({ address }) => address) } },
       votes: [], fingerprint: toHex(sha256(toUtf8(id))), canApprove: false, canReject: false,
-      createdAt: milliseconds, updatedAt: milliseconds, appProofs,
+      createdAt: milliseconds, updatedAt: milliseconds, appProofs: [decision, ...addresses],
     };
     this.#tx.put("activities", id, { activity, userId, operation: "create_wallet", parameters, generateAppProofs: true, approvalsWanted: 1 });
     return id;

@@ -42,8 +42,9 @@ export async function levelStore(folder: string): Promise<Store> {
   try {
     await level.open();
   } catch (error) {
-    if (isLocked(error)) throw new StoreInUseError(`${folder} is in use by another process`);
-    throw error;
+    const { code, message } = (error as { cause?: { code?: unknown; message?: string } }).cause ?? {};
+    if (code === "LEVEL_LOCKED") throw new StoreInUseError(`${folder} is in use by another process`);
+    throw new Error(`${folder} cannot be opened: ${message ?? String(error)}`, { cause: error });
   }
   return storeOf(level);
 }
@@ -63,8 +64,4 @@ function storeOf(level: ClassicLevel<string, string>): Store {
 
 function operation({ key, value }: Change): { type: "put"; key: string; value: string } | { type: "del"; key: string } {
   return value === undefined ? { type: "del", key } : { type: "put", key, value: JSON.stringify(value) };
-}
-
-function isLocked(error: unknown): boolean {
-  return ((error as { cause?: { code?: unknown } }).cause?.code) === "LEVEL_LOCKED";
 }

@@ -21,6 +21,7 @@ export class LabProcess {
   stderr = "";
 
   constructor(...argv: string[]) {
+    if (!existsSync(COMMAND)) throw new Error(`${COMMAND} is not there: npm run build`);
     this.child = spawn(process.execPath, [COMMAND, "lab", ...argv], { stdio: ["ignore", "pipe", "pipe"] });
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
     this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
@@ -53,5 +54,3 @@ export function labOf(folder: string): Pick<Lab, "baseUrl" | "organizationId" | 
   const { baseUrl, organizationId, ids, apiKeyFile } = readLabFile(folder);
   return { baseUrl, organizationId, ids, apiKey: JSON.parse(readFileSync(join(folder, apiKeyFile), "utf8")) as ApiKeyPair };
 }
-
-export const isBuilt = (): boolean => existsSync(COMMAND);

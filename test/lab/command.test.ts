@@ -35,6 +35,7 @@ describe("bootproof lab", () => {
     const apiKey = join(dataFolder, files.apiKeyFile);
     expect(JSON.parse(readFileSync(apiKey, "utf8"))).toEqual({ publicKey: expect.stringMatching(/^0[23][0-9a-f]{64}$/), privateKey: expect.stringMatching(/^[0-9a-f]{64}$/) });
     for (const file of [files.apiKeyFile, files.child.apiKeyFile, files.operator.apiKeyFile]) expect(statSync(join(dataFolder, file)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataFolder, "store")).mode & 0o077).toBe(0);
     const anchor = new X509Certificate(readFileSync(join(dataFolder, files.trustAnchorFile)));
     expect(anchor.ca).toBe(true);
     expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(new Uint8Array(anchor.raw));

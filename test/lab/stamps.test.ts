@@ -104,6 +104,15 @@ describe("X-Stamp-WebAuthn", () => {
     expect(await send(lab, "submit/update_wallet", text, { headers: header(await stampOf(text)) })).toMatchObject({ status: 200 });
   });
 
+  it("is one of a relying party, among those that are allowed", async () => {
+    const challenge = new Uint8Array(32);
+    const ids = [{ type: "public-key" as const, id: Buffer.from(passkey.credentialId, "base64url") }];
+    const get: (options: CredentialRequestOptions) => Promise<unknown> = (options) => passkey.get(options);
+    await expect(get({ publicKey: { challenge, rpId: "wallet.example", allowCredentials: ids } })).resolves.toMatchObject({ id: passkey.credentialId });
+    await expect(get({ publicKey: { challenge, rpId: "elsewhere.example" } })).rejects.toThrow(DOMException);
+    await expect(get({ publicKey: { challenge, allowCredentials: [{ type: "public-key", id: new Uint8Array(16) }] } })).rejects.toThrow(DOMException);
+  });
+
   it("does not count for another body, party, type or key", async () => {
     const stamp = await stampOf(BODY);
     const elsewhere = new SoftwarePasskey("elsewhere.example");
