@@ -1,0 +1,91 @@
+/** The built command against a lab that the built command runs. Needs `npm run build`. */
+import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Loose } from "../support/loose.js";
+import { readJson } from "./support.js";
+
+const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "bootproof-built-lab-"));
+let lab: ChildProcess;
+let facts: Loose;
+let connection: string[];
+let policy: string;
+
+function built(args: readonly string[], options: { input?: string | Buffer; env?: Record<string, string> } = {}): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", input: options.input ?? "", env: { ...process.env, ...options.env } });
+}
+
+beforeAll(async () => {
+  lab = spawn(process.execPath, [COMMAND, "lab", "--data", folder], { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise((listens) => lab.stdout!.once("data", listens));
+  facts = readJson(join(folder, "lab.json"));
+  connection = ["--base-url", facts["baseUrl"] as string, "--organization-id", facts["organizationId"] as string, "--api-key-file", join(folder, facts["apiKeyFile"] as string)];
+  policy = join(folder, facts["policyFile"] as string);
+});
+afterAll(async () => {
+  const ended = new Promise((end) => lab.once("exit", end));
+  lab.kill("SIGINT");
+  expect(await ended).toBe(0);
+});
+
+/** Submits as a user of curl does: a body in a file, its stamp from the command. */
+async function submit(): Promise<string> {
+  const body = JSON.stringify({
+    type: "ACTIVITY_TYPE_UPDATE_WALLET", timestampMs: String(Date.now()), organizationId: facts["organizationId"] as string,
+    parameters: { walletId: facts["ids"].walletId as string, walletName: "stamped by hand" }, generateAppProofs: true,
+  });
+  const { status, stdout, stderr } = built(["stamp", "--api-key-file", connection[5]!], { input: body });
+  expect([status, stderr]).toEqual([0, ""]);
+  const answer = await fetch(`${facts["baseUrl"] as string}/public/v1/submit/update_wallet`, {
+    method: "POST", body, headers: { "content-type": "application/json", "X-Stamp": stdout.trim() },
+  });
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as Loose)["activity"].id as string;
+}
+
+describe("the built command and its lab", () => {
+  it("stamp a request, fetch its evidence, verify it, and bundle it for later", async () => {
+    const id = await submit();
+    const env = { BOOTPROOF_BASE_URL: connection[1]!, BOOTPROOF_ORGANIZATION_ID: connection[3]! };
+    const verified = built(["verify", "--activity-id", id, "--policy", policy, "--api-key-file", connection[5]!], { env });
+    expect([verified.status, verified.stderr]).toEqual([0, ""]);
+    expect(verified.stdout).toMatch(/^VERIFIED/);
+
+    const evidence = join(folder, "evidence.json");
+    writeFileSync(evidence, built(["fetch", "--activity", id, ...connection]).stdout);
+    const bundle = join(folder, "bundle.json");
+    const { status, stdout } = built(["bundle", "--boot-proof", evidence, "--activity", evidence, "--policy", policy]);
+    expect(status).toBe(0);
+    writeFileSync(bundle, stdout);
+    expect(built(["verify", bundle, "--policy", policy]).status).toBe(0);
+    expect(built(["verify", bundle]).status).toBe(0);
+    expect(built(["verify", bundle, "--now", "2046-01-01T00:00:00Z"]).status).toBe(1);
+    expect(built(["verify", bundle, "--no-policy"]).status).toBe(1);
+  });
+
+  it("make keys, which the lab does not know", () => {
+    const file = join(folder, "new-key.json");
+    const { status, stdout } = built(["keygen", "--out", file]);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^0[23][0-9a-f]{64}\n$/)]);
+    const refused = built(["fetch", "--app", "signer", ...connection.slice(0, 4), "--api-key-file", file]);
+    expect([refused.status, refused.stdout]).toEqual([3, ""]);
+    expect(refused.stderr).toContain("HTTP 401 PUBLIC_KEY_NOT_FOUND");
+    expect(built(["keygen", "--out", file]).status).toBe(2);
+  });
+
+  it("end with exit code 3 where nobody listens, in good time and without a stack trace", () => {
+    const { status, stdout, stderr } = built(["fetch", "--app", "signer", "--base-url", "http://localhost:9", ...connection.slice(2)]);
+    expect([status, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(/^bootproof: http:\/\/localhost:9: .*cannot be reached.*\n$/);
+  });
+});
+
+it("verifying files loads nothing of client and lab", () => {
+  const command = readFileSync(COMMAND, "utf8");
+  expect(["ZodError", "DhkemP256", "ClassicLevel", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word))).toEqual([]);
+  expect(command.length).toBeLessThan(400_000);
+});
