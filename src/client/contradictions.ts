@@ -103,7 +103,18 @@ function same(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
 }
 
-/** What the enclave decided last, where it decided: a completed activity was allowed. */
+/**
+ * Proofs for a documented operation speak of its organization. Decoding lets them speak of any that intent or result
+ * name, as operations that make organizations need it; here the service could name whose proofs it likes.
+ */
+export function foreignProofFaults(proofs: readonly (VerifiedAppProof | null)[], { organizationId, operation }: Expectation): string[] {
+  if (operation === null) return [];
+  const spokenOf = proofs.flatMap((proof) => (proof?.payload.policyOutcomeProof ?? proof?.payload.addressDerivationProof)?.organizationId ?? []);
+  const foreign = [...new Set(spokenOf)].filter((other) => other !== organizationId);
+  return foreign.map((other) => `an app proof speaks of organization ${other.slice(0, 100)}, ${organizationId} wanted`);
+}
+
+/** What the enclave decided last, where it decided: a completed activity was allowed. Verification itself asks this too. */
 export function outcomeContradictions(proofs: readonly (VerifiedAppProof | null)[]): string[] {
   const decisions = proofs.flatMap((proof) => {
     const decided = proof?.payload.policyOutcomeProof;

@@ -29,7 +29,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
   }
 }
 
-/** The uncompressed public key of a private one; null where the bytes are no private key. */
+/** The uncompressed public key of a private one; null where the bytes are not the 32 of a private key. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
   const { p256 } = await import("@noble/curves/nist.js");
   try {

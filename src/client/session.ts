@@ -32,7 +32,7 @@ export async function createSessionTarget(): Promise<SessionTarget> {
 /** Opens a `credentialBundle` with the pair that it was sealed to: an ECDH pair of P-256 that may derive bits. */
 export async function openCredentialBundle(credentialBundle: string, target: CryptoKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);
-  const point = privateKey.length === 32 ? await publicPointOf(privateKey) : null;
+  const point = await publicPointOf(privateKey);
   if (point === null) throw new ClientError("bundle", "the bundle holds no private key of P-256");
   const keyPair = await importSigningPair(privateKey, point);
   privateKey.fill(0);

@@ -21,7 +21,7 @@ import { SKEW_MS } from "../verify/context.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureMemory } from "../verify/signature-memory.js";
 import { BootProofMemory, type FetchedBootProof } from "./boot-proof-memory.js";
-import { type Expectation, contradictionsOf, outcomeContradictions, soleMember } from "./contradictions.js";
+import { type Expectation, contradictionsOf, foreignProofFaults, soleMember } from "./contradictions.js";
 import { ClientError, RejectedActivityError } from "./errors.js";
 import {
   type ActivityJson, QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation, type SubmitParameters, type SubmitResult,
@@ -240,7 +240,7 @@ function bootFailures(fetched: readonly FetchedBootProof[]): Check[] {
 function answerFailures(
   activity: unknown, fault: string | null, expected: Expectation, appProofs: readonly (VerifiedAppProof | null)[],
 ): Check[] {
-  const reasons = isJsonObject(activity) ? [...contradictionsOf(activity, expected), ...outcomeContradictions(appProofs)] : [];
+  const reasons = isJsonObject(activity) ? [...contradictionsOf(activity, expected), ...foreignProofFaults(appProofs, expected)] : [];
   return [
     ...(fault === null ? [] : [failure("activity.decode", "activity", fault)]),
     ...(reasons.length === 0 ? [] : [failure("activity.claims", "activity", reasons.join("; "))]),

@@ -132,6 +132,15 @@ describe("an honest service", () => {
     expect(new Set(verified.appProofs.map(({ bootProof }) => toHex(bootProof.ephemeralKey))).size).toBe(2);
   });
 
+  it("may answer with an earlier decision beside the last one, and with ids in another order", async () => {
+    const service = new AttestedService({
+      payloads: (_, here) => [here.allow(), policyOutcomePayload(new Date(here.now.getTime() - 1), ORGANIZATION, "OUTCOME_REQUIRES_CONSENSUS")],
+      activity: inside("result", "policyIds", ["p2", "p1"]),
+    });
+    const { result } = await (await service.client()).withVerification(policyOf()).deletePolicies({ policyIds: ["p1", "p2"] });
+    expect(result.policyIds).toEqual(["p2", "p1"]);
+  });
+
   it("may leave out of the intent what is empty, and spell the document's field by its other name", async () => {
     const service = new AttestedService({
       activity: inside("intent", "removeUserIds", undefined),
@@ -222,6 +231,9 @@ const LIES: Record<string, Lie> = {
   "with a proof from before the boot": { lies: { payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)] }, fails: ["app.time"] },
   "with a proof from the future": { lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "future" },
   "with a proof of another organization": { lies: { payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: child },
+  "with a proof of another organization, which the result then names": {
+    lies: { payloads: (_, service) => [service.allow(service.now, child)], activity: inside("result", "organizationId", child) }, fails: ["activity.claims"], says: `${ORGANIZATION} wanted`,
+  },
   "with a proof that the request was denied": {
     lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] }, fails: ["activity.claims"], says: "OUTCOME_DENY_EXPLICIT",
   },
@@ -331,12 +343,11 @@ describe("an activity", () => {
   });
 
   it("is rejected where its proof came with the answer to another request before, its s turned over or not", async () => {
-    for (const half of ["high", "low"] as const) {
+    for (const halves of [["high", "low"], ["low", "high"], ["low", "low"]] as const) {
       const used: JsonObject[] = [];
       const service = new AttestedService({
         activity: (activity) => {
-          const [proof] = activity["appProofs"] as [JsonObject];
-          used.push(proof);
+          const half = halves[used.push((activity["appProofs"] as [JsonObject])[0]) - 1]!;
           const signature = toHex(withS(half, Buffer.from(String(used[0]!["signature"]), "hex")));
           return edited(activity, { appProofs: [{ ...used[0]!, signature }] });
         },
