@@ -1,0 +1,425 @@
+/** Matching: whole evidence of the lab, held against policies that pin one thing or another. */
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import type { Check, CheckId } from "../../src/checks.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { parsePolicy, verifyAttestation, verifyEvidence } from "../../src/index.js";
+import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { type ForgedEvidence, LAB_ADDRESS, labDeployment } from "../../src/lab/forge.js";
+import { addressDerivationPayload } from "../../src/lab/enclave.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
+import type { Report } from "../../src/report/report.js";
+import { AT, type Judgement, NOW, after, drop, forge, idsOf, judge, lab, manifest, optionsOf, put, withActivity } from "../attacks/support.js";
+
+const all = labDeployment(lab);
+const code: JsonObject = { pivotHash: all["pivotHash"]! };
+const OTHER_PCR = "ee".repeat(48);
+const OTHER_HASH = "ee".repeat(32);
+const otherKey = toHex(generateQosKeyPair().publicKey);
+const live = forge();
+const setup = forge({ generation: "setup", payloads: [] });
+const legacy = forge({ generation: "legacy" });
+const { pcrs, quorumKey, manifestSet, shareSet } = all as unknown as {
+  pcrs: Record<string, string>; quorumKey: string; manifestSet: { threshold: number; members: string[] }; shareSet: { threshold: number; members: string[] };
+};
+
+function underDeployments(deployments: JsonObject[], evidence: ForgedEvidence = live, how: Judgement = {}): Promise<Report> {
+  return judge(evidence, { ...how, deployments: () => deployments });
+}
+
+function checkOf(report: Report, id: CheckId): Check {
+  return report.checks.find((check) => check.id === id)!;
+}
+
+interface Row {
+  readonly name: string;
+  readonly pin: JsonObject;
+  /** The pin that fails, beside policy.deployment; none: it matches. */
+  readonly fails?: CheckId;
+}
+
+const upper = (value: string): string => value.toUpperCase();
+
+const rows: Row[] = [
+  { name: "everything", pin: all },
+  { name: "the code alone", pin: code },
+  { name: "the image alone", pin: { pcrs } },
+  { name: "PCR0 to 2 alone", pin: { pcrs: drop("3")(pcrs) } },
+  { name: "the image in upper case", pin: { pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, upper(value)])) } },
+  { name: "several values of each PCR", pin: { pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, [OTHER_PCR, value]])) } },
+  { name: "several images, the last of them this one", pin: { pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] } },
+  { name: "a PCR that is all zeros", pin: { pcrs: put("5", "00".repeat(48))(pcrs) } },
+  { name: "the PCR that the enclave commits in", pin: { pcrs: put("16", "00".repeat(48))(pcrs) } },
+  { name: "another value of that PCR", pin: { pcrs: put("17", "00".repeat(48))(pcrs) }, fails: "policy.pcrs" },
+  { name: "no value that the PCR has", pin: { pcrs: put("2", [OTHER_PCR, "00".repeat(48)])(pcrs) }, fails: "policy.pcrs" },
+  { name: "several images, each other in one PCR", pin: { pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) }, fails: "policy.pcrs" },
+  { name: "several binaries", pin: { pivotHash: [OTHER_HASH, all["pivotHash"]!] } },
+  { name: "the binary in upper case", pin: { pivotHash: upper(all["pivotHash"] as string) } },
+  { name: "other binaries", pin: { pivotHash: [OTHER_HASH, "00".repeat(32)] }, fails: "policy.pivot" },
+  { name: "several namespaces", pin: { ...code, namespace: ["lab/notary", "lab/signer"] } },
+  { name: "a namespace that begins like it", pin: { ...code, namespace: "lab/signe" }, fails: "policy.namespace" },
+  { name: "a namespace that ends in a space", pin: { ...code, namespace: "lab/signer " }, fails: "policy.namespace" },
+  { name: "a namespace in upper case", pin: { ...code, namespace: ["LAB/SIGNER"] }, fails: "policy.namespace" },
+  { name: "nonce 0", pin: { ...code, minNonce: 0 } },
+  { name: "an older nonce", pin: { ...code, minNonce: 6 } },
+  { name: "the same nonce", pin: { ...code, minNonce: 7 } },
+  { name: "a newer nonce", pin: { ...code, minNonce: 8 }, fails: "policy.nonce" },
+  { name: "the highest nonce", pin: { ...code, minNonce: 4294967295 }, fails: "policy.nonce" },
+  { name: "several quorum keys", pin: { ...code, quorumKey: [otherKey, upper(quorumKey)] } },
+  { name: "other quorum keys", pin: { ...code, quorumKey: [otherKey] }, fails: "policy.quorum-key" },
+  { name: "a quorum key with its halves exchanged", pin: { ...code, quorumKey: quorumKey.slice(130) + quorumKey.slice(0, 130) }, fails: "policy.quorum-key" },
+  { name: "the manifest set in another order", pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members].reverse() } } },
+  { name: "the manifest set in upper case", pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.map(upper) } } },
+  { name: "a lower threshold than the manifest's", pin: { ...code, manifestSet: { ...manifestSet, threshold: 1 } } },
+  { name: "a higher threshold than the manifest's", pin: { ...code, manifestSet: { ...manifestSet, threshold: 3 } }, fails: "policy.manifest-set" },
+  { name: "a member more", pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members, otherKey] } }, fails: "policy.manifest-set" },
+  { name: "a member fewer", pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) } }, fails: "policy.manifest-set" },
+  { name: "a member in the place of another", pin: { ...code, manifestSet: { ...manifestSet, members: [otherKey, ...manifestSet.members.slice(1)] } }, fails: "policy.manifest-set" },
+  { name: "a member twice in the place of another", pin: { ...code, manifestSet: { ...manifestSet, members: [0, 0, 1].map((index) => manifestSet.members[index]!) } }, fails: "policy.manifest-set" },
+  { name: "the share set", pin: { ...code, shareSet } },
+  { name: "the share set in another order, lower threshold", pin: { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } } },
+  { name: "the manifest set as share set", pin: { ...code, shareSet: manifestSet }, fails: "policy.share-set" },
+  { name: "one label", pin: { ...code, labels: { owner: "lab" } } },
+  { name: "no label", pin: { ...code, labels: {} } },
+  { name: "a label in another case", pin: { ...code, labels: { owner: "Lab" } }, fails: "policy.labels" },
+  { name: "one label of three otherwise", pin: { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } }, fails: "policy.labels" },
+];
+
+describe("a deployment that pins", () => {
+  it.each(rows)("$name", async ({ pin, fails }) => {
+    const report = await underDeployments([pin]);
+    expect(idsOf(report, "fail")).toEqual(fails === undefined ? [] : (["policy.deployment", fails] as CheckId[]).sort());
+    expect(report.verdict).toBe(fails === undefined ? "verified" : "rejected");
+    if (fails === undefined) return;
+    const check = checkOf(report, fails);
+    expect(check.detail).not.toBe("");
+    expect(check.expected).toBeDefined();
+    expect(check.actual).toBeDefined();
+    expect(check.expected).not.toBe(check.actual);
+  });
+
+  it("does not ask what it does not pin", async () => {
+    const report = await underDeployments([{ ...code, name: "least" }]);
+    const unasked: CheckId[] = ["policy.labels", "policy.manifest-set", "policy.namespace", "policy.nonce", "policy.pcrs", "policy.quorum-key", "policy.share-set"];
+    for (const id of unasked) {
+      expect(checkOf(report, id)).toMatchObject({ status: "skip", subject: "policy" });
+      expect(checkOf(report, id).detail).toContain("least does not pin");
+    }
+    expect(checkOf(report, "policy.deployment")).toMatchObject({ status: "pass", detail: "is least" });
+    expect(report.claims!.bootProofs[0]!.deployment).toBe("least");
+  });
+
+  it("a PCR that a legacy enclave does not attest fails, also as zeros", async () => {
+    const report = await underDeployments([{ ...code, pcrs: put("20", "00".repeat(48))(pcrs), commitment: "legacy" }], legacy);
+    expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.pcrs"]);
+    expect(checkOf(report, "policy.pcrs").actual).toContain("absent");
+  });
+
+  it("tells of a failed image only the PCRs that differ", async () => {
+    const report = await underDeployments([{ pcrs: put("1", OTHER_PCR)(put("3", OTHER_PCR)(pcrs)) }]);
+    const check = checkOf(report, "policy.pcrs");
+    expect(check.detail).toContain("PCR1, PCR3");
+    expect(check.expected!.split("\n")).toEqual([`PCR1 ${OTHER_PCR}`, `PCR3 ${OTHER_PCR}`]);
+    expect(check.actual!.split("\n")).toEqual([`PCR1 ${pcrs["1"]}`, `PCR3 ${pcrs["3"]}`]);
+  });
+
+  it("labels says that they are the service's word", async () => {
+    const report = await underDeployments([{ ...code, labels: { owner: "lab" } }]);
+    expect(checkOf(report, "policy.labels").detail).toContain("service's word");
+  });
+
+  it("is met by labels that the service puts on any other enclave: nothing vouches for them", async () => {
+    const relabelled = forge({ bootProof: put("owner", "somebody") });
+    expect((await underDeployments([{ ...code, labels: { owner: "somebody" } }], relabelled)).verdict).toBe("verified");
+    expect(idsOf(await underDeployments([{ ...code, labels: { owner: "lab" } }], relabelled), "fail")).toEqual(["policy.deployment", "policy.labels"]);
+  });
+});
+
+describe("a manifest set", () => {
+  it("does not count aliases", async () => {
+    const renamed = forge({
+      alterManifest: {
+        manifest: (value) => {
+          const members = value.manifestSet.members.map((member, index) => ({ ...member, alias: `m${index}` }));
+          return { ...value, manifestSet: { ...value.manifestSet, members } };
+        },
+        approvals: (list) => list.map((approval, index) => ({ ...approval, member: { ...approval.member, alias: `m${index}` } })),
+      },
+    });
+    expect((await underDeployments([all], renamed)).verdict).toBe("verified");
+  });
+
+  it.each([[1, ["policy.deployment", "policy.manifest-set"]], [2, []]])("of threshold %i against a pinned 2", async (threshold, fails) => {
+    const evidence = forge(manifest((value) => ({ manifestSet: { ...value.manifestSet, threshold } })));
+    expect(idsOf(await underDeployments([{ ...code, manifestSet }], evidence), "fail")).toEqual(fails);
+  });
+
+  it("may have a higher threshold than pinned", async () => {
+    const lower = { ...code, manifestSet: { ...manifestSet, threshold: 1 }, shareSet: { ...shareSet, threshold: 1 } };
+    expect((await underDeployments([lower])).verdict).toBe("verified");
+  });
+});
+
+describe("commitment", () => {
+  const kinds = { live, setup, legacy };
+  const pinned = ["live", "setup", "legacy", undefined] as const;
+  const expected: Record<keyof typeof kinds, Record<string, "pass" | "warn" | "fail">> = {
+    live: { live: "pass", setup: "fail", legacy: "fail", undefined: "pass" },
+    setup: { live: "fail", setup: "pass", legacy: "fail", undefined: "fail" },
+    legacy: { live: "fail", setup: "fail", legacy: "pass", undefined: "warn" },
+  };
+
+  it.each((Object.keys(kinds) as (keyof typeof kinds)[]).flatMap((kind) => pinned.map((pin) => [kind, pin] as const)))("%s, where %s is pinned", async (kind, pin) => {
+    const report = await underDeployments([{ ...code, ...(pin && { commitment: pin }) }], kinds[kind]);
+    const status = expected[kind][String(pin)]!;
+    expect(checkOf(report, "policy.commitment").status).toBe(status);
+    expect(idsOf(report, "fail")).toEqual(status === "fail" ? ["policy.commitment", "policy.deployment"] : []);
+    expect(report.verdict).toBe(status === "fail" ? "rejected" : "verified");
+    expect(checkOf(report, "bind.commitment").status).toBe(kind === "legacy" ? "warn" : "pass");
+  });
+
+  it("of a legacy enclave is named in the claims", async () => {
+    expect((await underDeployments([code], legacy)).claims!.bootProofs[0]!.commitment).toBe("legacy");
+  });
+
+  it("cannot be had by leaving the PCRs out that carry it", async () => {
+    const stripped = forge({ alterDocument: { pcrs: (map) => { map.delete(16); map.delete(17); return map; } } });
+    const report = await underDeployments([{ ...code, commitment: "legacy" }], stripped);
+    expect(idsOf(report, "fail")).toEqual(["bind.commitment"]);
+  });
+});
+
+describe("several deployments", () => {
+  it.each([0, 1, 2])("match where the one at %i does, whole", async (place) => {
+    const deployments = [0, 1, 2].map((index) => (index === place ? { ...all, name: `d${index}` } : { ...put("pcrs.0", OTHER_PCR)(all), name: `d${index}` }));
+    const report = await underDeployments(deployments);
+    expect(report.verdict).toBe("verified");
+    expect(report.claims!.bootProofs[0]!.deployment).toBe(`d${place}`);
+    expect(idsOf(report, "fail")).toEqual([]);
+  });
+
+  it("do not match where each does in half", async () => {
+    const report = await underDeployments([{ ...all, pivotHash: OTHER_HASH }, { ...all, pcrs: put("0", OTHER_PCR)(pcrs) }]);
+    expect(report.verdict).toBe("rejected");
+    expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.pivot"]);
+  });
+
+  it("tell of the nearest one all pins that differ, and of no other", async () => {
+    const far = { ...all, name: "far", pivotHash: OTHER_HASH, namespace: "x", minNonce: 9, quorumKey: otherKey };
+    const near = { ...all, name: "near", shareSet: manifestSet, labels: { owner: "x" } };
+    for (const deployments of [[far, near], [near, far], [far, near, far]]) {
+      const report = await underDeployments(deployments);
+      expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.labels", "policy.share-set"]);
+      expect(checkOf(report, "policy.deployment").detail).toContain("near");
+      expect(checkOf(report, "policy.deployment").detail).not.toContain("far");
+    }
+  });
+
+  it("tell of the first one where several are as near", async () => {
+    const report = await underDeployments([{ ...all, name: "one", namespace: "x" }, { ...all, name: "two", minNonce: 9 }]);
+    expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
+    expect(checkOf(report, "policy.deployment").detail).toContain("one");
+  });
+
+  it("can all differ in everything", async () => {
+    const none = {
+      name: "none", pcrs: put("0", OTHER_PCR)(pcrs), pivotHash: OTHER_HASH, namespace: "x", minNonce: 8, quorumKey: otherKey,
+      manifestSet: shareSet, shareSet: manifestSet, commitment: "setup", labels: { owner: "x" },
+    };
+    const report = await underDeployments([none]);
+    expect(idsOf(report, "fail")).toEqual([
+      "policy.commitment", "policy.deployment", "policy.labels", "policy.manifest-set", "policy.namespace", "policy.nonce", "policy.pcrs", "policy.pivot",
+      "policy.quorum-key", "policy.share-set",
+    ]);
+  });
+});
+
+describe("several boot proofs", () => {
+  const second = forge({ ephemeralKey: generateQosKeyPair() });
+  const given = (evidence: ForgedEvidence) => ({ bootProofs: [live.bootProof, evidence.bootProof], appProofs: [...live.appProofs, ...evidence.appProofs] });
+
+  it("are each a pinned deployment", async () => {
+    const report = await judge(live, { given: () => given(second) });
+    expect(report.verdict).toBe("verified");
+    expect(report.claims!.bootProofs.map(({ deployment }) => deployment)).toEqual(["lab.1", "lab.1"]);
+    expect(report.claims!.appProofs.map(({ bootProof }) => bootProof)).toEqual([0, 1]);
+  });
+
+  it("may be different ones", async () => {
+    const other = forge({ ephemeralKey: generateQosKeyPair(), ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(0xee) } })) });
+    const report = await judge(live, { given: () => given(other), deployments: (pinned) => [pinned, { ...pinned, name: "other", pivotHash: OTHER_HASH }] });
+    expect(report.verdict).toBe("verified");
+    expect(report.claims!.bootProofs.map(({ deployment }) => deployment)).toEqual(["lab.1", "other"]);
+  });
+
+  it("are rejected where one is none, and the report says which", async () => {
+    const other = forge({ ephemeralKey: generateQosKeyPair(), ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(1) } })) });
+    const report = await judge(live, { given: () => given(other) });
+    expect(report.verdict).toBe("rejected");
+    const failed = report.checks.filter(({ status }) => status === "fail");
+    expect(failed.map(({ id }) => id)).toEqual(["policy.deployment", "policy.pivot"]);
+    for (const { detail } of failed) expect(detail).toMatch(/^boot\[1\]: /);
+  });
+
+  it("where one was rejected before, it is not held against the policy", async () => {
+    const bad = forge({ ephemeralKey: generateQosKeyPair(), alterDocument: { signature: () => new Uint8Array(96) } });
+    const report = await judge(live, { given: () => ({ bootProofs: [live.bootProof, bad.bootProof] }) });
+    expect(idsOf(report, "fail")).toEqual(["cose.signature"]);
+    const skipped = report.checks.filter(({ id, status }) => id === "policy.deployment" && status === "skip");
+    expect(skipped.map(({ detail }) => detail)).toEqual([expect.stringContaining("boot[1]")]);
+  });
+});
+
+describe("maxAge", () => {
+  const judged = (age: string, now: Date): Promise<Report> => judge(live, { policy: { maxAge: age }, now });
+  const later = (ms: number): Date => new Date(AT.getTime() + ms);
+
+  it.each<[name: string, now: Date, fails: CheckId[]]>([
+    ["of five minutes, after exactly five minutes", later(300_000), []],
+    ["of five minutes, a millisecond later", later(300_001), ["policy.age"]],
+    ["of five minutes, a day later", later(86_400_000), ["policy.age"]],
+    ["of five minutes, at once", later(60_000), []],
+    ["of five minutes, on a clock that is a minute behind", later(-60_000), ["app.time"]],
+    ["of five minutes, on a clock that is more than a minute behind", later(-60_001), ["app.time", "policy.age"]],
+    ["of five minutes, on a clock that is a year behind", later(-365 * 86_400_000), ["app.time", "policy.age"]],
+  ])("%s", async (_, now, fails) => {
+    expect(idsOf(await judged("5m", now), "fail")).toEqual(fails);
+  });
+
+  it("not set: a boot proof is never too old", async () => {
+    const report = await judge(live, { now: later(50 * 365 * 86_400_000) });
+    expect(report.verdict).toBe("verified");
+    expect(checkOf(report, "policy.age")).toMatchObject({ status: "skip" });
+  });
+
+  it("is counted from the signed time, and not from what the service says", async () => {
+    const younger = forge({ bootProof: put("createdAt", { seconds: String(Math.floor(later(86_400_000).getTime() / 1000)), nanos: "0" }) });
+    const report = await judge(younger, { policy: { maxAge: "5m" }, now: later(86_400_000) });
+    expect(idsOf(report, "fail")).toEqual(["policy.age"]);
+  });
+
+  it("says how old the boot proof is, and how old it may be", async () => {
+    const check = checkOf(await judged("12h", later(86_400_000 * 3)), "policy.age");
+    expect(check.detail).toContain("3d");
+    expect(check.expected).toContain("12h");
+    expect(check.actual).toContain(AT.toISOString());
+  });
+
+  it("is not validity: certificates may be long over", async () => {
+    const report = await judged("30d", later(20 * 86_400_000));
+    expect(report.verdict).toBe("verified");
+    expect(checkOf(report, "chain.validity").status).toBe("pass");
+  });
+});
+
+describe("appProofs", () => {
+  const address = addressDerivationPayload(after(60), LAB_ADDRESS);
+  const outcome = policyOutcomePayload(after(60), LAB_ADDRESS.organizationId);
+  const custom = customPayload(after(60));
+  const judged = (rules: JsonObject, payloads: JsonObject[], how: Judgement = {}): Promise<Report> =>
+    judge(forge({ payloads }), { ...how, policy: { appProofs: rules } });
+  const ADDRESS = "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+  const OUTCOME = "APP_PROOF_TYPE_POLICY_OUTCOME";
+
+  const table: [name: string, rules: JsonObject, payloads: JsonObject[], status: "pass" | "fail" | "skip"][] = [
+    ["no rules", {}, [address, outcome, custom], "pass"],
+    ["no rules and no proofs", {}, [], "skip"],
+    ["the one type", { types: [ADDRESS] }, [address, address], "pass"],
+    ["one of several types", { types: [OUTCOME, ADDRESS] }, [address, outcome], "pass"],
+    ["an application's own type", { types: ["APP_PROOF_TYPE_LAB_GREETING"] }, [custom], "pass"],
+    ["another type", { types: [ADDRESS] }, [outcome], "fail"],
+    ["one of another type among good ones", { types: [ADDRESS] }, [address, custom, address], "fail"],
+    ["a type that begins like it", { types: ["APP_PROOF_TYPE_ADDRESS"] }, [address], "fail"],
+    ["the type in lower case", { types: [ADDRESS.toLowerCase()] }, [address], "fail"],
+    ["types, and no proofs", { types: [ADDRESS] }, [], "skip"],
+    ["required, and there", { required: true }, [custom], "pass"],
+    ["required, and missing", { required: true }, [], "fail"],
+    ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
+    ["not required", { required: false }, [], "skip"],
+    ["young enough, to the millisecond", { maxAge: "4m" }, [address], "pass"],
+    ["too old", { maxAge: "3m" }, [address], "fail"],
+    ["one too old among young ones", { maxAge: "3m" }, [policyOutcomePayload(after(200), "x"), address], "fail"],
+    ["a time in the near future", { maxAge: "1s" }, [policyOutcomePayload(after(330), "x")], "pass"],
+  ];
+  it.each(table)("%s", async (_, rules, payloads, status) => {
+    const report = await judged(rules, payloads);
+    expect(checkOf(report, "policy.app-proof").status).toBe(status);
+    expect(report.verdict).toBe(status === "fail" ? "rejected" : "verified");
+    expect(idsOf(report, "fail")).toEqual(status === "fail" ? ["policy.app-proof"] : []);
+  });
+
+  it("a millisecond too old", async () => {
+    const report = await judged({ maxAge: "4m" }, [address], { now: new Date(NOW.getTime() + 1) });
+    expect(idsOf(report, "fail")).toEqual(["policy.app-proof"]);
+  });
+
+  it("tells every fault of every proof", async () => {
+    const { detail } = checkOf(await judged({ types: ["A", "B"], maxAge: "1s" }, [address, outcome]), "policy.app-proof");
+    for (const words of [ADDRESS, OUTCOME, "A, B", "old"]) expect(detail).toContain(words);
+  });
+
+  it("is not met by a proof that was rejected", async () => {
+    const bad = forge({ alterAppProof: { signature: () => new Uint8Array(64) } });
+    const report = await judge(bad, { policy: { appProofs: { required: true } } });
+    expect(report.verdict).toBe("rejected");
+    expect(checkOf(report, "policy.app-proof").status).toBe("skip");
+  });
+
+  it("may be those of the activity", async () => {
+    const report = await judge(live, { given: withActivity, policy: { appProofs: { required: true, types: [ADDRESS], coverage: true } } });
+    expect(report.verdict).toBe("verified");
+    expect(checkOf(report, "activity.coverage").status).toBe("pass");
+  });
+
+  const uncovered = forge({ activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue) });
+  it.each([[true, "fail", "rejected"], [false, "warn", "verified"], [undefined, "warn", "verified"]] as const)(
+    "coverage %s, with an address that has no proof: %s", async (coverage, status, verdict) => {
+      const rules = coverage === undefined ? {} : { coverage };
+      const report = await judge(uncovered, { given: withActivity, policy: { appProofs: rules } });
+      expect(checkOf(report, "activity.coverage").status).toBe(status);
+      expect(checkOf(report, "activity.coverage").detail).toContain("0x0000000000000000000000000000000000000001");
+      expect(report.verdict).toBe(verdict);
+    });
+
+  it("coverage without an activity asks nothing", async () => {
+    expect((await judged({ coverage: true }, [address])).verdict).toBe("verified");
+  });
+});
+
+describe("a bare document", () => {
+  const bare = async (deployments: JsonObject[], how: Judgement = {}): Promise<Report> =>
+    (await verifyAttestation(live.document, optionsOf(live, { ...how, deployments: () => deployments }))).report;
+
+  it("is verified by its PCRs, and says that no manifest was seen", async () => {
+    const report = await bare([{ name: "image", pcrs }]);
+    expect(report.verdict).toBe("verified");
+    expect(report.claims!.bootProofs[0]).toMatchObject({ manifest: null, commitment: null, deployment: "image" });
+    for (const id of ["policy.commitment", "policy.namespace", "policy.pivot"] as const) expect(checkOf(report, id).status).toBe("skip");
+  });
+
+  it.each<[pin: string, fails: CheckId]>([
+    ["pivotHash", "policy.pivot"], ["namespace", "policy.namespace"], ["minNonce", "policy.nonce"], ["quorumKey", "policy.quorum-key"],
+    ["manifestSet", "policy.manifest-set"], ["shareSet", "policy.share-set"], ["labels", "policy.labels"],
+  ])("cannot meet a pinned %s", async (pin, fails) => {
+    expect(idsOf(await bare([{ pcrs, [pin]: all[pin]! }]), "fail")).toEqual(["policy.deployment", fails].sort());
+  });
+
+  it.each(["live", "setup", "legacy"])("cannot meet a pinned commitment of %s", async (commitment) => {
+    expect(idsOf(await bare([{ pcrs, commitment }]), "fail")).toEqual(["policy.commitment", "policy.deployment"]);
+  });
+
+  it("is held against maxAge and required app proofs too", async () => {
+    expect(idsOf(await bare([{ pcrs }], { policy: { maxAge: "4m" } }), "fail")).toEqual(["policy.age"]);
+    expect(idsOf(await bare([{ pcrs }], { policy: { appProofs: { required: true } } }), "fail")).toEqual(["policy.app-proof"]);
+  });
+});
+
+it("a policy is not changed by appraising, and serves again", async () => {
+  const policy = parsePolicy({ policy: "bootproof/1", trustAnchors: [{ pem: live.anchorPem }], deployments: [all] });
+  const before = structuredClone(policy.deployments);
+  for (let round = 0; round < 2; round++) {
+    const { report } = await verifyEvidence({ bootProofs: [live.bootProof] }, { policy, now: NOW });
+    expect(report.verdict).toBe("verified");
+  }
+  expect(policy.deployments).toEqual(before);
+});

@@ -1,0 +1,456 @@
+/** The policy file: what is refused, with the path of every fault, and what is accepted. */
+import { describe, expect, it } from "vitest";
+import { toHex, toUtf8 } from "../../src/bytes.js";
+import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
+import { AWS_NITRO_ROOT_G1, MalformedError, type ParsePolicyOptions, parsePolicy } from "../../src/index.js";
+import { certificatePem } from "../../src/lab/pki.js";
+import { drop, lab, otherLab, put } from "../attacks/support.js";
+import { isRefused } from "../support/faults.js";
+import { fc } from "../support/property.js";
+
+const PCR = "ab".repeat(48);
+const HASH = "cd".repeat(32);
+const KEY = "04".repeat(130);
+const OTHER_KEY = "05".repeat(130);
+const PEM = certificatePem(lab.pki.rootCertificate);
+
+/** Every member there is. */
+const full: JsonObject = {
+  policy: "bootproof/1",
+  name: "signer, production",
+  trustAnchors: ["aws-nitro-root-g1"],
+  deployments: [{
+    name: "r2026.3.1",
+    pcrs: { "0": PCR, "1": PCR, "2": PCR, "3": PCR },
+    pivotHash: HASH,
+    namespace: "prod/signer",
+    minNonce: 7,
+    quorumKey: KEY,
+    manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] },
+    shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
+    commitment: "live",
+    labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
+  }],
+  maxAge: "30d",
+  appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], maxAge: "10m", required: true, coverage: true },
+  allowDebug: false,
+};
+
+const least: JsonObject = { policy: "bootproof/1", deployments: [{ pivotHash: HASH }] };
+
+type Faults = readonly (readonly [path: string, says: string])[];
+
+/** The paths of all faults, each with words that its message has to hold. */
+function expectFaults(input: string | Uint8Array | object, faults: Faults, options?: ParsePolicyOptions, code = "policy"): void {
+  let error: unknown;
+  try {
+    parsePolicy(input, options);
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(MalformedError);
+  const malformed = error as MalformedError;
+  expect(malformed.code).toBe(code);
+  expect(malformed.faults.map(({ path }) => path).sort()).toEqual(faults.map(([path]) => path).sort());
+  for (const [path, says] of faults) {
+    expect(malformed.faults.filter((fault) => fault.path === path).map(({ message }) => message).join("\n")).toContain(says);
+    expect(malformed.message).toContain(path === "" ? says : `${path}: `);
+  }
+}
+
+const D = "deployments.0";
+const d = (member: string): string => `deployments[0].${member}`;
+/** One thing of the full policy otherwise, one fault. */
+const one = (at: string, value: JsonValue, path: string, says: string): [name: string, policy: JsonObject, faults: Faults] =>
+  [`${at} ${JSON.stringify(value).slice(0, 60)}`, put(at, value)(full), [[path, says]]];
+const lacks = (at: string, path: string, says: string): [name: string, policy: JsonObject, faults: Faults] =>
+  [`no ${at}`, drop(at)(full), [[path, says]]];
+const isNull = (at: string, path: string): [name: string, policy: JsonObject, faults: Faults] => one(at, null, path, "null");
+
+const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
+  // The policy itself.
+  lacks("policy", "policy", "bootproof/1"),
+  one("policy", "bootproof/2", "policy", "bootproof/1"),
+  one("policy", "bootproof/1 ", "policy", "bootproof/1"),
+  one("policy", 1, "policy", "bootproof/1"),
+  one("policy", null, "policy", "bootproof/1"),
+  one("unknown", 1, "unknown", "unknown member"),
+  one("Name", "x", "Name", "unknown member"),
+  one("deployment", [], "deployment", "unknown member"),
+  one("name", 7, "name", "a number, a string wanted"),
+  one("name", ["x"], "name", "an array, a string wanted"),
+  isNull("name", "name"),
+  lacks("deployments", "deployments", "missing, an array wanted"),
+  one("deployments", [], "deployments", "empty"),
+  one("deployments", {}, "deployments", "an object, an array wanted"),
+  one("deployments", "x", "deployments", "a string, an array wanted"),
+  one("deployments", null, "deployments", "missing, an array wanted"),
+  one("allowDebug", "true", "allowDebug", "a string, true or false wanted"),
+  one("allowDebug", 1, "allowDebug", "a number, true or false wanted"),
+  isNull("allowDebug", "allowDebug"),
+
+  // Durations.
+  ...["", "30", "d", "30 d", " 30d", "30d ", "-1d", "+1d", "0d", "0s", "01d", "1.5h", "1e3s", "30D", "30M", "30w", "30ms", "1h30m", "P30D", "9999999999d", "30d\n"]
+    .map((value) => one("maxAge", value, "maxAge", "a duration such as")),
+  one("maxAge", 30, "maxAge", "a number, a duration such as"),
+  one("maxAge", {}, "maxAge", "an object, a duration such as"),
+  isNull("maxAge", "maxAge"),
+  one("appProofs.maxAge", "10", "appProofs.maxAge", "a duration such as"),
+  one("appProofs.maxAge", 600, "appProofs.maxAge", "a number, a duration such as"),
+  isNull("appProofs.maxAge", "appProofs.maxAge"),
+
+  // App proofs.
+  one("appProofs", [], "appProofs", "an array, an object wanted"),
+  one("appProofs", true, "appProofs", "a boolean, an object wanted"),
+  isNull("appProofs", "appProofs"),
+  one("appProofs.type", "x", "appProofs.type", "unknown member"),
+  one("appProofs.types", "APP_PROOF_TYPE_POLICY_OUTCOME", "appProofs.types", "a string, an array wanted"),
+  one("appProofs.types", [], "appProofs.types", "empty"),
+  one("appProofs.types", [1], "appProofs.types[0]", "a number, a string wanted"),
+  one("appProofs.types", ["a", null], "appProofs.types[1]", "null, a string wanted"),
+  isNull("appProofs.types", "appProofs.types"),
+  one("appProofs.required", "yes", "appProofs.required", "a string, true or false wanted"),
+  isNull("appProofs.required", "appProofs.required"),
+  one("appProofs.coverage", 0, "appProofs.coverage", "a number, true or false wanted"),
+  isNull("appProofs.coverage", "appProofs.coverage"),
+
+  // A deployment.
+  one(D, "x", "deployments[0]", "a string, an object wanted"),
+  one(D, [], "deployments[0]", "an array, an object wanted"),
+  one(`${D}.unknown`, 1, d("unknown"), "unknown member"),
+  one(`${D}.pivothash`, HASH, d("pivothash"), "unknown member"),
+  one(`${D}.name`, 1, d("name"), "a number, a string wanted"),
+  isNull(`${D}.name`, d("name")),
+
+  // PCRs.
+  one(`${D}.pcrs.0`, PCR.slice(1), d("pcrs.0"), "95 hex digits, 96 wanted"),
+  one(`${D}.pcrs.1`, `${PCR}0`, d("pcrs.1"), "97 hex digits, 96 wanted"),
+  one(`${D}.pcrs.2`, "ab".repeat(32), d("pcrs.2"), "64 hex digits, 96 wanted"),
+  one(`${D}.pcrs.0`, "", d("pcrs.0"), "0 hex digits, 96 wanted"),
+  one(`${D}.pcrs.0`, `0x${PCR.slice(2)}`, d("pcrs.0"), "not hex"),
+  one(`${D}.pcrs.0`, `${PCR.slice(1)}g`, d("pcrs.0"), "not hex"),
+  one(`${D}.pcrs.0`, `${PCR}\n`, d("pcrs.0"), "not hex"),
+  one(`${D}.pcrs.0`, ` ${PCR.slice(1)}`, d("pcrs.0"), "not hex"),
+  one(`${D}.pcrs.0`, 0, d("pcrs.0"), "a number, hex of 96 digits wanted"),
+  one(`${D}.pcrs.0`, null, d("pcrs.0"), "null, hex of 96 digits wanted"),
+  one(`${D}.pcrs.0`, [], d("pcrs.0"), "empty"),
+  one(`${D}.pcrs.0`, [PCR, "00"], d("pcrs.0[1]"), "2 hex digits, 96 wanted"),
+  one(`${D}.pcrs.0`, [PCR, null], d("pcrs.0[1]"), "null, hex of 96 digits wanted"),
+  one(`${D}.pcrs.0`, [[PCR]], d("pcrs.0[0]"), "an array, hex of 96 digits wanted"),
+  one(`${D}.pcrs.0`, { hex: PCR }, d("pcrs.0"), "an object, hex of 96 digits wanted"),
+  ...["32", "00", "01", "-1", "1.0", "1e0", "99", "100", "PCR0", " 0", ""].map((index) => one(`${D}.pcrs.${index.replace(".", "·")}`, PCR, d(`pcrs.${index.replace(".", "·")}`), "not the index of a PCR (0 to 31)")),
+  one(`${D}.pcrs`, PCR, d("pcrs"), "a string, an object wanted"),
+  one(`${D}.pcrs`, {}, d("pcrs"), "empty"),
+  one(`${D}.pcrs`, [], d("pcrs"), "empty"),
+  one(`${D}.pcrs`, [PCR], d("pcrs[0]"), "a string, an object wanted"),
+  one(`${D}.pcrs`, [{ "0": PCR }, {}], d("pcrs[1]"), "empty"),
+  one(`${D}.pcrs`, [[{ "0": PCR }]], d("pcrs[0]"), "an array, an object wanted"),
+  one(`${D}.pcrs`, [{ "0": PCR }, { "0": "00" }], d("pcrs[1].0"), "2 hex digits, 96 wanted"),
+  isNull(`${D}.pcrs`, d("pcrs")),
+
+  // The other pins.
+  one(`${D}.pivotHash`, HASH.slice(2), d("pivotHash"), "62 hex digits, 64 wanted"),
+  one(`${D}.pivotHash`, PCR, d("pivotHash"), "96 hex digits, 64 wanted"),
+  one(`${D}.pivotHash`, `sha256:${HASH.slice(7)}`, d("pivotHash"), "not hex"),
+  one(`${D}.pivotHash`, [], d("pivotHash"), "empty"),
+  one(`${D}.pivotHash`, [HASH, HASH, 3], d("pivotHash[2]"), "a number, hex of 64 digits wanted"),
+  isNull(`${D}.pivotHash`, d("pivotHash")),
+  one(`${D}.namespace`, "", d("namespace"), "empty"),
+  one(`${D}.namespace`, 1, d("namespace"), "a number, a string wanted"),
+  one(`${D}.namespace`, [], d("namespace"), "empty"),
+  one(`${D}.namespace`, ["a", ""], d("namespace[1]"), "empty"),
+  one(`${D}.namespace`, ["a", ["b"]], d("namespace[1]"), "an array, a string wanted"),
+  one(`${D}.namespace`, { name: "a" }, d("namespace"), "an object, a string wanted"),
+  isNull(`${D}.namespace`, d("namespace")),
+  one(`${D}.minNonce`, "7", d("minNonce"), "a string, a whole number of 0 or more wanted"),
+  one(`${D}.minNonce`, -1, d("minNonce"), "-1, a whole number"),
+  one(`${D}.minNonce`, 1.5, d("minNonce"), "1.5, a whole number"),
+  one(`${D}.minNonce`, 4294967296, d("minNonce"), "4294967296, a whole number"),
+  one(`${D}.minNonce`, [7], d("minNonce"), "an array, a whole number"),
+  isNull(`${D}.minNonce`, d("minNonce")),
+  one(`${D}.quorumKey`, KEY.slice(2), d("quorumKey"), "258 hex digits, 260 wanted"),
+  one(`${D}.quorumKey`, KEY.slice(130), d("quorumKey"), "130 hex digits, 260 wanted"),
+  one(`${D}.quorumKey`, [KEY, ""], d("quorumKey[1]"), "0 hex digits, 260 wanted"),
+  isNull(`${D}.quorumKey`, d("quorumKey")),
+  one(`${D}.manifestSet`, [KEY], d("manifestSet"), "an array, an object wanted"),
+  one(`${D}.manifestSet.quorum`, 1, d("manifestSet.quorum"), "unknown member"),
+  one(`${D}.manifestSet.threshold`, 0, d("manifestSet.threshold"), "0, a whole number of 1 or more wanted"),
+  one(`${D}.manifestSet.threshold`, "2", d("manifestSet.threshold"), "a string, a whole number of 1 or more"),
+  one(`${D}.manifestSet.threshold`, 1.5, d("manifestSet.threshold"), "1.5, a whole number"),
+  one(`${D}.manifestSet.threshold`, 3, d("manifestSet.threshold"), "3, with 2 members"),
+  lacks(`${D}.manifestSet.threshold`, d("manifestSet.threshold"), "missing, a whole number"),
+  lacks(`${D}.manifestSet.members`, d("manifestSet.members"), "missing, an array wanted"),
+  one(`${D}.manifestSet.members`, [], d("manifestSet.members"), "empty"),
+  one(`${D}.manifestSet.members`, KEY, d("manifestSet.members"), "a string, an array wanted"),
+  one(`${D}.manifestSet.members`, [KEY, KEY.slice(130)], d("manifestSet.members[1]"), "130 hex digits, 260 wanted"),
+  one(`${D}.manifestSet.members`, [KEY, { alias: "a", pubKey: KEY }], d("manifestSet.members[1]"), "an object, hex of 260 digits wanted"),
+  isNull(`${D}.manifestSet`, d("manifestSet")),
+  one(`${D}.shareSet`, "x", d("shareSet"), "a string, an object wanted"),
+  one(`${D}.shareSet.threshold`, 3, d("shareSet.threshold"), "3, with 2 members"),
+  one(`${D}.shareSet.members`, [KEY, "zz".repeat(130)], d("shareSet.members[1]"), "not hex"),
+  isNull(`${D}.shareSet`, d("shareSet")),
+  one(`${D}.commitment`, "Live", d("commitment"), `"live", "setup" or "legacy" wanted`),
+  one(`${D}.commitment`, ["live", "legacy"], d("commitment"), `"live", "setup" or "legacy" wanted`),
+  one(`${D}.commitment`, true, d("commitment"), `"live", "setup" or "legacy" wanted`),
+  isNull(`${D}.commitment`, d("commitment")),
+  one(`${D}.labels`, [], d("labels"), "an array, an object wanted"),
+  one(`${D}.labels.enclaveapp`, "x", d("labels.enclaveapp"), "unknown member"),
+  one(`${D}.labels.owner`, 1, d("labels.owner"), "a number, a string wanted"),
+  isNull(`${D}.labels`, d("labels")),
+
+  // Trust anchors.
+  one("trustAnchors", "aws-nitro-root-g1", "trustAnchors", "a string, an array wanted"),
+  one("trustAnchors", [], "trustAnchors", "empty"),
+  one("trustAnchors", ["aws-nitro-root-g2"], "trustAnchors[0]", `"aws-nitro-root-g1", {"pem": …} or {"file": …} wanted`),
+  one("trustAnchors", ["AWS-NITRO-ROOT-G1"], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [PEM], "trustAnchors[0]", `{"pem": …}`),
+  one("trustAnchors", [{}], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [null], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ pem: PEM, file: "x" }], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ pem: PEM, name: "lab" }], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ der: PEM }], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ pem: null }], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ pem: [PEM] }], "trustAnchors[0]", "wanted"),
+  one("trustAnchors", [{ pem: "" }], "trustAnchors[0]", "0 PEM certificates"),
+  one("trustAnchors", [{ pem: PEM + PEM }], "trustAnchors[0]", "2 PEM certificates"),
+  one("trustAnchors", [{ pem: PEM.replace(/^M/m, "A") }], "trustAnchors[0]", ""),
+  one("trustAnchors", ["aws-nitro-root-g1", { pem: "x" }], "trustAnchors[1]", "0 PEM certificates"),
+  one("trustAnchors", [{ file: "lab-root.pem" }], "trustAnchors[0]", "no files can be read"),
+  isNull("trustAnchors", "trustAnchors"),
+];
+
+describe("a malformed policy", () => {
+  it.each(malformed)("%s", (_, policy, faults) => {
+    expectFaults(policy, faults);
+    expectFaults(JSON.stringify(policy), faults);
+  });
+
+  it("is shown in more than a hundred and twenty ways", () => {
+    expect(malformed.length).toBeGreaterThan(120);
+  });
+
+  it.each<[name: string, deployment: JsonObject]>([
+    ["nothing", {}],
+    ["a namespace alone", { namespace: "x" }],
+    ["everything but code", drop("pivotHash")(drop("pcrs")((full["deployments"] as JsonObject[])[0]!))],
+    ["PCR0 and PCR1 without PCR2", { pcrs: { "0": PCR, "1": PCR } }],
+    ["PCR3 and PCR4 alone", { pcrs: { "3": PCR, "4": PCR } }],
+    ["two images, one of them without PCR2", { pcrs: [{ "0": PCR, "1": PCR, "2": PCR }, { "0": PCR, "1": PCR }] }],
+  ])("pins no code: %s", (_, deployment) => {
+    expectFaults({ ...full, deployments: [deployment] }, [["deployments[0]", "pins no code: pcrs (0, 1 and 2) or pivotHash wanted"]]);
+  });
+
+  it("of several deployments names the one that pins no code", () => {
+    expectFaults({ ...least, deployments: [{ pivotHash: HASH }, { pivotHash: HASH }, { namespace: "x" }] }, [["deployments[2]", "pins no code"]]);
+  });
+
+  it("tells all its faults at once", () => {
+    expectFaults({
+      policy: "x", extra: 1, name: 2, trustAnchors: ["y"], maxAge: "z", allowDebug: "n",
+      appProofs: { types: [1, 2], maxAge: 3, required: null, coverage: "c", more: {} },
+      deployments: [
+        { pcrs: { "0": "00", "1": PCR, "2": 2, "40": PCR }, pivotHash: "q", unknown: 1 },
+        7,
+        { minNonce: -1, manifestSet: { threshold: 0, members: ["00"] }, labels: { x: 1 } },
+      ],
+    }, [
+      ["policy", "bootproof/1"], ["extra", "unknown"], ["name", "a number"], ["trustAnchors[0]", "wanted"], ["maxAge", "duration"], ["allowDebug", "true or false"],
+      ["appProofs.types[0]", "a number"], ["appProofs.types[1]", "a number"], ["appProofs.maxAge", "a number"], ["appProofs.required", "null"],
+      ["appProofs.coverage", "a string"], ["appProofs.more", "unknown"],
+      [d("pcrs.0"), "2 hex digits"], [d("pcrs.2"), "a number"], [d("pcrs.40"), "not the index"], [d("pivotHash"), "not hex"], [d("unknown"), "unknown"],
+      ["deployments[1]", "a number"],
+      ["deployments[2].minNonce", "-1"], ["deployments[2].manifestSet.threshold", "0"], ["deployments[2].manifestSet.members[0]", "2 hex digits"],
+      ["deployments[2].labels.x", "unknown"], ["deployments[2]", "pins no code"],
+    ]);
+  });
+
+  it("of deployments that are none does not say that there are none", () => {
+    expectFaults({ ...least, deployments: [7] }, [["deployments[0]", "a number, an object wanted"]]);
+  });
+
+  it.each<[name: string, input: string, says: string]>([
+    ["an empty text", "", "the text ends early"],
+    ["no JSON", "policy: bootproof/1", "a value wanted"],
+    ["JSON that ends early", JSON.stringify(full).slice(0, -1), "wanted"],
+    ["text after the end", `${JSON.stringify(full)} x`, "text after the end"],
+    ["two policies", JSON.stringify(full).repeat(2), "text after the end"],
+    ["a comment", `// mine\n${JSON.stringify(full)}`, "a value wanted"],
+    ["a comma too many", '{"policy":"bootproof/1",}', "a member name wanted"],
+    ["a member twice", '{"policy":"bootproof/1","policy":"bootproof/1"}', 'member "policy" appears twice'],
+    ["a pin twice", JSON.stringify(full).replace('"pivotHash":', `"pivotHash":"${"00".repeat(32)}","pivotHash":`), 'member "pivotHash" appears twice'],
+    ["a PCR twice", JSON.stringify(full).replace('"pcrs":{', `"pcrs":{"0":"${PCR}",`), 'member "0" appears twice'],
+    ["a PCR twice, once escaped", JSON.stringify(full).replace('"pcrs":{', `"pcrs":{"\\u0030":"${PCR}",`), 'member "0" appears twice'],
+    ["a byte order mark", `\ufeff${JSON.stringify(full)}`, "byte order mark"],
+    ["too deep nesting", `{"name":${"[".repeat(100)}${"]".repeat(100)}}`, "nested deeper"],
+  ])("in its text: %s", (_, input, says) => {
+    expectFaults(input, [["", says]], {}, "json");
+    expectFaults(toUtf8(input), [["", says]], {}, "json");
+  });
+
+  it("in bytes that are not UTF-8", () => {
+    expectFaults(Uint8Array.of(0x7b, 0xff, 0x7d), [["", "not UTF-8"]], {}, "json");
+  });
+
+  it.each<[name: string, input: unknown, says: string]>([
+    ["null", null, "null, an object wanted"],
+    ["undefined", undefined, "missing, an object wanted"],
+    ["an array", [full], "an array, an object wanted"],
+    ["a number", 7, "a number, an object wanted"],
+    ["the text null", "null", "null, an object wanted"],
+    ["the text of an array", "[]", "an array, an object wanted"],
+  ])("as %s", (_, input, says) => {
+    expectFaults(input as object, [["", says]]);
+  });
+
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])("has %s as a member like any other", (name) => {
+    const text = JSON.stringify(least).replace("{", `{${JSON.stringify(name)}:{"allowDebug":true},`);
+    expectFaults(text, [[name, "unknown member"]]);
+    expect(({} as { allowDebug?: unknown }).allowDebug).toBeUndefined();
+  });
+
+  it("does not take from a prototype what it has not itself", () => {
+    expectFaults(Object.create(full) as object, [["policy", "wanted"], ["deployments", "missing"]]);
+  });
+
+  it("is refused in no other way than with its own error, whatever it is", () => {
+    fc.assert(fc.property(fc.oneof(fc.jsonValue(), fc.string(), fc.anything()), (input) => {
+      expect(isRefused(() => parsePolicy(input as object))).toBe(true);
+    }));
+    const paths = Object.keys(full);
+    fc.assert(fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) => {
+      const policy = { ...full, [path]: value };
+      if (!isRefused(() => parsePolicy(policy))) expect(typeof value === typeof full[path]).toBe(true);
+    }));
+    const members = Object.keys((full["deployments"] as JsonObject[])[0]!);
+    fc.assert(fc.property(fc.constantFrom(...members), fc.jsonValue(), (member, value) => {
+      isRefused(() => parsePolicy(put(`${D}.${member}`, value as JsonValue)(full)));
+    }));
+  });
+});
+
+describe("trust anchors in files", () => {
+  const policy = (file: string): JsonObject => ({ ...least, trustAnchors: [{ file }] });
+
+  it.each(["lab-root.pem", "keys/lab-root.pem", "./lab-root.pem", "../lab-root.pem", "/etc/lab-root.pem", "a b/ü\"\\.pem"])(
+    "%s is asked of the reader as it is written", (file) => {
+      const asked: string[] = [];
+      const { trustAnchors } = parsePolicy(JSON.stringify(policy(file)), { readFile: (path) => (asked.push(path), PEM) });
+      expect(asked).toEqual([file]);
+      expect(toHex(trustAnchors[0]!.certificate.der)).toBe(toHex(lab.pki.rootCertificate));
+      expect(trustAnchors[0]!.name).toBe(`file ${file}`);
+    });
+
+  it("cannot be called what the AWS root is called", () => {
+    const { trustAnchors } = parsePolicy(policy("aws-nitro-root-g1"), { readFile: () => PEM });
+    expect(trustAnchors[0]!.name).not.toBe("aws-nitro-root-g1");
+  });
+
+  it("are a fault where no reader is given", () => {
+    expectFaults(policy("lab-root.pem"), [["trustAnchors[0]", "a file, where no files can be read: give the anchor as PEM"]]);
+  });
+
+  it.each<[name: string, readFile: () => string, says: string]>([
+    ["cannot be read", () => { throw new Error("no such file"); }, "lab-root.pem could not be read: no such file"],
+    ["cannot be read, and the reader throws no error", () => { throw "gone" as unknown as Error; }, "lab-root.pem could not be read: gone"],
+    ["are empty", () => "", "0 PEM certificates"],
+    ["hold two certificates", () => PEM + PEM, "2 PEM certificates"],
+    ["hold no certificate", () => "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ""],
+  ])("are a fault where they %s", (_, readFile, says) => {
+    expectFaults(policy("lab-root.pem"), [["trustAnchors[0]", says]], { readFile });
+  });
+
+  it("are not read for an anchor that is none", () => {
+    const readFile = (): string => { throw new TypeError("asked"); };
+    expectFaults({ ...least, trustAnchors: [{ file: 1 }, { path: "x" }] }, [["trustAnchors[0]", "wanted"], ["trustAnchors[1]", "wanted"]], { readFile });
+  });
+});
+
+describe("a good policy", () => {
+  it("is read whole", () => {
+    const policy = parsePolicy(JSON.stringify(full));
+    expect(policy).toMatchObject({
+      name: "signer, production", maxAge: 30 * 86_400_000, allowDebug: false,
+      appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], maxAge: 600_000, required: true, coverage: true },
+    });
+    expect(policy.trustAnchors).toEqual([AWS_NITRO_ROOT_G1]);
+    const [deployment] = policy.deployments;
+    expect(deployment).toMatchObject({
+      name: "r2026.3.1", namespace: ["prod/signer"], minNonce: 7, commitment: "live",
+      labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
+    });
+    expect(deployment!.pcrs!.map((image) => image.map(({ index, accepted }) => [index, accepted.map(toHex)]))).toEqual([
+      [0, 1, 2, 3].map((index) => [index, [PCR]]),
+    ]);
+    expect(deployment!.pivotHash!.map(toHex)).toEqual([HASH]);
+    expect(deployment!.quorumKey!.map(toHex)).toEqual([KEY]);
+    expect({ ...deployment!.manifestSet, members: deployment!.manifestSet!.members.map(toHex) }).toEqual({ threshold: 1, members: [KEY, OTHER_KEY] });
+    expect({ ...deployment!.shareSet, members: deployment!.shareSet!.members.map(toHex) }).toEqual({ threshold: 2, members: [KEY, OTHER_KEY] });
+  });
+
+  it("may say as little as which binary", () => {
+    const policy = parsePolicy(least);
+    expect(policy).toMatchObject({
+      name: null, trustAnchors: [AWS_NITRO_ROOT_G1], maxAge: null, allowDebug: false,
+      appProofs: { types: null, maxAge: null, required: false, coverage: false },
+    });
+    expect(Object.keys(policy.deployments[0]!).sort()).toEqual(["name", "pivotHash"]);
+    expect(policy.deployments[0]!.name).toBe("deployments[0]");
+  });
+
+  it("reads the same from text, bytes and value", () => {
+    const text = JSON.stringify(full, null, 2);
+    const policy = parsePolicy(full);
+    expect(parsePolicy(text)).toEqual(policy);
+    expect(parsePolicy(toUtf8(text))).toEqual(policy);
+    expect(parsePolicy(parseJson(text) as object)).toEqual(policy);
+  });
+
+  it("leaves its input as it was, and keeps nothing of it", () => {
+    const input = structuredClone(full);
+    const policy = parsePolicy(input);
+    expect(input).toEqual(full);
+    const before = structuredClone(policy.deployments);
+    const [deployment] = input["deployments"] as JsonObject[];
+    (deployment!["labels"] as JsonObject)["owner"] = "mallory";
+    (deployment!["manifestSet"] as { members: string[] }).members.length = 0;
+    expect(policy.deployments).toEqual(before);
+  });
+
+  const optional = ["name", "trustAnchors", "maxAge", "appProofs", "allowDebug", "appProofs.types", "appProofs.maxAge", "appProofs.required", "appProofs.coverage",
+    ...["name", "pivotHash", "namespace", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels", "pcrs.3", "labels.owner", "labels.enclaveApp",
+      "labels.deploymentLabel", "pcrs"].map((member) => `${D}.${member}`)];
+  it.each(optional)("may leave out %s", (path) => {
+    expect(() => parsePolicy(drop(path)(full))).not.toThrow();
+  });
+
+  const accepted: [at: string, value: JsonValue][] = [
+    [`${D}.pcrs.0`, PCR.toUpperCase()], [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]], [`${D}.pcrs.31`, PCR], [`${D}.pcrs.8`, PCR], [`${D}.pcrs.10`, [PCR]],
+    [`${D}.pcrs`, [{ "0": PCR, "1": PCR, "2": PCR }, { "0": HASH + HASH.slice(32), "1": PCR, "2": PCR, "3": [PCR, PCR] }]],
+    [`${D}.pivotHash`, HASH.toUpperCase()], [`${D}.pivotHash`, [HASH]], [`${D}.pivotHash`, [HASH, "00".repeat(32)]],
+    [`${D}.namespace`, ["prod/signer", "prod/signer-2"]], [`${D}.namespace`, " "], [`${D}.minNonce`, 0], [`${D}.minNonce`, 4294967295],
+    [`${D}.quorumKey`, [KEY.toUpperCase(), OTHER_KEY]], [`${D}.manifestSet`, { threshold: 2, members: [KEY.toUpperCase(), OTHER_KEY] }],
+    [`${D}.commitment`, "setup"], [`${D}.commitment`, "legacy"], [`${D}.labels`, { owner: "" }], [`${D}.labels`, {}],
+    ["maxAge", "1s"], ["maxAge", "999999999d"], ["appProofs", {}], ["appProofs.types", ["a", "b"]], ["allowDebug", true], ["name", ""],
+    ["trustAnchors", [{ pem: PEM }]], ["trustAnchors", [{ pem: `root of the lab\n${PEM}` }, "aws-nitro-root-g1", { pem: certificatePem(otherLab.pki.rootCertificate) }]],
+  ];
+  it.each(accepted)("may have %s %j", (at, value) => {
+    expect(() => parsePolicy(JSON.stringify(put(at, value)(full)))).not.toThrow();
+  });
+
+  it.each([["1s", 1000], ["90s", 90_000], ["10m", 600_000], ["12h", 43_200_000], ["30d", 2_592_000_000]] as const)("counts %s as %i ms", (text, milliseconds) => {
+    expect(parsePolicy({ ...least, maxAge: text }).maxAge).toBe(milliseconds);
+    expect(parsePolicy({ ...least, appProofs: { maxAge: text } }).appProofs.maxAge).toBe(milliseconds);
+  });
+
+  it("may pin many deployments, each named after its place where it has no name", () => {
+    const { deployments } = parsePolicy({ ...least, deployments: [{ pivotHash: HASH }, { name: "second", pivotHash: HASH }, { pivotHash: HASH }] });
+    expect(deployments.map(({ name }) => name)).toEqual(["deployments[0]", "second", "deployments[2]"]);
+  });
+
+  it("names an anchor given as PEM by its subject, and never as the AWS root", () => {
+    const { trustAnchors } = parsePolicy({ ...least, trustAnchors: [{ pem: PEM }, { pem: certificatePem(AWS_NITRO_ROOT_G1.certificate.der) }] });
+    expect(trustAnchors[0]!.name).toContain("CN=lab.nitro-enclaves");
+    expect(trustAnchors.map(({ certificate }) => toHex(certificate.der))).toEqual([lab.pki.rootCertificate, AWS_NITRO_ROOT_G1.certificate.der].map(toHex));
+    expect(trustAnchors.map(({ name }) => name)).not.toContain("aws-nitro-root-g1");
+  });
+});

@@ -1,0 +1,112 @@
+/** An activity and its app proofs: what is compared, and with what. */
+import { describe, expect, it } from "vitest";
+import type { CheckId, CheckStatus } from "../../src/checks.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
+import type { Report } from "../../src/report/report.js";
+import { after, forge, idsOf, judge, put, withActivity } from "../attacks/support.js";
+
+const { address, walletId, organizationId } = LAB_ADDRESS;
+const OTHER = "0x00000000000000000000000000000000000000aa";
+const derived = (facts: Partial<typeof LAB_ADDRESS> = {}): JsonObject => addressDerivationPayload(after(60), { ...LAB_ADDRESS, ...facts });
+const without = (payload: JsonObject, member: string): JsonObject => {
+  const { [member]: _, ...rest } = payload["addressDerivationProof"] as JsonObject;
+  return { ...payload, addressDerivationProof: rest };
+};
+
+interface Row {
+  readonly name: string;
+  readonly activity?: (activity: JsonObject) => JsonObject;
+  readonly payloads?: JsonObject[];
+  readonly claims: CheckStatus;
+  readonly coverage: CheckStatus;
+}
+
+const merged = (more: JsonObject) => (activity: JsonObject): JsonObject => ({ ...activity, ...more });
+const result = (value: JsonValue) => put("result", value);
+
+const rows: Row[] = [
+  { name: "as it is", claims: "pass", coverage: "pass" },
+  { name: "an address in another case", activity: result({ x: { addresses: [address.toLowerCase()] } }), claims: "pass", coverage: "pass" },
+  { name: "an address that is not hex, in another case", payloads: [derived({ address: "AbC" })], activity: result({ x: { addresses: ["abc"] } }), claims: "fail", coverage: "warn" },
+  { name: "an address in an account", activity: result({ x: { accounts: [{ address, name: "a" }] } }), claims: "pass", coverage: "pass" },
+  { name: "an address in arrays of arrays", activity: result({ x: [[{ address }]] }), claims: "pass", coverage: "pass" },
+  { name: "an address without 0x", activity: result({ x: { addresses: [address.slice(2)] } }), claims: "fail", coverage: "warn" },
+  { name: "an address beside that has no proof", activity: result({ x: { addresses: [address, OTHER] } }), claims: "pass", coverage: "warn" },
+  { name: "another address", activity: result({ x: { addresses: [OTHER] } }), claims: "fail", coverage: "warn" },
+  { name: "two addresses, two proofs", payloads: [derived(), derived({ address: OTHER })], activity: result({ x: { walletId, addresses: [address, OTHER] } }), claims: "pass", coverage: "pass" },
+  { name: "one of two proofs of another address", payloads: [derived(), derived({ address: OTHER })], claims: "fail", coverage: "pass" },
+  { name: "a result without addresses", activity: result({ x: { walletId } }), claims: "pass", coverage: "pass" },
+  { name: "an empty result", activity: result({}), claims: "pass", coverage: "pass" },
+  { name: "another wallet in the result", activity: result({ x: { walletId: "another", addresses: [address] } }), claims: "fail", coverage: "pass" },
+  { name: "the wallet in the intent", activity: (each) => merged({ intent: { x: { walletId } }, result: { x: { addresses: [address] } } })(each), claims: "pass", coverage: "pass" },
+  { name: "another wallet in the intent", activity: (each) => merged({ intent: { x: { walletId: "another" } }, result: { x: { addresses: [address] } } })(each), claims: "fail", coverage: "pass" },
+  { name: "a proof without a wallet", payloads: [without(derived(), "walletId")], claims: "pass", coverage: "pass" },
+  { name: "a proof of another wallet", payloads: [derived({ walletId: "another" })], claims: "fail", coverage: "pass" },
+  { name: "another organization", activity: put("organizationId", "another"), claims: "fail", coverage: "pass" },
+  { name: "a proof of another organization", payloads: [derived({ organizationId: "another" })], claims: "fail", coverage: "pass" },
+  { name: "a sub-organization that the result names", payloads: [derived({ organizationId: "sub" })], activity: put("result.createWalletResult.subOrganizationId", "sub"), claims: "pass", coverage: "pass" },
+  { name: "an outcome of this organization", payloads: [policyOutcomePayload(after(60), organizationId), derived()], claims: "pass", coverage: "pass" },
+  { name: "an outcome of another organization", payloads: [policyOutcomePayload(after(60), "another"), derived()], claims: "fail", coverage: "pass" },
+  { name: "an application's own proof alone", payloads: [customPayload(after(60))], claims: "pass", coverage: "warn" },
+  { name: "an address that is no text", activity: result({ x: { addresses: [7, null, [address]] } }), claims: "pass", coverage: "pass" },
+];
+
+function statusOf(report: Report, id: CheckId): CheckStatus {
+  return report.checks.find((check) => check.id === id)!.status;
+}
+
+describe("an activity", () => {
+  it.each(rows)("$name: claims $claims, coverage $coverage", async ({ activity, payloads, claims, coverage }) => {
+    const evidence = forge({ ...(payloads && { payloads }), ...(activity && { activity }) });
+    const report = await judge(evidence, { given: withActivity });
+    expect(statusOf(report, "activity.claims")).toBe(claims);
+    expect(statusOf(report, "activity.coverage")).toBe(coverage);
+    expect(report.verdict).toBe(claims === "fail" ? "rejected" : "verified");
+    const strict = await judge(evidence, { given: withActivity, policy: { appProofs: { coverage: true } } });
+    expect(statusOf(strict, "activity.coverage")).toBe(coverage === "warn" ? "fail" : coverage);
+  });
+
+  it("of a rejected app proof is rejected with it", async () => {
+    const evidence = forge({ alterAppProof: { signature: () => new Uint8Array(64) } });
+    const report = await judge(evidence, { given: withActivity });
+    expect(idsOf(report, "fail")).toEqual(["app.signature"]);
+    expect(statusOf(report, "activity.claims")).toBe("skip");
+  });
+});
+
+// service-interface.md, 2.1: `result.activity` repeats the full field set.
+describe("an activity that repeats itself in its result", () => {
+  const covered = { policy: { appProofs: { coverage: true, required: true } }, given: withActivity };
+  const repeated = (each: JsonObject): JsonObject => {
+    const { intent: _intent, appProofs, ...outer } = each;
+    return { ...outer, appProofs: appProofs!, result: { activity: each } };
+  };
+
+  it("is read", async () => {
+    const report = await judge(forge({ activity: repeated }), covered);
+    expect(report.verdict).toBe("verified");
+    expect(report.claims!.activity!.coveredAddresses).toEqual([address]);
+  });
+
+  const hidden: [name: string, activity: (activity: JsonObject) => JsonObject][] = [
+    ["a result beside an empty repetition", (each) => ({ ...each, result: { createWalletResult: { walletId: "another", addresses: [OTHER] }, activity: { intent: {}, result: {} } } })],
+    ["a result beside a good repetition", (each) => ({ ...each, result: { createWalletResult: { walletId: "another", addresses: [OTHER] }, activity: each } })],
+    ["an address beside a good repetition", (each) => ({ ...each, result: { address: OTHER, activity: each } })],
+    ["an intent beside a good repetition", (each) => ({ ...each, intent: { createWalletIntent: { walletId: "another" } }, result: { activity: each } })],
+    ["a repetition inside a repetition", (each) => ({ ...each, result: { activity: { ...each, result: { createWalletResult: { addresses: [OTHER] }, activity: each } } } })],
+  ];
+  it.each(hidden)("hides nothing: %s", async (_, activity) => {
+    const report = await judge(forge({ activity }), covered);
+    expect(report.verdict).toBe("rejected");
+    expect(report.checks.filter(({ subject, status }) => subject === "activity" && status === "fail")).not.toEqual([]);
+  });
+});
+
+it("an activity is not made good by app proofs that stand beside it and are not its own", async () => {
+  const evidence = forge();
+  const { appProofs: _, ...unproven } = evidence.activity;
+  const report = await judge(evidence, { given: () => ({ bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity: unproven }) });
+  expect(idsOf(report, "fail")).toEqual(["activity.decode"]);
+});

@@ -1,0 +1,137 @@
+/** Evidence is the caller's: it is read once, at the call, and neither changed nor kept hold of. */
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
+import { verifyActivity, verifyAttestation, verifyBootProof, verifyEvidence } from "../../src/index.js";
+import { forge, idsOf, lab, optionsOf, put } from "../attacks/support.js";
+
+const whole = forge();
+const options = optionsOf(whole);
+
+describe("inputs and results", () => {
+  const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+  const evidence = { bootProofs: [whole.bootProof], appProofs: whole.appProofs, activity: whole.activity };
+
+  it("are not changed", async () => {
+    const before = structuredClone(evidence);
+    await verifyEvidence(evidence, options);
+    expect(evidence).toEqual(before);
+  });
+
+  it("may be deeply frozen", async () => {
+    const frozen = deepFreeze(structuredClone(evidence));
+    expect((await verifyEvidence(frozen, options)).report.verdict).toBe("verified");
+  });
+
+  it("in bytes are not changed", async () => {
+    const bytes = [whole.bootProof, whole.appProofs[0], whole.activity].map(bytesOf);
+    const before = bytes.map((each) => each.slice());
+    await verifyEvidence({ bootProofs: [bytes[0]], appProofs: [bytes[1]], activity: bytes[2] }, options);
+    expect(bytes).toEqual(before);
+    const document = whole.document.slice();
+    await verifyAttestation(document, optionsOf(whole, { noPolicy: true }));
+    expect(document).toEqual(whole.document);
+  });
+
+  it.each([["a Uint8Array", (bytes: Uint8Array) => bytes.slice()], ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)]] as const)(
+    "of a bare document in %s may change while it is verified, and after", async (_, copy) => {
+      const bare = optionsOf(whole, { noPolicy: true });
+      const { attestation: genuine, report: expected } = await verifyAttestation(whole.document, bare);
+      const document = copy(whole.document);
+      const pending = verifyAttestation(document, bare);
+      document.fill(0);
+      const { report, attestation: verified } = await pending;
+      expect(report).toEqual(expected);
+      expect(toHex(verified!.document.certificate.der)).toBe(toHex(genuine!.document.certificate.der));
+      expect(toHex(verified!.document.publicKey!)).toBe(toHex(lab.ephemeralKey.publicKey));
+    });
+
+  it("of a boot proof in bytes may change while it is verified, and after", async () => {
+    const bytes = bytesOf(whole.bootProof);
+    const pending = verifyBootProof(bytes, options);
+    bytes.fill(0);
+    const { report, bootProof: verified } = await pending;
+    expect(report.verdict).toBe("verified");
+    expect(toHex(verified!.manifestHash)).toBe(toHex(whole.manifestHash));
+  });
+
+  it("share no memory", async () => {
+    const asked = lab.ephemeralKey.publicKey.slice();
+    const { bootProof: verified } = await verifyBootProof(whole.bootProof, { ...options, ephemeralKey: asked });
+    asked.fill(0);
+    expect(toHex(verified!.ephemeralKey)).toBe(toHex(lab.ephemeralKey.publicKey));
+    const again = await verifyBootProof(whole.bootProof, options);
+    expect(again.bootProof!.ephemeralKey.buffer).not.toBe(verified!.ephemeralKey.buffer);
+  });
+
+  it("are the same for JSON values, text and bytes", async () => {
+    const asText = { bootProofs: [JSON.stringify(whole.bootProof)], appProofs: whole.appProofs.map((proof) => JSON.stringify(proof)), activity: JSON.stringify(whole.activity) };
+    const asBytes = { bootProofs: [bytesOf(whole.bootProof)], appProofs: whole.appProofs.map(bytesOf), activity: bytesOf(whole.activity) };
+    const { report } = await verifyEvidence(evidence, options);
+    expect((await verifyEvidence(asText, options)).report).toEqual(report);
+    expect((await verifyEvidence(asBytes, options)).report).toEqual(report);
+    expect(report.verdict).toBe("verified");
+  });
+
+  it("of an app proof and of an activity in bytes may change while they are verified", async () => {
+    const [app, activity] = [bytesOf(whole.appProofs[0]), bytesOf(whole.activity)];
+    const pending = verifyEvidence({ bootProofs: [whole.bootProof], appProofs: [app], activity }, options);
+    app.fill(0);
+    activity.fill(0);
+    expect(idsOf((await pending).report, "fail")).toEqual([]);
+  });
+
+  it("as objects may change while they are verified", async () => {
+    const [app, activity] = [structuredClone(whole.appProofs[0]!), structuredClone(whole.activity)];
+    const pending = verifyEvidence({ bootProofs: [whole.bootProof], appProofs: [app], activity }, options);
+    app["publicKey"] = "00";
+    (activity["result"] as JsonObject)["createWalletResult"] = { addresses: ["another"] };
+    const { report } = await pending;
+    expect(idsOf(report, "fail")).toEqual([]);
+    expect(report.claims!.activity!.coveredAddresses).not.toContain("another");
+  });
+
+  it("of an activity do not change with the caller's object afterwards", async () => {
+    const given = structuredClone(whole.activity);
+    const { activity } = await verifyActivity(given, [whole.bootProof], options);
+    (given["result"] as JsonObject)["createWalletResult"] = { addresses: ["another"] };
+    expect(activity!.activity.result).toEqual(whole.activity["result"]);
+  });
+});
+
+describe("values that JSON text cannot be", () => {
+  const nested = (depth: number): JsonValue => {
+    let value: JsonValue = [];
+    for (let level = 0; level < depth; level++) value = level % 2 === 0 ? { a: value } : [value];
+    return value;
+  };
+  const places: [name: string, of: (value: JsonValue) => Parameters<typeof verifyEvidence>[0]][] = [
+    ["the boot proof", (value) => ({ bootProofs: [value] })],
+    ["a field of the boot proof", (value) => ({ bootProofs: [{ ...whole.bootProof, createdAt: value }] })],
+    ["an app proof", (value) => ({ bootProofs: [whole.bootProof], appProofs: [value] })],
+    ["the activity", (value) => ({ bootProofs: [whole.bootProof], activity: value })],
+    ["the activity's result", (value) => ({ bootProofs: [whole.bootProof], activity: put("result", { deep: value })(whole.activity) })],
+    ["the activity's intent", (value) => ({ bootProofs: [whole.bootProof], activity: put("intent", { deep: value })(whole.activity) })],
+    ["the activity's app proofs", (value) => ({ bootProofs: [whole.bootProof], activity: put("appProofs", [value])(whole.activity) })],
+    ["the app proofs of an activity that is repeated", (value) => ({
+      bootProofs: [whole.bootProof], activity: put("result", { activity: { ...whole.activity, appProofs: [value] } })(whole.activity),
+    })],
+  ];
+
+  // JSON.parse makes such values of a few kilobytes of text.
+  it.each(places)("are rejected, where %s is nested 100000 deep", async (_, of) => {
+    const { report } = await verifyEvidence(of(nested(100_000)), options);
+    expect(report.verdict).toBe("rejected");
+  });
+
+  it("leave no app proof of an activity unjudged", async () => {
+    const activity = { ...whole.activity, appProofs: [whole.appProofs[0], undefined] };
+    const { report } = await verifyActivity(activity, [whole.bootProof], options);
+    expect(report.verdict).toBe("rejected");
+  });
+});
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,189 @@
+/** What is remembered changes the time an answer takes, and never the answer. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
+import { type Curve, importPoint } from "../../src/verify/ecdsa.js";
+import { SignatureMemory } from "../../src/verify/signature-memory.js";
+import { withS } from "../../src/lab/keys.js";
+import { fc } from "../support/property.js";
+import { CURVES, newSigner } from "./keys.js";
+
+interface Question {
+  readonly name: string;
+  readonly curve: Curve;
+  readonly point: Uint8Array;
+  readonly message: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+const signers = CURVES.flatMap((curve) => [newSigner(curve), newSigner(curve)]);
+const messages = [toUtf8("one"), toUtf8("two"), new Uint8Array()];
+
+const good: Question[] = signers.flatMap(({ curve, point, sign }, key) => messages.map((message, index) =>
+  ({ name: `${curve} key ${key} message ${index}`, curve, point, message, signature: sign(message) })));
+const otherCurve = (curve: Curve): Curve => (curve === "P-256" ? "P-384" : "P-256");
+
+/** Everything that is near a valid signature, and is none. */
+const bad: Question[] = good.flatMap((question) => {
+  const { curve, point, message, signature } = question;
+  const vary = (name: string, more: Partial<Question>): Question => ({ ...question, name: `${question.name}, ${name}`, ...more });
+  return [
+    ...signers.filter((signer) => signer.point !== point).map((signer, index) => vary(`under other key ${index}`, { curve: signer.curve, point: signer.point })),
+    ...messages.filter((other) => other !== message).map((other, index) => vary(`other message ${index}`, { message: other })),
+    vary("as of the other curve", { curve: otherCurve(curve) }),
+    vary("a signature cut", { signature: signature.subarray(1) }),
+    vary("a signature of zeros", { signature: new Uint8Array(signature.length) }),
+    vary("a bit turned over", { signature: signature.map((byte, index) => (index === 0 ? byte ^ 1 : byte)) }),
+    vary("the point's last byte moved to the message", { point: point.subarray(0, -1), message: concatBytes(point.subarray(-1), message) }),
+    vary("the signature's first byte moved to the message", { signature: signature.subarray(1), message: concatBytes(message, signature.subarray(0, 1)) }),
+    vary("a point that is none", { point: point.map((byte, index) => (index === point.length - 1 ? byte ^ 1 : byte)) }),
+    vary("an empty point", { point: new Uint8Array() }),
+  ];
+});
+const all = [...good, ...bad];
+
+async function withoutMemory({ curve, point, message, signature }: Question): Promise<boolean> {
+  const key = await importPoint(curve, point);
+  return key !== null && (await key.verify(message, signature));
+}
+
+function ask(memory: SignatureMemory, { curve, point, message, signature }: Question): Promise<boolean> {
+  return memory.verify(curve, point, message, signature);
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Counts what reaches the platform. */
+function watch(): { verified: () => number; imported: () => number } {
+  const crypto = process.getBuiltinModule("node:crypto");
+  const verify = vi.spyOn(crypto, "verify");
+  const createPublicKey = vi.spyOn(crypto, "createPublicKey");
+  return { verified: () => verify.mock.calls.length, imported: () => createPublicKey.mock.calls.length };
+}
+
+describe("a memory of signatures", () => {
+  it("answers as without one: each question, first with an empty memory, then with a full one", async () => {
+    const memory = new SignatureMemory();
+    for (const question of all) expect(await ask(new SignatureMemory(), question), question.name).toBe(await withoutMemory(question));
+    for (const question of good) expect(await ask(memory, question), question.name).toBe(true);
+    for (const question of bad) expect(await ask(memory, question), question.name).toBe(false);
+    for (const question of [...all].reverse()) expect(await ask(memory, question), question.name).toBe(await withoutMemory(question));
+  });
+
+  it("answers any sequence of questions as without one, however small it is, one after the other and at once", async () => {
+    const question = fc.constantFrom(...good, ...good, ...bad);
+    const expected = new Map(await Promise.all(all.map(async (each) => [each, await withoutMemory(each)] as const)));
+    await fc.assert(fc.asyncProperty(fc.array(question, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 8 }), fc.boolean(), async (questions, limit, atOnce) => {
+      const memory = new SignatureMemory(limit);
+      const answers: boolean[] = [];
+      if (atOnce) answers.push(...(await Promise.all(questions.map((each) => ask(memory, each)))));
+      else for (const each of questions) answers.push(await ask(memory, each));
+      expect(answers).toEqual(questions.map((each) => expected.get(each)));
+    }), { numRuns: 100 });
+  });
+
+  it("does not take one key's signature for another's", async () => {
+    const memory = new SignatureMemory();
+    const [first, second] = [signers[0]!, signers[1]!];
+    const signature = first.sign(messages[0]!);
+    expect(await memory.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
+    expect(await memory.verify("P-256", second.point, messages[0]!, signature)).toBe(false);
+    expect(await memory.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
+  });
+
+  it("does not take one curve's key for another's", async () => {
+    const memory = new SignatureMemory();
+    for (const question of good) {
+      expect(await ask(memory, question)).toBe(true);
+      expect(await ask(memory, { ...question, curve: otherCurve(question.curve) })).toBe(false);
+      expect(await memory.key(otherCurve(question.curve), question.point)).toBeNull();
+      expect(await memory.key(question.curve, question.point)).not.toBeNull();
+    }
+  });
+
+  it("takes both forms of a signature's S, each for itself", async () => {
+    const memory = new SignatureMemory();
+    const [question] = good;
+    for (const half of ["low", "high", "low", "high"] as const) {
+      expect(await ask(memory, { ...question!, signature: withS(half, question!.signature) })).toBe(true);
+    }
+  });
+
+  it("keeps its answer when the caller's buffers change", async () => {
+    const memory = new SignatureMemory();
+    const point = good[0]!.point.slice();
+    const message = good[0]!.message.slice();
+    const signature = good[0]!.signature.slice();
+    expect(await memory.verify("P-256", point, message, signature)).toBe(true);
+    for (const buffer of [point, message, signature]) buffer.fill(1);
+    expect(await memory.verify("P-256", point, message, signature)).toBe(false);
+    expect(await ask(memory, good[0]!)).toBe(true);
+  });
+});
+
+describe("what is remembered", () => {
+  it("is the valid signature: it is verified once", async () => {
+    const memory = new SignatureMemory();
+    const count = watch();
+    for (let round = 0; round < 3; round++) for (const question of good) expect(await ask(memory, question)).toBe(true);
+    expect(count.verified()).toBe(good.length);
+    expect(count.imported()).toBe(signers.length);
+  });
+
+  it("is not the invalid one: it is verified each time", async () => {
+    const memory = new SignatureMemory();
+    const invalid = { ...good[0]!, message: toUtf8("another") };
+    const count = watch();
+    for (let round = 1; round <= 3; round++) {
+      expect(await ask(memory, invalid)).toBe(false);
+      expect(count.verified()).toBe(round);
+    }
+  });
+
+  it("is bounded: the oldest goes first", async () => {
+    const memory = new SignatureMemory(2);
+    const [a, b, c] = good.slice(0, 3) as [Question, Question, Question];
+    for (const question of [a, b, c]) await ask(memory, question);
+    const count = watch();
+    await ask(memory, c);
+    await ask(memory, b);
+    expect(count.verified()).toBe(0);
+    await ask(memory, a);
+    expect(count.verified()).toBe(1);
+    await ask(memory, b);
+    expect(count.verified()).toBe(2);
+  });
+
+  it("of keys is bounded too", async () => {
+    const memory = new SignatureMemory(2);
+    const [a, b, c] = [signers[0]!, signers[1]!, signers[2]!];
+    const first = await memory.key(a.curve, a.point);
+    for (const signer of [a, b]) await memory.key(signer.curve, signer.point);
+    expect(await memory.key(a.curve, a.point)).toBe(first);
+    await memory.key(c.curve, c.point);
+    expect(await memory.key(a.curve, a.point)).not.toBe(first);
+  });
+
+  it("is nothing of a key that is none, but that it is none", async () => {
+    const memory = new SignatureMemory();
+    const point = signers[0]!.point.map((byte, index) => (index === 64 ? byte ^ 1 : byte));
+    expect(await memory.key("P-256", point)).toBeNull();
+    expect(await memory.key("P-256", point)).toBeNull();
+    expect(await memory.verify("P-256", point, messages[0]!, good[0]!.signature)).toBe(false);
+    expect(await memory.key("P-256", signers[0]!.point)).not.toBeNull();
+  });
+
+  it("stays small, whatever is asked", async () => {
+    const memory = new SignatureMemory(3);
+    for (const question of all) await ask(memory, question);
+    const count = watch();
+    for (const question of good) await ask(memory, question);
+    expect(count.verified()).toBeGreaterThanOrEqual(good.length - 3);
+  });
+
+  it("is named by all of key, message and signature", () => {
+    const names = all.map(({ curve, point, message, signature }) => [curve, ...[point, message, signature].map(toHex)].join());
+    expect(new Set(names).size).toBe(all.length);
+  });
+});

@@ -1,0 +1,243 @@
+/** Only verification makes the verified types; what they vouch for is asked anew where it depends on the caller. */
+import { describe, expect, it } from "vitest";
+import { toBase64 } from "../../src/bytes.js";
+import type { CheckId } from "../../src/checks.js";
+import {
+  NO_POLICY_ANY_ENCLAVE, VerifiedActivity, VerifiedAppProof, VerifiedAttestation, VerifiedBootProof, pinPolicy, verifyActivity, verifyAppProof,
+  verifyAppProofs, verifyAttestation, verifyBootProof, verifyEvidence,
+} from "../../src/index.js";
+import { certificatePem } from "../../src/lab/pki.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { type Judgement, NOW, after, forge, idsOf, manifest, optionsOf, otherLab, pcrs } from "../attacks/support.js";
+
+const whole = forge();
+const options = optionsOf(whole);
+const { bootProofs: [bootProof], appProofs: [appProof], activity } = await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options);
+const { attestation } = await verifyAttestation(whole.document, optionsOf(whole, { noPolicy: true }));
+
+interface VerifiedClass {
+  new (...facts: never[]): object;
+  isOne(value: unknown): boolean;
+}
+
+const kinds: { name: string; type: VerifiedClass; genuine: object }[] = [
+  { name: "VerifiedBootProof", type: VerifiedBootProof, genuine: bootProof! },
+  { name: "VerifiedAppProof", type: VerifiedAppProof, genuine: appProof! },
+  { name: "VerifiedActivity", type: VerifiedActivity, genuine: activity! },
+  { name: "VerifiedAttestation", type: VerifiedAttestation, genuine: attestation! },
+];
+
+/** All that looks like the genuine one and is not. */
+function imitations(genuine: object, type: VerifiedClass): [name: string, value: unknown][] {
+  const prototype = type.prototype as object;
+  const facts = { ...genuine } as Record<string, unknown>;
+  return [
+    ["a spread", { ...genuine }],
+    ["a copy by Object.assign", Object.assign({}, genuine)],
+    ["a structured clone", structuredClone(Object.fromEntries(Object.entries(facts).filter(([, value]) => isPlain(value))))],
+    ["its JSON", JSON.parse(JSON.stringify(genuine, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)))],
+    ["an object of its prototype", Object.assign(Object.create(prototype) as object, facts)],
+    ["an object that inherits from it", Object.create(genuine)],
+    ["an object whose prototype was set to its", Object.setPrototypeOf({ ...facts }, prototype)],
+    ["a proxy around it", new Proxy(genuine, {})],
+    ["the class", type],
+    ["its prototype", prototype],
+    ["null", null],
+    ["undefined", undefined],
+    ["a text", "VerifiedBootProof"],
+    ["a function", () => genuine],
+    ["an array of it", [genuine]],
+  ];
+}
+
+function isPlain(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.each(kinds)("a $name", ({ name, type, genuine }) => {
+  it("is what verification made", () => {
+    expect(genuine).toBeInstanceOf(type);
+    expect(type.isOne(genuine)).toBe(true);
+  });
+
+  it("is of its own kind only", () => {
+    for (const other of kinds.filter((kind) => kind.type !== type)) expect(other.type.isOne(genuine), other.name).toBe(false);
+  });
+
+  it.each(imitations(genuine, type))("is not %s", (_, value) => {
+    expect(type.isOne(value)).toBe(false);
+  });
+
+  it("cannot be constructed, whatever the constructor is given", () => {
+    const make = type as unknown as new (...facts: unknown[]) => object;
+    const facts = { ...genuine };
+    for (const leave of [undefined, null, true, "verified", Symbol("verified"), Symbol.for("verified"), genuine, type]) {
+      expect(() => new make(facts, leave)).toThrow(TypeError);
+      expect(() => new make(facts, facts, leave)).toThrow(TypeError);
+      expect(() => new make(facts, facts, facts, leave)).toThrow(TypeError);
+      expect(() => Reflect.construct(make, [facts, leave], Object) as object).toThrow(TypeError);
+    }
+    const constructor = (genuine as { constructor: new (...facts: unknown[]) => object }).constructor;
+    expect(() => new constructor(facts)).toThrow(TypeError);
+  });
+
+  it("cannot be constructed by a subclass, nor left half made", () => {
+    const Base = type as unknown as new (...facts: unknown[]) => object;
+    let escaped: unknown;
+    class Sub extends Base {
+      constructor() {
+        super({ ...genuine }, Symbol("verified"));
+        escaped = this as unknown;
+      }
+    }
+    expect(() => new Sub()).toThrow(TypeError);
+    class Returning extends Base {
+      constructor() {
+        try {
+          super(null, null);
+        } catch {
+          // The object under construction is out of reach.
+        }
+        return { ...genuine };
+      }
+    }
+    const imitation = new Returning();
+    expect(type.isOne(imitation)).toBe(false);
+    expect(escaped).toBeUndefined();
+  });
+
+  it("cannot be given other fields", () => {
+    expect(Object.isFrozen(genuine)).toBe(true);
+    for (const key of Object.keys(genuine)) expect(() => { (genuine as Record<string, unknown>)[key] = null; }, `${name}.${key}`).toThrow(TypeError);
+    expect(() => { (genuine as Record<string, unknown>)["more"] = 1; }).toThrow(TypeError);
+    expect(() => Object.setPrototypeOf(genuine, {}) as object).toThrow(TypeError);
+  });
+
+  it("lets no caller reach the private marks of its class by a name", () => {
+    expect(Reflect.ownKeys(genuine).filter((key) => typeof key === "symbol" || key.startsWith("#") || key.startsWith("_"))).toEqual([]);
+  });
+});
+
+describe("an imitation of a verified boot proof", () => {
+  const rows = imitations(bootProof!, VerifiedBootProof);
+
+  it.each(rows)("is not pinned: %s", (_, value) => {
+    expect(() => pinPolicy(value as VerifiedBootProof)).toThrow(TypeError);
+  });
+
+  it.each(rows)("is judged as evidence, and rejected: %s", async (_, value) => {
+    const { report, bootProofs } = await verifyEvidence({ bootProofs: [value], appProofs: whole.appProofs }, options);
+    expect(report.verdict).toBe("rejected");
+    expect(idsOf(report, "fail")).toContain("boot.decode");
+    expect(idsOf(report, "pass")).not.toContain("cose.signature");
+    expect(bootProofs).toEqual([null]);
+  });
+
+  it.each(kinds.filter(({ type }) => type !== VerifiedBootProof))("is a $name too", async ({ genuine }) => {
+    expect(() => pinPolicy(genuine as VerifiedBootProof)).toThrow(TypeError);
+    const { report } = await verifyEvidence({ bootProofs: [genuine] }, options);
+    expect(report.verdict).toBe("rejected");
+  });
+
+  it("of app proofs: a verified one is not evidence again", async () => {
+    const { report } = await verifyAppProofs([appProof!], [bootProof!], options);
+    expect(idsOf(report, "fail")).toContain("app.decode");
+  });
+
+  it("of activities: a verified one is judged again by what it carries", async () => {
+    expect((await verifyActivity(activity!, [bootProof!], options)).report.verdict).toBe("verified");
+    const foreign = forge({ ephemeralKey: generateQosKeyPair() });
+    expect((await verifyActivity(activity!, [foreign.bootProof], options)).report.verdict).toBe("rejected");
+  });
+});
+
+describe("a verified boot proof, used again", () => {
+  const again = async (how: Judgement, verified: VerifiedBootProof = bootProof!, evidence = whole) => {
+    const { report, bootProofs } = await verifyEvidence({ bootProofs: [verified], appProofs: evidence.appProofs }, optionsOf(evidence, how));
+    expect(bootProofs[0] === verified).toBe(idsOf(report, "fail").every((id) => !id.startsWith("chain") && !id.startsWith("bind") && !id.startsWith("mode")));
+    return report;
+  };
+
+  it("gives the report that the evidence itself gives", async () => {
+    const [reused, anew] = [await again({}), (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options)).report];
+    expect(reused).toEqual(anew);
+  });
+
+  const rows: { name: string; how: Judgement; fails: CheckId[] }[] = [
+    { name: "other trust anchors", how: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"] },
+    { name: "now, after the leaf has ended", how: { validAt: "now", now: after(4 * 3600) }, fails: ["chain.validity"] },
+    { name: "an instant before it was made", how: { validAt: after(-3600 * 24) }, fails: ["chain.validity"] },
+    { name: "another key asked for", how: { ephemeralKey: generateQosKeyPair().publicKey }, fails: ["bind.key"] },
+    { name: "half of its key asked for", how: { ephemeralKey: bootProof!.ephemeralKey.slice(0, 65) }, fails: ["bind.key"] },
+    { name: "another deployment", how: { deployments: (all) => [{ ...all, minNonce: 8 }] }, fails: ["policy.deployment", "policy.nonce"] },
+    { name: "an age that it exceeds", how: { policy: { maxAge: "1m" } }, fails: ["policy.age"] },
+    {
+      name: "all of it at once",
+      how: { anchorPem: certificatePem(otherLab.pki.rootCertificate), validAt: "now", now: after(4 * 3600), ephemeralKey: generateQosKeyPair().publicKey },
+      fails: ["chain.anchor", "chain.validity", "bind.key"],
+    },
+  ];
+
+  it.each(rows)("is rejected for $name", async ({ how, fails }) => {
+    const report = await again(how);
+    expect(idsOf(report, "fail")).toEqual([...fails].sort());
+    expect(report.verdict).toBe("rejected");
+    expect(report.claims).toBeNull();
+  });
+
+  it("is rejected by the AWS anchor, which is the default without a policy", async () => {
+    const { report } = await verifyBootProof(bootProof!, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
+    expect(idsOf(report, "fail")).toEqual(["chain.anchor"]);
+  });
+
+  it.each([
+    ["the application", manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }))],
+    ["the enclave", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48) } })), ...pcrs((map) => map.set(0, new Uint8Array(48))) }],
+  ] as const)("is rejected where debug mode of %s was allowed once, and is not now", async (_, alterations) => {
+    const debug = forge(alterations);
+    const unpinned: Judgement = { noPolicy: true };
+    const first = await verifyBootProof(debug.bootProof, optionsOf(debug, { ...unpinned, allowDebug: true }));
+    expect(first.bootProof!.debug).toBe(true);
+    expect(idsOf(await again(unpinned, first.bootProof!, debug), "fail")).toEqual(["mode.debug"]);
+    expect(idsOf(await again({ ...unpinned, allowDebug: false }, first.bootProof!, debug), "fail")).toEqual(["mode.debug"]);
+    const allowed = await again({ ...unpinned, allowDebug: true }, first.bootProof!, debug);
+    expect(allowed.verdict).toBe("authentic");
+    expect(allowed.claims!.bootProofs[0]!.debug).toBe(true);
+  });
+
+  it("proves no app proof of another enclave, nor one that was changed", async () => {
+    const other = forge({ ephemeralKey: generateQosKeyPair() });
+    const foreign = await verifyAppProof(other.appProofs[0], bootProof!, options);
+    expect(idsOf(foreign.report, "fail")).toEqual(["app.key"]);
+    const changed = await verifyAppProof({ ...whole.appProofs[0], signature: "11".repeat(64) }, bootProof!, options);
+    expect(idsOf(changed.report, "fail")).toEqual(["app.signature"]);
+  });
+
+  it("is not made good by standing beside rejected evidence of the same key, nor the other way round", async () => {
+    const bad = { ...whole.bootProof, qosManifestB64: toBase64(new Uint8Array(8)) };
+    for (const bootProofs of [[bootProof!, bad], [bad, bootProof!]]) {
+      const { report } = await verifyEvidence({ bootProofs, appProofs: whole.appProofs }, options);
+      expect(report.verdict).toBe("rejected");
+      expect(report.claims).toBeNull();
+    }
+  });
+
+  it("whose report was scribbled upon gives the answers that were found", async () => {
+    const first = await verifyBootProof(whole.bootProof, options);
+    const found = structuredClone(first.report);
+    for (const check of first.report.checks as unknown as { detail: string; status: string }[]) {
+      try {
+        check.detail = "scribbled";
+        check.status = "pass";
+      } catch {
+        // Frozen: as good.
+      }
+    }
+    expect((await verifyBootProof(first.bootProof!, options)).report).toEqual(found);
+  });
+});
