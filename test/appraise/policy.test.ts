@@ -293,13 +293,16 @@ describe("a malformed policy", () => {
 
   it.each<[name: string, input: unknown, says: string]>([
     ["null", null, "null, an object wanted"],
-    ["undefined", undefined, "missing, an object wanted"],
     ["an array", [full], "an array, an object wanted"],
     ["a number", 7, "a number, an object wanted"],
     ["the text null", "null", "null, an object wanted"],
     ["the text of an array", "[]", "an array, an object wanted"],
   ])("as %s", (_, input, says) => {
     expectFaults(input as object, [["", says]]);
+  });
+
+  it.each([undefined, () => full, Symbol("policy"), 7n, Number.NaN, new Uint8Array(), new Map(), [undefined]])("is not %s, which no JSON is", (input) => {
+    expect(isRefused(() => parsePolicy(input as object))).toBe(true);
   });
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])("has %s as a member like any other", (name) => {

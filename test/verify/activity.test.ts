@@ -5,15 +5,11 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
-import { after, forge, idsOf, judge, put, withActivity } from "../attacks/support.js";
+import { after, drop, forge, idsOf, judge, put, withActivity } from "../attacks/support.js";
 
 const { address, walletId, organizationId } = LAB_ADDRESS;
 const OTHER = "0x00000000000000000000000000000000000000aa";
 const derived = (facts: Partial<typeof LAB_ADDRESS> = {}): JsonObject => addressDerivationPayload(after(60), { ...LAB_ADDRESS, ...facts });
-const without = (payload: JsonObject, member: string): JsonObject => {
-  const { [member]: _, ...rest } = payload["addressDerivationProof"] as JsonObject;
-  return { ...payload, addressDerivationProof: rest };
-};
 
 interface Row {
   readonly name: string;
@@ -42,7 +38,7 @@ const rows: Row[] = [
   { name: "another wallet in the result", activity: result({ x: { walletId: "another", addresses: [address] } }), claims: "fail", coverage: "pass" },
   { name: "the wallet in the intent", activity: (each) => merged({ intent: { x: { walletId } }, result: { x: { addresses: [address] } } })(each), claims: "pass", coverage: "pass" },
   { name: "another wallet in the intent", activity: (each) => merged({ intent: { x: { walletId: "another" } }, result: { x: { addresses: [address] } } })(each), claims: "fail", coverage: "pass" },
-  { name: "a proof without a wallet", payloads: [without(derived(), "walletId")], claims: "pass", coverage: "pass" },
+  { name: "a proof without a wallet", payloads: [drop("addressDerivationProof.walletId")(derived())], claims: "pass", coverage: "pass" },
   { name: "a proof of another wallet", payloads: [derived({ walletId: "another" })], claims: "fail", coverage: "pass" },
   { name: "another organization", activity: put("organizationId", "another"), claims: "fail", coverage: "pass" },
   { name: "a proof of another organization", payloads: [derived({ organizationId: "another" })], claims: "fail", coverage: "pass" },
@@ -79,10 +75,7 @@ describe("an activity", () => {
 // service-interface.md, 2.1: `result.activity` repeats the full field set.
 describe("an activity that repeats itself in its result", () => {
   const covered = { policy: { appProofs: { coverage: true, required: true } }, given: withActivity };
-  const repeated = (each: JsonObject): JsonObject => {
-    const { intent: _intent, appProofs, ...outer } = each;
-    return { ...outer, appProofs: appProofs!, result: { activity: each } };
-  };
+  const repeated = (each: JsonObject): JsonObject => ({ ...drop("intent")(each), result: { activity: each } });
 
   it("is read", async () => {
     const report = await judge(forge({ activity: repeated }), covered);
@@ -106,7 +99,7 @@ describe("an activity that repeats itself in its result", () => {
 
 it("an activity is not made good by app proofs that stand beside it and are not its own", async () => {
   const evidence = forge();
-  const { appProofs: _, ...unproven } = evidence.activity;
-  const report = await judge(evidence, { given: () => ({ bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity: unproven }) });
+  const activity = drop("appProofs")(evidence.activity);
+  const report = await judge(evidence, { given: () => ({ bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity }) });
   expect(idsOf(report, "fail")).toEqual(["activity.decode"]);
 });

@@ -107,7 +107,10 @@ describe("manifests and envelopes of 1 MiB", () => {
     const members = generateMembers(...Array.from({ length: 1000 }, (_, index) => `m${index}`));
     const evidence = forge({
       version: "v1",
-      alterManifest: { manifest: (value) => ({ ...value, manifestSet: memberSet(1, members), patchSet: { threshold: 1, members: [] } }), approvals: (_, hash) => members.map((each) => approve(hash, each)) },
+      alterManifest: {
+        manifest: (value) => ({ ...value, manifestSet: memberSet(1, members), patchSet: { threshold: 1, members: [] } }),
+        approvals: (_, hash) => members.map((each) => approve(hash, each)),
+      },
     });
     await expectQuick({ bootProofs: [evidence.bootProof] }, {}, evidence);
   });

@@ -149,10 +149,8 @@ describe("an imitation of a verified boot proof", () => {
     expect(idsOf(report, "fail")).toContain("app.decode");
   });
 
-  it("of activities: a verified one is judged again by what it carries", async () => {
-    expect((await verifyActivity(activity!, [bootProof!], options)).report.verdict).toBe("verified");
-    const foreign = forge({ ephemeralKey: generateQosKeyPair() });
-    expect((await verifyActivity(activity!, [foreign.bootProof], options)).report.verdict).toBe("rejected");
+  it("of activities: a verified one is not evidence again", async () => {
+    expect(idsOf((await verifyActivity(activity!, [bootProof!], options)).report, "fail")).toContain("activity.decode");
   });
 });
 
