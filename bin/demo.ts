@@ -1,61 +1,83 @@
-/** The demo of the README: the command line on evidence that was captured from a real deployment, as a person would use it. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** The demo of the README: a service with enclaves in this process, a verified call to it over HTTP, a lie of it refused. */
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { run } from "../src/cli/main.js";
+import { RejectedActivityError, apiKeyStamper, createClient } from "../src/client/index.js";
+import { NO_POLICY_ANY_ENCLAVE, parsePolicy, pinPolicy, renderText, verifyBootProof, verifyEvidence } from "../src/index.js";
+import { FAULTS, type Lab, startLab } from "../src/lab/index.js";
+import { renderFailures } from "../src/report/text.js";
+import type { Report } from "../src/report/report.js";
 
-const vectors = fileURLToPath(new URL("../../test-vectors/boot-proofs/", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "bootproof-demo-"));
-const inFolder = (name: string): string => join(folder, name);
+const FAULT = "stale-manifest";
+const color = process.stdout.isTTY === true && (process.env["NO_COLOR"] ?? "") === "";
 
-function say(text: string): void {
-  process.stdout.write(`\n\u2500\u2500\u2500\u2500 ${text}\n`);
+function say(text = ""): void {
+  process.stdout.write(`${text}\n`);
 }
 
-/** Shows the command and runs it. Answers its exit code and what it wrote to stdout, which `keep` keeps off the screen. */
-async function command(argv: readonly string[], keep = false): Promise<{ code: number; output: string }> {
-  process.stdout.write(`$ bootproof ${argv.map((arg) => arg.replace(vectors, "").replace(`${folder}/`, "")).join(" ")}\n\n`);
-  let output = "";
-  const stdout = {
-    isTTY: process.stdout.isTTY,
-    write: (text: string): void => {
-      output += text;
-      if (!keep) process.stdout.write(text);
-    },
-  };
-  const code = await run(argv, { stdin: process.stdin, stdout, stderr: process.stderr, env: process.env, now: () => new Date() });
-  process.stdout.write(`exit code ${code}\n`);
-  return { code, output };
+function step(title: string, ...lines: readonly string[]): void {
+  say(`\n──── ${title}`);
+  for (const line of lines) say(`     ${line}`);
+  say();
 }
 
-function expect(actual: number, wanted: number): void {
-  if (actual !== wanted) throw new Error(`the demo went wrong: exit code ${actual}, ${wanted} wanted`);
+/** The report without its checks: the verdict, what is proven, what is not. */
+function summary(report: Report): string {
+  const paragraphs = renderText(report, { color }).trimEnd().split("\n\n");
+  return paragraphs.filter((text, index) => index === 0 || /^(?:\u001b\[1m)?(?:Not proven|Proven)/.test(text)).join("\n\n");
 }
 
-async function demo(): Promise<void> {
-  say("1. Pin the deployment that you reviewed, from the boot proof of one of its enclaves.");
-  const pinned = await command(["pin", "--boot-proof", join(vectors, "bootproof-1.json"), "--name", "signer, demo"], true);
-  expect(pinned.code, 0);
-  writeFileSync(inFolder("policy.json"), pinned.output);
-  process.stdout.write(`${pinned.output.replace(/[0-9a-f]{64,}/g, (hex) => `${hex.slice(0, 16)}\u2026`)}\n`);
-
-  say("2. Another enclave of that deployment answers, with an app proof. Is it the pinned code that did?");
-  const evidence = ["--boot-proof", join(vectors, "bootproof-2.json")];
-  const verified = await command(["verify", ...evidence, "--app-proof", join(vectors, "appproof-2.json"), "--policy", inFolder("policy.json")]);
-  expect(verified.code, 0);
-
-  say("3. The same app proof, after somebody changed one character of the address.");
-  const appProof = JSON.parse(readFileSync(join(vectors, "appproof-2.json"), "utf8")) as { proofPayload: string };
-  const address = /0x[0-9a-fA-F]{40}/.exec(appProof.proofPayload)![0];
-  const changed = `${address.slice(0, -1)}${address.endsWith("0") ? "1" : "0"}`;
-  writeFileSync(inFolder("tampered.json"), JSON.stringify({ ...appProof, proofPayload: appProof.proofPayload.replace(address, changed) }));
-  const tampered = await command(["verify", ...evidence, "--app-proof", inFolder("tampered.json"), "--policy", inFolder("policy.json")]);
-  expect(tampered.code, 1);
+function expect(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`the demo went wrong: ${what}`);
 }
 
+async function callTheService(lab: Lab): Promise<void> {
+  step("1. A service and its enclaves, on this machine",
+    `${lab.baseUrl}  organization ${lab.organizationId}`,
+    ...lab.enclaves.map(({ enclaveId, manifestVersion, ephemeralKey }) => `enclave ${enclaveId.padEnd(22)} manifest ${manifestVersion}  key ${ephemeralKey.slice(0, 16)}…`),
+    "All of it is software, for trying things: `bootproof lab` runs the same until Ctrl-C.");
+
+  step("2. A tag is renamed over HTTP, with a stamped request. The answer comes verified, or not at all",
+    "const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(apiKey) });",
+    "const verified = client.withVerification(policy);",
+    'const { activity, report } = await verified.updateUserTag({ userTagId, newUserTagName: "treasurers" });');
+  const { baseUrl, organizationId } = lab;
+  const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey) });
+  const rename = { userTagId: lab.ids.userTagId, newUserTagName: "treasurers" };
+  const { activity, report } = await client.withVerification(lab.policy).updateUserTag(rename);
+  say(`Activity ${activity.id}: ${activity.status}.\n`);
+  say(summary(report));
+  expect(report.verdict === "verified", report.verdict);
+
+  step("3. The same call, while the service misbehaves",
+    `${FAULTS.find(({ name }) => name === FAULT)!.what}:`,
+    `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`);
+  lab.setFault(FAULT);
+  // Another object: the boot proofs that the first one verified are remembered by it.
+  const refusal: unknown = await client.withVerification(lab.policy).updateUserTag(rename).then(() => null, (error: unknown) => error);
+  if (!(refusal instanceof RejectedActivityError)) throw refusal ?? new Error("the demo went wrong: nothing was refused");
+  say(`The call throws ${refusal.constructor.name}, and nothing of the answer gets through:\n`);
+  say(renderFailures(refusal.report, { color }).trimEnd());
+}
+
+/** Captured from a real deployment, by others. */
+async function verifyCaptured(): Promise<void> {
+  step("4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",
+    "One of its enclaves is pinned, and the app proof of another is held against that.");
+  const read = (name: string): unknown => JSON.parse(readFileSync(fileURLToPath(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url)), "utf8"));
+  const now = new Date();
+  const { bootProof } = await verifyBootProof(read("bootproof-1.json"), { policy: NO_POLICY_ANY_ENCLAVE, now });
+  const policy = parsePolicy(pinPolicy(bootProof!, { name: "the pinned one" }));
+  const evidence = { bootProofs: [read("bootproof-2.json")], appProofs: [read("appproof-2.json")] };
+  const { report } = await verifyEvidence(evidence, { policy, now });
+  expect(report.verdict === "verified", report.verdict);
+  say(renderText(report, { color }).split("\n\n", 1)[0]);
+  say("\nThe same at the terminal, with every check in a line of its own: bootproof pin, bootproof verify.");
+}
+
+const lab = await startLab();
 try {
-  await demo();
+  await callTheService(lab);
 } finally {
-  rmSync(folder, { recursive: true });
+  await lab.close();
 }
+await verifyCaptured();
