@@ -1,0 +1,211 @@
+/**
+ * The built package in a browser: evidence verified by WebCrypto, requests stamped with a key that no page can read, and
+ * with a passkey. Needs `npm run build`, and a Chromium: BOOTPROOF_BROWSER names one, or says that one is `required`.
+ */
+import { createPublicKey, verify } from "node:crypto";
+import { existsSync } from "node:fs";
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { type Browser, type Page, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type * as client from "../../src/client/index.js";
+import type * as core from "../../src/index.js";
+import { pinPolicy, verifyBootProof } from "../../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
+import { type Lab, startLab } from "../../src/lab/index.js";
+import { readVectorJson } from "../support/vectors.js";
+
+const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+/** What the page imports: the package, and nothing written for it. */
+type Bundle = typeof core & typeof client;
+
+async function bundled(): Promise<string> {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const { outputFiles } = await build({
+    stdin: { contents: 'export * from "./dist/src/index.js"; export * from "./dist/src/client/index.js";', resolveDir: root },
+    bundle: true, format: "esm", platform: "browser", target: "es2022", write: false, logLevel: "warning",
+  });
+  return outputFiles[0]!.text;
+}
+
+interface Stamped {
+  readonly body: Buffer;
+  readonly headers: IncomingMessage["headers"];
+}
+
+/** Serves the page and the package, and hands every request to the service on, as it came. */
+class Site {
+  readonly requests: Stamped[] = [];
+  readonly #server: Server;
+  readonly #files: Readonly<Record<string, { readonly type: string; readonly text: string }>>;
+  readonly #lab: Lab;
+
+  constructor(script: string, lab: Lab) {
+    this.#files = {
+      "/": { type: "text/html", text: '<!doctype html><title>bootproof</title><script type="module" src="/page.js"></script>' },
+      "/page.js": { type: "text/javascript", text: 'import * as bootproof from "/bootproof.js"; globalThis.bootproof = bootproof;' },
+      "/bootproof.js": { type: "text/javascript", text: script },
+    };
+    this.#lab = lab;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((listening) => this.#server.listen(0, "127.0.0.1", listening));
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // No inline script, no eval, nothing from elsewhere: what a careful page allows has to be enough.
+    response.setHeader("Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'");
+    const file = this.#files[request.url!];
+    if (file !== undefined) return void response.setHeader("Content-Type", file.type).end(file.text);
+    if (request.url?.startsWith("/public/v1/") !== true) return void response.writeHead(404).end();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    this.requests.push({ body, headers: request.headers });
+    const names = ["content-type", "x-stamp", "x-stamp-webauthn"];
+    const headers = names.flatMap((name) => (request.headers[name] === undefined ? [] : [[name, request.headers[name] as string] as [string, string]]));
+    const answer = await fetch(this.#lab.baseUrl + request.url, { method: "POST", body, headers });
+    response.writeHead(answer.status, { "Content-Type": "application/json" }).end(await answer.text());
+  }
+}
+
+describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chromium", () => {
+  let lab: Lab;
+  let site: Site;
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    if (executablePath === undefined) throw new Error(`BOOTPROOF_BROWSER=required, and there is none at ${PLACES.join(", ")}`);
+    lab = await startLab();
+    site = new Site(await bundled(), lab);
+    const address = await site.listen();
+    browser = await chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: false });
+    page = await browser.newPage();
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await page.goto(address);
+    await page.waitForFunction(() => "bootproof" in globalThis);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    site?.close();
+    await lab?.close();
+    expect(complaints).toEqual([]);
+  });
+
+  const pair = (number: number) => ({
+    bootProof: readVectorJson<{ qosManifestB64: string }>(`boot-proofs/bootproof-${number}.json`), appProof: readVectorJson<{ proofPayload: string }>(`boot-proofs/appproof-${number}.json`),
+  });
+
+  const otherNamespace = (manifest: string) => Buffer.from(Buffer.from(manifest, "base64").toString("latin1").replace("preprod", "preprof"), "latin1").toString("base64");
+
+  it("a genuine pair is verified, by WebCrypto", async () => {
+    const pinned = await verifyBootProof(pair(1).bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: new Date() });
+    const answer = await page.evaluate(async ({ bootProof, appProof, policy }) => {
+      const { parsePolicy, verifyEvidence } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+      let verifications = 0;
+      const native = crypto.subtle.verify.bind(crypto.subtle);
+      crypto.subtle.verify = (...args: Parameters<SubtleCrypto["verify"]>) => {
+        verifications++;
+        return native(...args);
+      };
+      const { report } = await verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, { policy: parsePolicy(policy), now: new Date() });
+      return { report, verifications, isNode: "process" in globalThis };
+    }, { ...pair(2), policy: pinPolicy(pinned.bootProof!, { name: "captured" }) });
+    expect(answer.report.verdict).toBe("verified");
+    expect(answer.report.checks.filter((check) => check.status === "fail")).toEqual([]);
+    expect(answer.isNode).toBe(false);
+    // Four links of the path, the document, two approvals, the app proof.
+    expect(answer.verifications).toBe(8);
+  });
+
+  it.each([
+    ["a payload with one character changed", { appProof: { ...pair(1).appProof, proofPayload: pair(1).appProof.proofPayload.replace(/0x./, "0xf") } }, "app.signature"],
+    ["another enclave's app proof", { appProof: pair(2).appProof }, "app.key"],
+    ["a manifest with one character changed", { bootProof: { ...pair(1).bootProof, qosManifestB64: otherNamespace(pair(1).bootProof.qosManifestB64) } }, "bind.user-data"],
+  ])("%s is rejected", async (_, change, check) => {
+    const report = await page.evaluate(async ({ bootProof, appProof }) => {
+      const { NO_POLICY_ANY_ENCLAVE: none, verifyEvidence } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+      return (await verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, { policy: none, now: new Date() })).report;
+    }, { ...pair(1), ...change });
+    expect([report.verdict, report.claims]).toEqual(["rejected", null]);
+    expect(report.checks.filter((entry) => entry.status === "fail").map((entry) => entry.id)).toContain(check);
+  });
+
+  it("a request is stamped with a key that cannot leave the browser", async () => {
+    const { point, message } = await page.evaluate(async () => {
+      const { apiKeyStamper, createClient } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+      const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
+      const client = createClient({ baseUrl: location.origin, organizationId: "ü", stamper: await apiKeyStamper(pair) });
+      const refused = await client.getUser({ userId: "u" }).catch((error: Error) => error.message);
+      return { point: [...new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey))], message: String(refused) };
+    });
+    // The lab does not know the key; what it got is checked here, over the bytes as they came, by node:crypto alone.
+    expect(message).toContain("PUBLIC_KEY_NOT_FOUND");
+    const { body, headers } = site.requests.at(-1)!;
+    const stamp = JSON.parse(Buffer.from(headers["x-stamp"] as string, "base64url").toString()) as Record<string, string>;
+    const spki = Buffer.concat([Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex"), Buffer.from(point)]);
+    const key = createPublicKey({ key: spki, format: "der", type: "spki" });
+    expect(JSON.parse(body.toString())).toEqual({ organizationId: "ü", userId: "u" });
+    expect(stamp["publicKey"]).toBe(Buffer.from([2 + (point[64]! & 1), ...point.slice(1, 33)]).toString("hex"));
+    expect(verify("sha256", body, key, Buffer.from(stamp["signature"]!, "hex"))).toBe(true);
+  });
+
+  it("an activity is submitted and verified, and a lie is refused", async () => {
+    const rename = (apiKey: { publicKey: string; privateKey: string }) => page.evaluate(async ({ organizationId, userTagId, apiKey: key, policyFile }) => {
+      const { apiKeyStamper, createClient, parsePolicy } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+      const client = createClient({ baseUrl: location.origin, organizationId, stamper: await apiKeyStamper(key) }).withVerification(parsePolicy(policyFile));
+      return client.updateUserTag({ userTagId, newUserTagName: "from a browser" }).then(({ report }) => report.verdict, (error: { failures: { id: string }[] }) => error.failures.map(({ id }) => id));
+    }, { organizationId: lab.organizationId, userTagId: lab.ids.userTagId, apiKey, policyFile: lab.policyFile });
+    expect(await rename({ ...lab.apiKey })).toBe("verified");
+    lab.setFault("tampered-payload");
+    expect(await rename({ ...lab.apiKey })).toContain("app.signature");
+    lab.setFault(null);
+  });
+
+  it("a request is stamped with a passkey", async () => {
+    const session = await page.context().newCDPSession(page);
+    await session.send("WebAuthn.enable");
+    await session.send("WebAuthn.addVirtualAuthenticator", {
+      options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    });
+    const passkey = await page.evaluate(async () => {
+      const user = { id: new Uint8Array([1, 2, 3]), name: "alice", displayName: "Alice" };
+      const authenticatorSelection = { residentKey: "required" } as const;
+      const created = await navigator.credentials.create({
+        publicKey: { challenge: new Uint8Array(32), rp: { id: "localhost", name: "localhost" }, user, authenticatorSelection, pubKeyCredParams: [{ type: "public-key", alg: -7 }] },
+      }) as PublicKeyCredential;
+      const spki = (created.response as AuthenticatorAttestationResponse).getPublicKey()!;
+      return { credentialId: created.id, spki: [...new Uint8Array(spki)] };
+    });
+    await lab.registerPasskey(lab.ids.userId, { credentialId: passkey.credentialId, publicKey: Buffer.from(passkey.spki.slice(-65)).toString("hex"), rpId: "localhost" });
+    const userId = await page.evaluate(async ({ organizationId, userId: id }) => {
+      const { createClient, webauthnStamper } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+      const stamper = webauthnStamper({ get: (options) => navigator.credentials.get(options), rpId: "localhost" });
+      return (await createClient({ baseUrl: location.origin, organizationId, stamper }).getUser({ userId: id })).user.userId;
+    }, { organizationId: lab.organizationId, userId: lab.ids.userId });
+    expect(userId).toBe(lab.ids.userId);
+    expect(Object.keys(JSON.parse(site.requests.at(-1)!.headers["x-stamp-webauthn"] as string) as object)).toEqual(["credentialId", "authenticatorData", "clientDataJson", "signature"]);
+  });
+});
+
+if (executablePath === undefined && WANTED !== "required") {
+  console.warn(`No browser at ${PLACES.join(", ")}: what has to run in one is not tested here (Debian: apt-get install chromium; or BOOTPROOF_BROWSER=/path/to/one).`);
+}
