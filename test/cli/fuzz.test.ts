@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { APP_1, BOOT_1, bootproof } from "./support.js";
+import { APP_1, BOOT_1, bootproof, fileOf } from "./support.js";
 
+const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout);
 const KINDS = [
   { original: readFileSync(BOOT_1), args: ["verify", "--no-policy", "--boot-proof", "-"] },
   { original: readFileSync(APP_1), args: ["verify", "--no-policy", "--boot-proof", BOOT_1, "--app-proof", "-"] },
@@ -11,6 +12,7 @@ const KINDS = [
   { original: Buffer.from((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout), args: ["verify", "--boot-proof", BOOT_1, "--policy", "-"] },
   { original: Buffer.from("version: 1\na:\n  appBinaryDigest: ab\n  PCR0: ab\n"), args: ["pin", "--app", "a", "--release", "-"] },
   { original: readFileSync(BOOT_1), args: ["inspect", "-"] },
+  { original: Buffer.from((await bootproof(["bundle", "--boot-proof", BOOT_1, "--app-proof", APP_1, "--policy", POLICY])).stdout), args: ["verify", "-"] },
 ];
 
 const change = fc.record({
