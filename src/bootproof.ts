@@ -1,14 +1,15 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import { DEPLOYMENT_CHECKS, appraiseAppProofs, appraiseDeployment } from "./appraise/appraise.js";
-import type { Policy } from "./appraise/policy.js";
+import { type Policy, isPolicy } from "./appraise/policy.js";
 import { type Check, Checklist } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
+import { takeInput } from "./decode/input.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
 import type { Claims, Report, Verdict } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity } from "./verify/activity.js";
 import { type VerifiedAppProof, checkAppProof } from "./verify/app-proof.js";
 import { type VerifiedAttestation, checkAttestation, checkDebugMode, verifiedAttestation } from "./verify/attestation.js";
-import { type VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
+import { VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
@@ -38,7 +39,7 @@ export interface VerifyOptions {
 
 /** JSON values as parsed, or JSON text. */
 export interface Evidence {
-  /** Bare, or as `{"bootProof": …}`; or verified already. */
+  /** Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected. */
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
   /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
@@ -56,17 +57,20 @@ export interface Verification {
 /**
  * Verifies boot proofs, the app proofs under them and an activity, and holds all of it against the policy (checks.md,
  * policy.md). Never throws for what is wrong with the evidence: that is in the report, every failure of it.
- * {@link requireVerified} makes an error of it. Throws TypeError for options that make no sense (no policy, no boot
- * proof, an invalid Date) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ * {@link requireVerified} makes an error of it. Throws TypeError for calls that make no sense (no evidence, no policy, an
+ * invalid Date) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
-  if (evidence.bootProofs.length === 0) throw new TypeError("at least one boot proof wanted");
   if ((evidence.appProofs?.length ?? 0) > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   const { policy, context } = settle(options);
-  const opened = evidence.activity === undefined ? null : openActivity(evidence.activity);
-  const appProofInputs = [...(evidence.appProofs ?? []), ...(opened?.value.appProofs ?? [])];
+  const { bootProofs: given, appProofs: others = [] } = evidence;
+  if (given.length + others.length === 0 && evidence.activity === undefined) throw new TypeError("no evidence was given");
+  // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
+  const bootProofInputs = given.map((input) => (VerifiedBootProof.isOne(input) ? input : takeInput(input)));
+  const opened = evidence.activity === undefined ? null : openActivity(takeInput(evidence.activity));
+  const appProofInputs = [...others, ...(opened?.value.appProofs ?? [])].map(takeInput);
 
-  const boots = await Promise.all(evidence.bootProofs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
+  const boots = await Promise.all(bootProofInputs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
   const apps = await Promise.all(appProofInputs.map((input, index) => checkAppProof(input, boots, context, `app[${index}]`)));
   const bootProofs = boots.map((boot) => boot.verified);
   const appProofs = apps.map((app) => app.verified);
@@ -74,13 +78,14 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const appraised = policy && appraise(bootProofs, appProofs, policy, context.now);
 
   const checks = [...boots, ...apps, ...(opened ? [opened] : []), ...(appraised?.logs.map((log) => ({ log })) ?? [])].flatMap(({ log }) => log.list());
-  const verdict = verdictOf(checks, [...bootProofs, ...appProofs, ...(opened ? [activity] : [])], policy);
+  const pieces = [...bootProofs, ...appProofs, ...(opened ? [activity] : [])];
+  const verdict = bootProofs.length === 0 ? "rejected" : verdictOf(checks, pieces, policy);
   const claims = verdict === "rejected" ? null : {
     bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, appraised?.deployments[index] ?? null)),
     appProofs: appProofs.map((app) => appProofClaims(app!, bootProofs.indexOf(app!.bootProof))),
     activity: activity && activityClaims(activity),
   };
-  const report = reportOf(verdict, policy, boots[0]!.validationTime, checks, claims);
+  const report = reportOf(verdict, policy, boots[0]?.validationTime ?? null, checks, claims);
   return { report, bootProofs, appProofs, activity };
 }
 
@@ -119,7 +124,7 @@ export async function verifyAttestation(
 ): Promise<{ readonly report: Report; readonly attestation: VerifiedAttestation | null }> {
   const { policy, context } = settle(options);
   const log = new Checklist("boot[0]");
-  const checked = await checkAttestation(document.slice(), context, log);
+  const checked = await checkAttestation(new Uint8Array(document), context, log);
   checkDebugMode(checked.document, null, context.allowDebug, log);
   const attestation = verifiedAttestation(checked, log);
   const appraised = policy && appraise([attestation], [], policy, context.now);
@@ -134,7 +139,7 @@ export async function verifyAttestation(
 }
 
 function settle(options: VerifyOptions): { policy: Policy | null; context: VerifyContext } {
-  if (options.policy === undefined) throw new TypeError("a policy is wanted, or NO_POLICY_ANY_ENCLAVE");
+  if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
   if (policy !== null && options.trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
   const { now, at = "document" } = options;
@@ -142,10 +147,10 @@ function settle(options: VerifyOptions): { policy: Policy | null; context: Verif
   if (at !== "document" && at !== "now" && !isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
   const context = {
     trustAnchors: policy?.trustAnchors ?? options.trustAnchors ?? [AWS_NITRO_ROOT_G1],
-    now,
-    at,
+    now: new Date(now),
+    at: at instanceof Date ? new Date(at) : at,
     allowDebug: options.allowDebug === true || policy?.allowDebug === true,
-    ephemeralKey: options.ephemeralKey ?? null,
+    ephemeralKey: options.ephemeralKey ? new Uint8Array(options.ephemeralKey) : null,
     memory: options.memory ?? new SignatureMemory(),
   };
   return { policy, context };
@@ -172,6 +177,7 @@ function appraise(
     return null;
   });
   const appLog = new Checklist("policy");
+  if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
   appraiseAppProofs(appProofs, policy, now, appLog);
   return { logs: [...logs, appLog], deployments };
 }

@@ -1,4 +1,5 @@
 /** The checks: their public ids in report order, what each asserts, and what to do when it fails. */
+import { listed } from "./errors.js";
 
 /**
  * What each check asserts when it passes. The ids are a public contract, and their order here is the order of every
@@ -152,7 +153,7 @@ export class Checklist {
   /** `fail` with all the reasons at once, or `pass` where there is none. Answers whether it passed. */
   conclude(id: CheckId, reasons: readonly string[], passDetail?: string, compared?: Comparison): boolean {
     if (reasons.length === 0) this.pass(id, passDetail);
-    else this.fail(id, reasons.join("; "), compared);
+    else this.fail(id, listed(reasons, "; "), compared);
     return reasons.length === 0;
   }
 
@@ -163,7 +164,7 @@ export class Checklist {
 
   /** Takes over the answers of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
-    for (const check of checks) this.#answers[POSITIONS[check.id]] = { ...check, subject: this.subject };
+    for (const check of checks) this.#answers[POSITIONS[check.id]] = Object.freeze({ ...check, subject: this.subject });
   }
 
   status(id: CheckId): CheckStatus | undefined {
@@ -182,6 +183,6 @@ export class Checklist {
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    this.#answers[POSITIONS[id]] = { id, subject: this.subject, status, detail: this.#prefix + detail, ...compared };
+    this.#answers[POSITIONS[id]] = Object.freeze({ id, subject: this.subject, status, detail: this.#prefix + detail, ...compared });
   }
 }

@@ -9,7 +9,15 @@ export interface Fault {
 }
 
 export function faultText(faults: readonly Fault[]): string {
-  return faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`)).join("; ");
+  return listed(faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`)), "; ");
+}
+
+const MAX_LISTED = 32;
+
+/** The first of many, and how many more there are: evidence decides how many faults it has. */
+export function listed(texts: readonly string[], separator: string): string {
+  const rest = texts.length - MAX_LISTED;
+  return rest > 0 ? `${texts.slice(0, MAX_LISTED).join(separator)}${separator}and ${rest} more` : texts.join(separator);
 }
 
 export type MalformedCode =

@@ -7,7 +7,7 @@ import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOpt
 import { toBase64 } from "./bytes.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
-import { jsonInput, unwrap } from "./decode/boot-proof.js";
+import { jsonInput, unwrap } from "./decode/input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./decode/json.js";
 import { type Fault, MalformedError, attempt } from "./errors.js";
 import type { Report } from "./report/report.js";
@@ -17,6 +17,11 @@ import { SignatureMemory } from "./verify/signature-memory.js";
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is judged on its own: with more of them, a small file would be a long wait. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
+/** More statements than the report of any bundle has: of a packed one that has more, the rest is not compared. */
+const MAX_STATEMENTS = 100_000;
+/** A report that differs in more places is another report. */
+const MAX_DIFFERENCES = 100;
+const MAX_VALUE = 1000;
 
 /**
  * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
@@ -101,7 +106,7 @@ export async function packBundle(evidence: Evidence, options: PackOptions): Prom
  * every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
-  const file = jsonInput(input) as PolicyFile;
+  const file = jsonInput(input) as unknown as PolicyFile;
   const { trustAnchors } = parsePolicy(file, options);
   if (file.trustAnchors === undefined) return file;
   return { ...file, trustAnchors: file.trustAnchors.map((anchor, index) => (isFile(anchor) ? { pem: pemOf(trustAnchors[index]!.certificate.der) } : anchor)) };
@@ -192,11 +197,11 @@ export interface PackedReport {
   readonly now: string;
   /** What its evidence yields, by its policy and as of that time. */
   readonly verdict: Report["verdict"];
-  /** Where it says something else: verdict, statuses and claims; words are not compared, for versions change them. */
+  /** Where it says something else, up to a hundred places: verdict, statuses, claims; not words, for versions change them. */
   readonly differences: readonly Difference[];
 }
 
-/** Values as JSON text; null where one side has none. */
+/** Values as JSON text, long ones cut; null where one side has none. */
 export interface Difference {
   /** Such as `verdict`, or `boot[0] cose.signature`. */
   readonly place: string;
@@ -227,14 +232,15 @@ async function comparePacked(evidence: Evidence, { now, policy, report }: Judgem
 function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<string, string>): Difference[] {
   return [...new Set([...packed.keys(), ...anew.keys()])]
     .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
-    .filter((difference) => difference.packed !== difference.anew);
+    .filter((difference) => difference.packed !== difference.anew)
+    .slice(0, MAX_DIFFERENCES);
 }
 
 /** What a report says, by place. The packed one may be of any shape. */
 function statements(report: object): Map<string, string> {
   const said = new Map<string, string>();
   for (const [name, value] of Object.entries(report)) {
-    if (name === "checks" && Array.isArray(value)) value.forEach((check, index) => said.set(...statusOf(check, index, said)));
+    if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => said.set(...statusOf(check, index, said)));
     else gather(said, name, value as unknown);
   }
   return said;
@@ -244,15 +250,26 @@ function statusOf(check: unknown, index: number, said: ReadonlyMap<string, strin
   const { subject, id, status } = (check ?? {}) as Record<string, unknown>;
   const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
   // Under several boot proofs a check of the policy has an answer for each.
-  return [said.has(place) ? `${place} (${index})` : place, JSON.stringify(status) ?? "null"];
+  return [said.has(place) ? `${place} (${index})` : place, jsonText(status)];
 }
 
 function gather(said: Map<string, string>, place: string, value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
-    if (value !== undefined) said.set(place, JSON.stringify(value));
+  if (said.size >= MAX_STATEMENTS) return;
+  if (typeof value !== "object" || value === null || isEmpty(value)) {
+    if (value !== undefined) said.set(place, jsonText(value));
     return;
   }
-  for (const [name, member] of Object.entries(value)) gather(said, Array.isArray(value) ? `${place}[${name}]` : `${place}.${name}`, member);
+  for (const name in value) if (Object.hasOwn(value, name)) gather(said, Array.isArray(value) ? `${place}[${name}]` : `${place}.${name}`, (value as JsonObject)[name]);
+}
+
+function isEmpty(value: object): boolean {
+  for (const name in value) if (Object.hasOwn(value, name)) return false;
+  return true;
+}
+
+function jsonText(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}… (${text.length} characters)`;
 }
 
 function evidenceOf({ bootProofs, appProofs, activity }: BundleFile): Evidence {

@@ -2,7 +2,7 @@
 import { fromHex } from "../bytes.js";
 import type { CommitmentKind } from "../verify/manifest-binding.js";
 import { nameText } from "../decode/certificate.js";
-import { jsonInput } from "../decode/boot-proof.js";
+import { jsonInput } from "../decode/input.js";
 import { type JsonValue, MemberReader, isJsonObject, jsonKind } from "../decode/json.js";
 import { type Fault, MalformedError, attempt, faultText } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
@@ -99,14 +99,21 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const reader = MemberReader.of(jsonInput(input), "", faults);
   const policy = reader && policyOf(reader, options);
   if (policy === undefined || faults.length > 0) throw new MalformedError("policy", faults);
-  return policy;
+  parsedPolicies.add(policy);
+  return Object.freeze(policy);
+}
+
+const parsedPolicies = new WeakSet<object>();
+
+/** Whether {@link parsePolicy} made it: nothing else was found well-formed, and an object without pins would fit anything. */
+export function isPolicy(value: unknown): value is Policy {
+  return typeof value === "object" && value !== null && parsedPolicies.has(value);
 }
 
 function policyOf(reader: MemberReader, options: ParsePolicyOptions): Policy {
   reader.refuseUnknown(["policy", "name", "trustAnchors", "deployments", "maxAge", "appProofs", "allowDebug"]);
   if (reader.get("policy") !== "bootproof/1") reader.fault("policy", `"bootproof/1" wanted`);
-  const deployments = reader.array("deployments", (value, path) => deploymentOf(value, path, reader.faults));
-  if (deployments?.length === 0) reader.fault("deployments", "empty: at least one wanted");
+  const deployments = nonEmpty(reader, "deployments", reader.array("deployments", (value, path) => deploymentOf(value, path, reader.faults)));
   return {
     name: optional(reader, "name", () => reader.string("name")) ?? null,
     trustAnchors: optional(reader, "trustAnchors", () => trustAnchors(reader, options)) ?? [AWS_NITRO_ROOT_G1],
@@ -177,7 +184,8 @@ function setPin(deployment: MemberReader, name: string): SetPin | undefined {
   const threshold = wholeNumber(reader, "threshold", 1);
   const members = nonEmpty(reader, "members", reader.array("members", (value, path) => hexValue(value, path, KEY_LENGTH, reader.faults)));
   if (threshold === undefined || members === undefined) return undefined;
-  if (threshold > members.length) reader.fault("threshold", `${threshold}, with ${members.length} members`);
+  const given = reader.get("members") as JsonValue[];
+  if (threshold > given.length) reader.fault("threshold", `${threshold}, with ${given.length} members`);
   return { threshold, members };
 }
 

@@ -1,17 +1,13 @@
 /** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
-import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { type Evidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { type Check, Checklist } from "../checks.js";
+import type { Check } from "../checks.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
-import { unwrap } from "../decode/boot-proof.js";
+import { unwrap } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import type { BundleVerification } from "../evidence-bundle.js";
 import type { Report } from "../report/report.js";
-import { checkActivity, openActivity } from "../verify/activity.js";
-import { checkAppProof } from "../verify/app-proof.js";
-import { SignatureMemory } from "../verify/signature-memory.js";
 import type { Connection } from "./connection.js";
 import { type InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, UsageError } from "./io.js";
@@ -70,18 +66,16 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
 
 /** Asks of an answered activity what the client's verified calls ask of one, too. */
 async function reportOnActivity({ activityId, connection }: Source & { kind: "activity" }, options: VerifyOptions, io: Io): Promise<Report> {
-  const [{ fetchActivity, mistakenIdentity }, { contradictionsOf, outcomeContradictions }] = await Promise.all([
+  const [{ fetchActivity, mistakenIdentity }, { contradictionsOf }] = await Promise.all([
     import("./fetched.js"), import("../client/contradictions.js"),
   ]);
   const evidence = await fetchActivity(activityId, connection, io);
-  const { activity, bootProofs } = evidence;
-  const { report, appProofs } = bootProofs.length > 0 ? await verifyEvidence(evidence, options) : await verifyWithoutBootProofs(evidence, options);
+  const { activity } = evidence;
+  const { report } = await verifyEvidence(evidence, options);
   if (activity === undefined) return report;
   const identity = { id: activityId, organizationId: connection.organizationId };
   const expected = { organizationId: String(activity["organizationId"]), request: null, operation: null };
-  return withContradictions(report, [
-    ...mistakenIdentity(activity, identity), ...contradictionsOf(activity, expected), ...outcomeContradictions(appProofs),
-  ]);
+  return withContradictions(report, [...mistakenIdentity(activity, identity), ...contradictionsOf(activity, expected)]);
 }
 
 /** The report, with `activity.claims` failed for these reasons beside its own. */
@@ -140,20 +134,4 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   }
   const verification = await bundles.verifyBundle(bundle!, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
   return { report: verification.report, bundle: verification };
-}
-
-/** Where the service has no boot proof of any key: everything that can be asked is asked, and nothing passes. */
-async function verifyWithoutBootProofs(evidence: Evidence, options: VerifyOptions): Promise<Pick<Verification, "report" | "appProofs">> {
-  const policy: Policy | null = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
-  const context = { trustAnchors: [], now: options.now, at: "document", allowDebug: false, ephemeralKey: null, memory: new SignatureMemory() } as const;
-  const opened = evidence.activity === undefined ? null : openActivity(evidence.activity);
-  const inputs = [...(evidence.appProofs ?? []), ...(opened?.value.appProofs ?? [])];
-  const apps = await Promise.all(inputs.map((input, index) => checkAppProof(input, [], context, `app[${index}]`)));
-  const appProofs = apps.map((app) => app.verified);
-  if (opened) checkActivity(opened, appProofs, policy?.appProofs.coverage ?? false);
-  const log = new Checklist("policy");
-  log.skip("policy.deployment", "there is no boot proof to hold against the policy");
-  const checks = [...apps.map((app) => app.log), ...(opened ? [opened.log] : []), ...(policy ? [log] : [])].flatMap((list) => list.list());
-  const report: Report = { format: "bootproof-report/1", verdict: "rejected", policy: policy?.name ?? null, validationTime: null, checks, claims: null };
-  return { report, appProofs };
 }

@@ -19,14 +19,13 @@ export interface Expectation {
 /** Every way in which the activity is not what it has to be. Values are not quoted: parameters may be confidential. */
 export function contradictionsOf(activity: JsonObject, expected: Expectation): string[] {
   const { organizationId, request, operation } = expected;
-  const { intent, result, repetition } = outcomeOf(activity);
+  const { intent, result } = outcomeOf(activity);
   const differs = (name: string, wanted: string): string[] =>
     activity[name] === wanted ? [] : [`${name} is ${shown(activity[name])}, ${wanted} wanted`];
   return [
     ...differs("organizationId", organizationId),
     ...differs("status", "ACTIVITY_STATUS_COMPLETED"),
     ...(request === null ? [] : differs("type", request.type)),
-    ...(repetition === undefined ? [] : repetitionFaults(activity, repetition)),
     ...memberFaults("intent", intent, operation?.intentMember),
     ...memberFaults("result", result, operation?.resultMember),
     ...(request === null ? [] : intentFaults(soleMember(intent), request.parameters, operation?.defaults ?? [])),
@@ -41,17 +40,6 @@ export function soleMember(object: JsonObject | undefined): JsonValue | undefine
 
 function shown(value: JsonValue | undefined): string {
   return typeof value === "string" ? value.slice(0, 100) : "not there";
-}
-
-/** The repetition in `result.activity` must not tell another story than the activity around it; decoding asks for the rest. */
-function repetitionFaults(activity: JsonObject, repetition: JsonObject): string[] {
-  const names = ["intent", "fingerprint"];
-  const differing = names.filter((name) => isThere(activity[name]) && isThere(repetition[name]) && !same(activity[name], repetition[name]));
-  const beside = Object.keys(activity["result"] as JsonObject).filter((name) => name !== "activity");
-  return [
-    ...differing.map((name) => `${name} is another in result.activity than in the activity`),
-    ...beside.map((name) => `result has ${name.slice(0, 100)} beside the repeated activity`),
-  ];
 }
 
 function memberFaults(what: "intent" | "result", object: JsonObject | undefined, wanted: string | undefined): string[] {
@@ -112,15 +100,4 @@ export function foreignProofFaults(proofs: readonly (VerifiedAppProof | null)[],
   const spokenOf = proofs.flatMap((proof) => (proof?.payload.policyOutcomeProof ?? proof?.payload.addressDerivationProof)?.organizationId ?? []);
   const foreign = [...new Set(spokenOf)].filter((other) => other !== organizationId);
   return foreign.map((other) => `an app proof speaks of organization ${other.slice(0, 100)}, ${organizationId} wanted`);
-}
-
-/** What the enclave decided last, where it decided: a completed activity was allowed. Verification itself asks this too. */
-export function outcomeContradictions(proofs: readonly (VerifiedAppProof | null)[]): string[] {
-  const decisions = proofs.flatMap((proof) => {
-    const decided = proof?.payload.policyOutcomeProof;
-    return decided ? [{ outcome: decided.outcome, at: proof.payload.timestampMs }] : [];
-  });
-  const last = Math.max(...decisions.map(({ at }) => at));
-  const denied = decisions.find(({ outcome, at }) => at === last && outcome !== "OUTCOME_ALLOW");
-  return denied ? [`the enclave's last decision is ${denied.outcome}, and the activity is said to be completed`] : [];
 }

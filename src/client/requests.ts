@@ -1,7 +1,7 @@
 /** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
 import type * as z from "zod";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { unwrap } from "../decode/boot-proof.js";
+import { unwrap } from "../decode/input.js";
 import { type Fault, attempt } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
 import { type ActivityJson, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";

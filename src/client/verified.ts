@@ -9,14 +9,15 @@
 import type { Policy } from "../appraise/policy.js";
 import { type Verification, verifyEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
-import { type Check, type CheckId, type CheckSubject, Checklist } from "../checks.js";
+import type { Check, CheckId, CheckSubject } from "../checks.js";
+import { readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
-import { jsonInput, unwrap } from "../decode/boot-proof.js";
+import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
-import { type VerifiedActivity, checkActivity, openActivity } from "../verify/activity.js";
-import { type VerifiedAppProof, checkAppProof } from "../verify/app-proof.js";
+import type { VerifiedActivity } from "../verify/activity.js";
+import type { VerifiedAppProof } from "../verify/app-proof.js";
 import { SKEW_MS } from "../verify/context.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureMemory } from "../verify/signature-memory.js";
@@ -164,7 +165,6 @@ class ActivityVerifier {
 
   async #verifyEvidence(activity: unknown, fetched: readonly FetchedBootProof[]): Promise<Verification> {
     const now = this.#transport.now();
-    if (fetched.length === 0) return verifyWithoutBootProofs(activity, this.#policy, now, this.#signatures);
     return verifyEvidence({ bootProofs: fetched.map((one) => one.evidence), activity: wrapped(activity) }, { policy: this.#policy, now, memory: this.#signatures });
   }
 
@@ -189,7 +189,7 @@ function wrapped(activity: unknown): unknown {
 }
 
 function appProofsOf(activity: unknown): readonly unknown[] {
-  return openActivity(wrapped(activity)).value.appProofs ?? [];
+  return readActivity(wrapped(activity)).value.appProofs ?? [];
 }
 
 interface ActivityFacts {
@@ -211,21 +211,6 @@ function evidenceError(cause: ClientError, { operation, activityId }: ActivityFa
   const advice = operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
   const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;
   return new ClientError(code, message, { operation, activityId, cause, effect: operation === null ? "none" : "unknown" });
-}
-
-/** As {@link verifyEvidence}, where there is no boot proof at all: everything that can be asked is asked. */
-async function verifyWithoutBootProofs(activity: unknown, policy: Policy, now: Date, memory: SignatureMemory): Promise<Verification> {
-  const context = { trustAnchors: policy.trustAnchors, now, at: "document", allowDebug: policy.allowDebug, ephemeralKey: null, memory } as const;
-  const opened = openActivity(wrapped(activity));
-  const inputs = opened.value.appProofs ?? [];
-  const apps = await Promise.all(inputs.map((input, index) => checkAppProof(input, [], context, `app[${index}]`)));
-  const appProofs = apps.map((app) => app.verified);
-  checkActivity(opened, appProofs, policy.appProofs.coverage);
-  const policyLog = new Checklist("policy");
-  policyLog.skip("policy.deployment", "there is no boot proof to hold against the policy");
-  const checks = [...apps.map(({ log }) => log), opened.log, policyLog].flatMap((log) => log.list());
-  const report = { format: "bootproof-report/1", verdict: "rejected", policy: policy.name, validationTime: null, checks, claims: null } as const;
-  return { report, bootProofs: [], appProofs, activity: null };
 }
 
 function failure(id: CheckId, subject: CheckSubject, detail: string): Check {

@@ -6,7 +6,7 @@ import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { RejectedError } from "../bootproof.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { unwrap } from "../decode/boot-proof.js";
+import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";

@@ -1,7 +1,7 @@
 /** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
 import { type Fault, type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
-import { jsonInput, unwrap } from "./boot-proof.js";
+import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./json.js";
 
 export interface Activity {
@@ -51,14 +51,18 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
 }
 
-/** What stands in both places has to be the same: the reader of one would otherwise believe what the proofs of the other say. */
+/**
+ * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it. The
+ * reader of one place would otherwise believe what the proofs of the other say.
+ */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
-  for (const name of ["id", "organizationId", "status", "type"]) {
+  for (const name of ["id", "organizationId", "status", "type", "intent"]) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
-    if (stated !== undefined && repeated !== undefined && stated !== repeated) {
+    if (stated !== undefined && repeated !== undefined && JSON.stringify(stated) !== JSON.stringify(repeated)) {
       outcome.fault(name, `differs from the activity's own ${name}`);
     }
   }
+  reader.nested("result")?.refuseUnknown(["activity"]);
 }
 
 /** Those of both places, where they stand in two: none may be left unjudged. */

@@ -1,6 +1,7 @@
 /** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
 import { type Fault, type Reading, requireWhole } from "../errors.js";
-import { decimalMember, hexMember, jsonInput } from "./boot-proof.js";
+import { decimalMember, hexMember } from "./boot-proof.js";
+import { jsonInput } from "./input.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "./json.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;

@@ -1,7 +1,8 @@
 /** The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing verified. */
 import { equalBytes, fromBase64, fromHex } from "../bytes.js";
-import { type Fault, type Reading, attempt, requireWhole } from "../errors.js";
-import { MemberReader, isJsonObject, parseJson } from "./json.js";
+import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { jsonInput, unwrap } from "./input.js";
+import { MemberReader } from "./json.js";
 
 /**
  * ```json
@@ -35,22 +36,6 @@ export interface BootProofLabels {
  */
 export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
-}
-
-/** The JSON value of an input that is text, bytes, or a value already. Throws {@link MalformedError} (`json`). */
-export function jsonInput(input: unknown): unknown {
-  return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : input;
-}
-
-/** Reads an input that may be JSON text: what makes it no JSON is a fault like any other. */
-export function readInput<T>(input: unknown, read: (value: unknown) => Reading<T>): Reading<T> {
-  const answer = attempt(() => read(jsonInput(input)));
-  return answer.value ?? { value: {}, faults: answer.faults };
-}
-
-/** The value inside its wrapper object, where it comes in one. */
-export function unwrap(input: unknown, name: string): unknown {
-  return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;
 }
 
 /** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */

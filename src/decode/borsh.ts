@@ -1,5 +1,5 @@
 /** Borsh, the part of it that QOS manifests use: u8, u16, u32, bool, option, fixed bytes, byte vectors, strings, vectors. */
-import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
+import { fromUtf8, joinBytes, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
 /** Reads values in order; every length is held against what is left before anything is allocated. */
@@ -117,7 +117,7 @@ export class BorshWriter {
   }
 
   finish(): Uint8Array {
-    return concatBytes(...this.#parts);
+    return joinBytes(this.#parts);
   }
 }
 

@@ -38,6 +38,21 @@ export function parseJson(input: string | Uint8Array, options: { numbers?: "valu
   return new JsonParser(text, options.numbers === "literal").parse();
 }
 
+/**
+ * A copy of a value that JSON text could be, in the form that {@link parseJson} gives. Members that are undefined are left
+ * out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, and for deep nesting.
+ */
+export function copyJson(value: unknown, depth = 0): JsonValue {
+  if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
+  if (value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber) return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (Array.isArray(value)) return Array.from(value, (item) => copyJson(item, depth + 1));
+  if (typeof value !== "object" || ArrayBuffer.isView(value)) throw malformed(`${jsonKind(value)}, which no JSON value is`);
+  const copy = Object.create(null) as JsonObject;
+  for (const [name, member] of Object.entries(value)) if (member !== undefined) copy[name] = copyJson(member, depth + 1);
+  return copy;
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);
 }

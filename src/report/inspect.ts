@@ -4,7 +4,8 @@ import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
-import { type BootProof, readBootProof, readInput, unwrap } from "../decode/boot-proof.js";
+import { type BootProof, readBootProof } from "../decode/boot-proof.js";
+import { readInput, takeInput, unwrap } from "../decode/input.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
@@ -234,7 +235,7 @@ function describeApproval(approval: Approval): Described {
 
 function lookAtAppProof(proof: unknown): Look {
   const { value, faults } = readAppProof(proof);
-  const payload = value.proofPayload === undefined ? undefined : readInput(value.proofPayload, readAppProofPayload);
+  const payload = value.proofPayload === undefined ? undefined : readInput(takeInput(value.proofPayload), readAppProofPayload);
   const { timestampMs, json } = payload?.value ?? {};
   const says = {
     publicKey: hexOf(value.publicKey),

@@ -2,8 +2,8 @@
 import { type CheckId, Checklist } from "../checks.js";
 import { type Activity, readActivity, stringsNamed } from "../decode/activity.js";
 import type { AppProofPayload } from "../decode/app-proof.js";
-import { readInput } from "../decode/boot-proof.js";
-import { type Reading, faultText } from "../errors.js";
+import { type TakenInput, readInput } from "../decode/input.js";
+import { type Reading, faultText, listed } from "../errors.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 
 export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.coverage"] as const satisfies readonly CheckId[];
@@ -11,6 +11,8 @@ export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.
 const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 const ADDRESS_NAMES = ["address", "addresses"];
 const WALLET_NAMES = ["walletId", "walletIds"];
+/** How many of an activity's identifiers a message names. */
+const MAX_STATED = 4;
 /** Where an activity makes or names another organization, its proofs may speak of that one. */
 const ORGANIZATION_NAMES = ["organizationId", "subOrganizationId"];
 
@@ -52,8 +54,8 @@ export interface OpenedActivity {
   readonly value: Reading<Activity>["value"];
 }
 
-/** Asks `activity.decode` of the JSON value, bare or in its wrapper. */
-export function openActivity(input: unknown): OpenedActivity {
+/** Asks `activity.decode` of the input, bare or in its wrapper. */
+export function openActivity(input: TakenInput): OpenedActivity {
   const log = new Checklist("activity");
   const { value, faults } = readInput(input, readActivity);
   log.conclude("activity.decode", faults.length > 0 ? [faultText(faults)] : []);
@@ -76,28 +78,46 @@ export function checkActivity(
 }
 
 function checkClaims(activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], given: number, log: Checklist): void {
-  const contradictions = [...proofs.flatMap((proof) => contradictionsOf(proof.payload, activity)), ...outcomeContradictions(proofs, activity.status)];
-  if (contradictions.length > 0) log.fail("activity.claims", contradictions.join("; "));
+  const statements = statementsOf(activity);
+  const contradictions = [...proofs.flatMap(({ payload }) => contradictionsOf(payload, statements)), ...outcomeContradictions(proofs, activity.status)];
+  if (contradictions.length > 0) log.conclude("activity.claims", contradictions);
   else if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
   else if (proofs.length === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
   else if (proofs.length < given) log.skip("activity.claims", `${given - proofs.length} of ${given} app proofs were rejected, and are not compared`);
   else log.pass("activity.claims");
 }
 
-function contradictionsOf(payload: AppProofPayload, activity: OpenedActivity["value"]): string[] {
+/** What an activity speaks of, each in its comparable form. */
+interface Statements {
+  readonly organizations: ReadonlySet<string>;
+  readonly wallets: ReadonlySet<string>;
+  readonly addresses: ReadonlySet<string>;
+}
+
+function statementsOf(activity: OpenedActivity["value"]): Statements {
+  const said = (names: readonly string[]): string[] => [...stringsNamed(activity.intent, names), ...stringsNamed(activity.result, names)];
+  const comparable = (texts: readonly string[]): Set<string> => new Set(texts.map(comparableIdentifier));
+  return {
+    organizations: comparable([activity.organizationId ?? [], said(ORGANIZATION_NAMES)].flat()),
+    wallets: comparable(said(WALLET_NAMES)),
+    addresses: comparable(said(ADDRESS_NAMES)),
+  };
+}
+
+function contradictionsOf(payload: AppProofPayload, { organizations, wallets, addresses }: Statements): string[] {
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   if (claim === undefined) return [];
-  const said = (names: readonly string[]): string[] => [...stringsNamed(activity.intent, names), ...stringsNamed(activity.result, names)];
-  const contradiction = (what: string, claimed: string | undefined, stated: readonly string[]): string[] =>
-    claimed === undefined || stated.length === 0 || stated.some((text) => sameIdentifier(text, claimed))
-      ? []
-      : [`an app proof speaks of ${what} ${claimed}, the activity of ${stated.join(", ")}`];
   const { walletId, address } = "address" in claim ? claim : {};
   return [
-    ...contradiction("organization", claim.organizationId, [activity.organizationId ?? [], said(ORGANIZATION_NAMES)].flat()),
-    ...contradiction("wallet", walletId, said(WALLET_NAMES)),
-    ...contradiction("address", address, said(ADDRESS_NAMES)),
+    ...contradiction("organization", claim.organizationId, organizations),
+    ...contradiction("wallet", walletId, wallets),
+    ...contradiction("address", address, addresses),
   ];
+}
+
+function contradiction(what: string, claimed: string | undefined, stated: ReadonlySet<string>): string[] {
+  if (claimed === undefined || stated.size === 0 || stated.has(comparableIdentifier(claimed))) return [];
+  return [`an app proof speaks of ${what} ${claimed}, the activity of ${listed([...stated].slice(0, MAX_STATED), ", ")}`];
 }
 
 /** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */
@@ -117,10 +137,10 @@ function checkCoverage(
     return { covered: [], uncovered: [] };
   }
   const addresses = [...new Set(stringsNamed(activity.result, ADDRESS_NAMES))];
-  const proven = proofs.flatMap((proof) => proof.payload.addressDerivationProof?.address ?? []);
-  const isCovered = (address: string): boolean => proven.some((other) => sameIdentifier(other, address));
+  const proven = new Set(proofs.flatMap((proof) => proof.payload.addressDerivationProof?.address ?? []).map(comparableIdentifier));
+  const isCovered = (address: string): boolean => proven.has(comparableIdentifier(address));
   const uncovered = addresses.filter((address) => !isCovered(address));
-  const reason = `no verified app proof backs ${uncovered.join(", ")}`;
+  const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
   if (uncovered.length === 0) log.pass("activity.coverage", addresses.length === 0 ? "the result holds no address" : undefined);
   else if (required) log.fail("activity.coverage", reason);
   else log.warn("activity.coverage", reason);
@@ -128,7 +148,6 @@ function checkCoverage(
 }
 
 /** The case of hex digits carries a checksum (EIP-55), not another address: it does not tell two apart. */
-function sameIdentifier(a: string, b: string): boolean {
-  const hex = /^0x[0-9a-fA-F]+$/;
-  return a === b || (hex.test(a) && hex.test(b) && a.toLowerCase() === b.toLowerCase());
+function comparableIdentifier(text: string): string {
+  return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
 }

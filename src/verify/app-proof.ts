@@ -2,7 +2,7 @@
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { type CheckId, Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
-import { readInput } from "../decode/boot-proof.js";
+import { type TakenInput, readInput, takeInput } from "../decode/input.js";
 import { type Reading, faultText } from "../errors.js";
 import { isQosPublicKey, signingPoint } from "./approvals.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
@@ -48,7 +48,7 @@ export interface CheckedAppProof {
 
 /** Asks every check of an app proof, under the one of the boot proofs whose attested key it names. */
 export async function checkAppProof(
-  input: unknown, candidates: readonly BootProofCandidate[], context: VerifyContext, subject: CheckSubject,
+  input: TakenInput, candidates: readonly BootProofCandidate[], context: VerifyContext, subject: CheckSubject,
 ): Promise<CheckedAppProof> {
   const log = new Checklist(subject);
   const { value: proof, faults } = readInput(input, readAppProof);
@@ -98,7 +98,7 @@ function checkPayload(proof: Reading<AppProof>["value"], log: Checklist): Readin
     log.skip("app.payload", "the payload could not be read");
     return {};
   }
-  const { value, faults } = readInput(proofPayload, readAppProofPayload);
+  const { value, faults } = readInput(takeInput(proofPayload), readAppProofPayload);
   log.conclude("app.payload", faults.length > 0 ? [faultText(faults)] : []);
   return value;
 }

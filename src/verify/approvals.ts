@@ -1,5 +1,5 @@
 /** Approvals of a manifest by the members of a set (qos.md, "Approvals"). */
-import { equalBytes, toHex } from "../bytes.js";
+import { toHex } from "../bytes.js";
 import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { isP256Point } from "./ecdsa.js";
 import type { SignatureMemory } from "./signature-memory.js";
@@ -26,12 +26,14 @@ export interface CheckedApprovals {
 export async function checkApprovals(
   approvals: readonly Approval[], set: MemberSet, manifestHash: Uint8Array, memory: SignatureMemory,
 ): Promise<CheckedApprovals> {
-  const answers = await Promise.all(approvals.map(async (approval, index) => {
-    const { member, signature } = approval;
+  const members = new Set(set.members.map(identityOf));
+  const seen = new Set<string>();
+  const answers = await Promise.all(approvals.map(async ({ member, signature }, index) => {
     const who = `approval ${index + 1} (${member.alias})`;
-    if (!set.members.some((candidate) => sameMember(candidate, member))) return { fault: `${who} is not of a member of the set` };
-    const first = approvals.findIndex((other) => equalBytes(other.member.pubKey, member.pubKey));
-    if (first < index) return { fault: `${who} is a second one of the same member` };
+    const key = toHex(member.pubKey);
+    if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
+    if (seen.has(key)) return { fault: `${who} is a second one of the same member` };
+    seen.add(key);
     const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
     return valid ? { member } : { fault: `${who}: the signature is not one of its member over this manifest` };
   }));
@@ -39,6 +41,11 @@ export async function checkApprovals(
     faults: [...memberFaults(set), ...answers.flatMap((answer) => answer.fault ?? [])],
     approvers: answers.flatMap((answer) => answer.member ?? []),
   };
+}
+
+/** A member is alias and key; the key's hex has no room for an alias that would make two of them look alike. */
+function identityOf(member: QuorumMember): string {
+  return `${toHex(member.pubKey)} ${member.alias}`;
 }
 
 /** A threshold that can be reached, and cannot be without anybody, held against the number of valid approvals. */
@@ -63,8 +70,4 @@ function memberFaults(set: MemberSet): string[] {
 function repeated(values: readonly string[]): string[] {
   const seen = new Set<string>();
   return values.filter((value) => seen.size === seen.add(value).size);
-}
-
-function sameMember(a: QuorumMember, b: QuorumMember): boolean {
-  return a.alias === b.alias && equalBytes(a.pubKey, b.pubKey);
 }

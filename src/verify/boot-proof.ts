@@ -1,7 +1,8 @@
 /** The boot proof, whole: the sequence in which its checks are asked. */
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject } from "../checks.js";
-import { type BootProof, type BootProofLabels, readBootProof, readInput } from "../decode/boot-proof.js";
+import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
+import { type TakenInput, readInput } from "../decode/input.js";
 import {
   type Manifest, type ManifestEnvelope, type QuorumMember, declaredManifestVersion, decodeManifest, decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
@@ -89,8 +90,8 @@ export interface CheckedBootProof {
   readonly validationTime: Date | null;
 }
 
-/** Asks every check of a boot proof: JSON value or text, bare or in its wrapper, or one that was verified before. */
-export async function checkBootProof(input: unknown, context: VerifyContext, subject: CheckSubject): Promise<CheckedBootProof> {
+/** Asks every check of a boot proof, bare or in its wrapper, or of one that was verified before. */
+export async function checkBootProof(input: TakenInput | VerifiedBootProof, context: VerifyContext, subject: CheckSubject): Promise<CheckedBootProof> {
   if (VerifiedBootProof.isOne(input)) return recheckBootProof(input, context, subject);
   const log = new Checklist(subject);
   const proof = checkDecoding(input, log);
@@ -107,7 +108,7 @@ export async function checkBootProof(input: unknown, context: VerifyContext, sub
     commitment,
     debug: log.status("mode.debug") === "warn",
     unverifiedLabels: proof.labels,
-    checks: log.list(),
+    checks: Object.freeze(log.list()),
   };
   // Every check passed, so that every fact is there.
   const verified = log.allPassed(BOOT_PROOF_CHECKS) ? new VerifiedBootProof(facts as BootProofFacts, LEAVE) : null;
@@ -130,7 +131,7 @@ function recheckBootProof(verified: VerifiedBootProof, context: VerifyContext, s
 
 const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "mode.debug"];
 
-function checkDecoding(input: unknown, log: Checklist): Reading<BootProof>["value"] {
+function checkDecoding(input: TakenInput, log: Checklist): Reading<BootProof>["value"] {
   const { value, faults } = readInput(input, readBootProof);
   log.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
   return value;

@@ -33,11 +33,13 @@ export class SignatureMemory {
   /** Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none. */
   async verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (point.length !== POINT_LENGTHS[curve]) return false;
+    // Copied, so that what is verified is what is remembered, whatever the caller does to its buffers meanwhile.
+    const [key, signed, proof] = [new Uint8Array(point), new Uint8Array(message), new Uint8Array(signature)];
     // Curve, point and digest are of one length each, so that the parts cannot be shifted against each other.
-    const name = `${curve}:${toHex(await sha256(concatBytes(point, await sha256(message), signature)))}`;
+    const name = `${curve}:${toHex(await sha256(concatBytes(key, await sha256(signed), proof)))}`;
     if (this.#valid.has(name)) return true;
-    const key = await this.key(curve, point);
-    const valid = key !== null && (await key.verify(message, signature));
+    const verifying = await this.key(curve, key);
+    const valid = verifying !== null && (await verifying.verify(signed, proof));
     if (valid) this.#remember(this.#valid, name, true);
     return valid;
   }

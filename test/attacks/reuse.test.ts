@@ -88,7 +88,10 @@ describe("a boot proof that was verified before", () => {
 describe("too little to decide upon", () => {
   it("is not verified without a boot proof", async () => {
     await expect(verifyEvidence({ bootProofs: [] }, optionsOf(whole))).rejects.toThrow();
-    await expect(verifyEvidence({ bootProofs: [], appProofs: whole.appProofs }, optionsOf(whole))).rejects.toThrow();
+    const { report } = await verifyEvidence({ bootProofs: [], appProofs: whole.appProofs }, optionsOf(whole));
+    expect([report.verdict, report.claims]).toEqual(["rejected", null]);
+    expect(report.checks.find(({ id }) => id === "app.key")?.status).toBe("fail");
+    expect(report.checks.find(({ id }) => id === "policy.deployment")?.status).toBe("skip");
   });
 
   it("is not verified without a decision about policy", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, toUtf8 } from "../../src/bytes.js";
-import { decodeBootProof, jsonInput, readBootProof, readInput } from "../../src/decode/boot-proof.js";
+import { decodeBootProof, readBootProof } from "../../src/decode/boot-proof.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
@@ -122,20 +122,6 @@ describe("decodeBootProof", () => {
     for (const broken of ["", `${text}x`, `${text}${text}`, text.replace("{", '{"owner":"a",'), text.slice(0, -1)]) {
       expect(refusalOf(() => decodeBootProof(broken)).code).toBe("json");
     }
-  });
-});
-
-describe("readInput", () => {
-  it("makes a fault of text that is not JSON, and hands any other error on", () => {
-    const reading = readInput("{", readBootProof);
-    expect(reading.value).toEqual({});
-    expect(reading.faults).toHaveLength(1);
-    expect(() => readInput("{}", () => { throw new RangeError("bug"); })).toThrow(RangeError);
-    expect(readInput(JSON.stringify(proof), readBootProof)).toEqual(readBootProof(proof));
-  });
-
-  it("leaves values as they are", () => {
-    for (const value of [null, 1, proof]) expect(jsonInput(value)).toBe(value);
   });
 });
 
