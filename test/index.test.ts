@@ -160,6 +160,22 @@ describe("a verdict", () => {
     expect((await judge(whole)).verdict).toBe("verified");
   });
 
+  it.each<[name: string, given: Given]>([
+    ["app proofs", { bootProofs: [], appProofs: whole.appProofs }],
+    ["an activity", { bootProofs: [], activity: whole.activity }],
+  ])("is a rejection where there is no boot proof, but %s", async (_, given) => {
+    for (const how of [options, authentic]) {
+      const { report } = await verifyEvidence(given, how);
+      expect(report.verdict).toBe("rejected");
+      expect(idsOf(report, "fail")).toEqual(["app.key"]);
+      expectShape(report);
+    }
+  });
+
+  it("is not given on nothing at all", async () => {
+    await expect(verifyEvidence({ bootProofs: [] }, options)).rejects.toThrow(TypeError);
+  });
+
   it("is that of all evidence together: one bad app proof rejects it", async () => {
     const changed = { ...whole.appProofs[0], proofPayload: "{}" };
     const { report, appProofs } = await verifyAppProofs([whole.appProofs[0], changed, whole.appProofs[0]], [whole.bootProof], options);
@@ -239,10 +255,9 @@ describe("options", () => {
     await expect(run(asked as VerifyOptions)).rejects.toBeInstanceOf(TypeError);
   });
 
-  it("are refused without a boot proof", async () => {
-    await expect(verifyEvidence({ bootProofs: [] }, options)).rejects.toBeInstanceOf(TypeError);
-    await expect(verifyEvidence({ bootProofs: [], activity: whole.activity }, authentic)).rejects.toBeInstanceOf(TypeError);
+  it("are refused where the evidence is no object", async () => {
     await expect(verifyEvidence({} as never, authentic)).rejects.toBeInstanceOf(TypeError);
+    await expect(verifyEvidence(undefined as never, authentic)).rejects.toBeInstanceOf(TypeError);
   });
 
   it("have a word for no policy that says what it means, and is no other value", () => {
@@ -257,6 +272,12 @@ describe("options", () => {
       expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug })).report, "fail")).toEqual(["mode.debug"]);
     }
     expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe("authentic");
+  });
+
+  it("with a key that was asked for are not ignored for a bare document", async () => {
+    const asked = { ...authentic, ephemeralKey: generateQosKeyPair().publicKey };
+    const verdict = await verifyAttestation(whole.document, asked).then(({ report }) => report.verdict, (error: unknown) => (error instanceof TypeError ? "refused" : "thrown"));
+    expect(["rejected", "refused"]).toContain(verdict);
   });
 
   it("with the key that was asked for hold it against each boot proof", async () => {

@@ -73,6 +73,14 @@ describe("inputs and results", () => {
     expect(report.verdict).toBe("verified");
   });
 
+  it.each([["a Uint8Array", (bytes: Uint8Array) => bytes.slice()], ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)]] as const)(
+    "of the key that was asked for, in %s, may change while a boot proof is verified", async (_, copy) => {
+      const asked = copy(lab.ephemeralKey.publicKey);
+      const pending = verifyBootProof(whole.bootProof, { ...options, ephemeralKey: asked });
+      asked.fill(0);
+      expect(idsOf((await pending).report, "fail")).toEqual([]);
+    });
+
   it("of an app proof and of an activity in bytes may change while they are verified", async () => {
     const [app, activity] = [bytesOf(whole.appProofs[0]), bytesOf(whole.activity)];
     const pending = verifyEvidence({ bootProofs: [whole.bootProof], appProofs: [app], activity }, options);

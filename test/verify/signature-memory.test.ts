@@ -110,6 +110,19 @@ describe("a memory of signatures", () => {
     }
   });
 
+  it("is not misled by a buffer that changes while it is asked", async () => {
+    const question = good[0]!;
+    for (const part of ["message", "signature", "point"] as const) {
+      const memory = new SignatureMemory();
+      const wrong = question[part].map((byte, index) => (index === 2 ? byte ^ 1 : byte));
+      const buffer = wrong.slice();
+      const pending = ask(memory, { ...question, [part]: buffer });
+      buffer.set(question[part]);
+      await pending;
+      expect(await ask(memory, { ...question, [part]: wrong }), part).toBe(false);
+    }
+  });
+
   it("keeps its answer when the caller's buffers change", async () => {
     const memory = new SignatureMemory();
     const point = good[0]!.point.slice();

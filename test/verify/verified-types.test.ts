@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import {
-  NO_POLICY_ANY_ENCLAVE, VerifiedActivity, VerifiedAppProof, VerifiedAttestation, VerifiedBootProof, pinPolicy, verifyActivity, verifyAppProof,
+  NO_POLICY_ANY_ENCLAVE, VerifiedActivity, VerifiedAppProof, VerifiedAttestation, VerifiedBootProof, parseTrustAnchor, pinPolicy, verifyActivity, verifyAppProof,
   verifyAppProofs, verifyAttestation, verifyBootProof, verifyEvidence,
 } from "../../src/index.js";
 import { certificatePem } from "../../src/lab/pki.js";
@@ -206,6 +206,13 @@ describe("a verified boot proof, used again", () => {
     const allowed = await again({ ...unpinned, allowDebug: true }, first.bootProof!, debug);
     expect(allowed.verdict).toBe("authentic");
     expect(allowed.claims!.bootProofs[0]!.debug).toBe(true);
+  });
+
+  it("names its trust anchor as the one that it is held against now", async () => {
+    const renamed = { ...optionsOf(whole, { noPolicy: true }), trustAnchors: [parseTrustAnchor("another name of it", whole.anchorPem)] };
+    const [reused, anew] = [await verifyBootProof(bootProof!, renamed), await verifyBootProof(whole.bootProof, renamed)];
+    expect(reused.report).toEqual(anew.report);
+    expect(reused.report.claims!.bootProofs[0]!.trustAnchor).toBe("another name of it");
   });
 
   it("proves no app proof of another enclave, nor one that was changed", async () => {
