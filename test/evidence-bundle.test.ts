@@ -151,6 +151,15 @@ describe("verifying anew", () => {
     expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
+  it("does not lose itself in a report made to be long", async () => {
+    const long = await packed((file) => (file["report"].claims = { numbers: Array(500_000).fill(1), text: "x".repeat(100_000) }));
+    const start = performance.now();
+    const { packed: inside } = await verifyBundle(decodeBundle(long), { policy: POLICY_OF_THE_BUNDLE, now: NOW });
+    expect(inside!.differences).toHaveLength(100);
+    expect(JSON.stringify(inside).length).toBeLessThan(100_000);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
   it("needs a policy where the bundle has none", async () => {
     const bare = decodeBundle(packEvidence(evidence));
     expect(bare.judgement).toBeNull();
