@@ -12,7 +12,7 @@ import { der, derLength } from "../support/der.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { DOORS, through } from "./doors.js";
-import { CURVES, FACTS, type Signer, coordinates, newSigner, pointAt, smallestPoint, toBigInt, unsigned } from "./keys.js";
+import { CURVES, FACTS, type Signer, X_OF_Y_ONE, coordinates, newSigner, pointAt, smallestPoint, toBigInt, unsigned } from "./keys.js";
 
 const MESSAGE = toUtf8("what was signed");
 const signers = Object.fromEntries(CURVES.map((curve) => [curve, newSigner(curve)])) as Record<Curve, Signer>;
@@ -106,6 +106,8 @@ const pointRows = CURVES.flatMap((curve): { name: string; curve: Curve; good: bo
     row("the point of smallest x", true, pointAt(curve, small.x, small.y)),
     row("in the middle of a longer buffer", true, concatBytes(Uint8Array.of(9, 9, 9), point, Uint8Array.of(9)).subarray(3, 3 + point.length)),
     row("x + p, on the curve modulo p", false, pointAt(curve, small.x + p, small.y)),
+    row("the point of y = 1", true, pointAt(curve, X_OF_Y_ONE[curve], 1n)),
+    row("y + p, on the curve modulo p", false, pointAt(curve, X_OF_Y_ONE[curve], p + 1n)),
     row("x = p", false, pointAt(curve, p, y)),
     row("y = p", false, pointAt(curve, x, p)),
     row("both coordinates p", false, pointAt(curve, p, p)),

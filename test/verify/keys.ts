@@ -63,6 +63,12 @@ export function coordinates(point: Uint8Array): { x: bigint; y: bigint } {
   return { x: toBigInt(point.subarray(1, 1 + half)), y: toBigInt(point.subarray(1 + half)) };
 }
 
+/** The x of a point whose y is 1: its y + p, too, still fits into the bytes of a coordinate. */
+export const X_OF_Y_ONE: Readonly<Record<Curve, bigint>> = {
+  "P-256": 0x9e78d4ef60d05f750f6636209092bc43cbdd6b47e11a9de20a9feb2a50bb96cn,
+  "P-384": 0x2261b2bf605c22f2f3aef6338719b2c486388ad5240719a5257315969ef01ba27f0a104c89704773a81fdabee6ab5c78n,
+};
+
 /** The smallest x of a point on the curve, whose sum with p still fits into the bytes of a coordinate. */
 export function smallestPoint(curve: Curve): { x: bigint; y: bigint } {
   const { p, b } = FACTS[curve];
