@@ -143,7 +143,7 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   ])("%s is rejected", async (_, change, check) => {
     const report = await page.evaluate(async ({ bootProof, appProof }) => {
       const library = (globalThis as unknown as { bootproof: Bundle }).bootproof;
-      const options = { policy: library.NO_POLICY_ANY_ENCLAVE, now: new Date() };
+      const options: core.VerifyOptions = { policy: library.NO_POLICY_ANY_ENCLAVE, now: new Date() };
       return (await library.verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, options)).report;
     }, { ...pair(1), ...change });
     expect([report.verdict, report.claims]).toEqual(["rejected", null]);
