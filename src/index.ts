@@ -44,3 +44,6 @@ export type { Described, DescribedObject, InspectedKind, Inspection } from "./re
 export { renderInspection } from "./report/inspect-text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
+
+export { POLICY_OF_THE_BUNDLE, decodeBundle, packBundle, packEvidence, selfContainedPolicy, verifyBundle } from "./evidence-bundle.js";
+export type { Bundle, BundleFile, BundleVerification, BundleVerifyOptions, PackOptions } from "./evidence-bundle.js";
