@@ -6,7 +6,7 @@
  * derive agree with the result; the enclave's last decision was to allow. Intent and result are compared with the request.
  * That the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
-import type { Policy } from "../appraise/policy.js";
+import { type Policy, isPolicy } from "../appraise/policy.js";
 import { type Verification, verifyEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckSubject } from "../checks.js";
@@ -79,7 +79,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 
 /** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, options: VerificationOptions = {}): VerifiedClient {
-  if (!isParsedPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
+  if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   const verifier = new ActivityVerifier(transport, policy, options);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
     name, (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
@@ -90,11 +90,6 @@ export function verifiedClient(transport: Transport, policy: Policy, options: Ve
     submit: (operation, parameters, call) => verifier.submit(operation, null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
   };
-}
-
-/** What a policy file holds is not yet a policy: its hex is text, its durations are too. */
-function isParsedPolicy(policy: Policy | null | undefined): boolean {
-  return typeof policy === "object" && policy !== null && !Object.hasOwn(policy, "policy") && Array.isArray(policy.deployments);
 }
 
 class ActivityVerifier {

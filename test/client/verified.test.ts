@@ -23,6 +23,7 @@ afterAll(async () => {
   expect(unhandled).toEqual([]);
 });
 
+const child = "11111111-1111-4111-8111-111111111111";
 const PARAMETERS = { walletId: "w1", walletName: "new" };
 
 function edited(activity: JsonObject, change: JsonObject): JsonObject {
@@ -116,6 +117,15 @@ describe("an honest service", () => {
     expect(call.verified.coveredAddresses).toEqual([LAB_ADDRESS.address]);
   });
 
+  it("may answer an operation that is not documented with proofs of the organization that it made", async () => {
+    const service = new AttestedService({
+      payloads: (_, here) => [here.allow(), here.allow(here.now, child)],
+      activity: (activity) => edited(activity, { result: { createSubOrganizationResult: { subOrganizationId: child } } }),
+    });
+    const call = (await service.client()).withVerification(policyOf()).submit({ name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION" }, {});
+    expect((await call).result).toEqual({ subOrganizationId: child });
+  });
+
   it("may answer in the form that repeats the activity in its result", async () => {
     const verified = (await new AttestedService({ activity: (activity) => repeated(activity) }).client()).withVerification(policyOf());
     expect((await verified.updateWallet(PARAMETERS)).result).toEqual({ walletId: "w1" });
@@ -155,7 +165,6 @@ describe("an honest service", () => {
 });
 
 const other = generateQosKeyPair();
-const child = "11111111-1111-4111-8111-111111111111";
 
 interface Lie {
   readonly lies: Lies;
