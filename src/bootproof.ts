@@ -81,7 +81,7 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const pieces = [...bootProofs, ...appProofs, ...(opened ? [activity] : [])];
   const verdict = bootProofs.length === 0 ? "rejected" : verdictOf(checks, pieces, policy);
   const claims = verdict === "rejected" ? null : {
-    bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, appraised?.deployments[index] ?? null)),
+    bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, boots[index]!.trustAnchor!, appraised?.deployments[index] ?? null)),
     appProofs: appProofs.map((app) => appProofClaims(app!, bootProofs.indexOf(app!.bootProof))),
     activity: activity && activityClaims(activity),
   };
@@ -117,12 +117,14 @@ export async function verifyActivity(activity: unknown, bootProofs: readonly unk
 
 /**
  * Verifies a bare attestation document, the COSE_Sign1 of any Nitro enclave, without the rules of QOS. Of a policy only
- * what a document can show is met: a pin that needs the manifest fails.
+ * what a document can show is met: a pin that needs the manifest fails. Throws TypeError as {@link verifyEvidence} does, and
+ * for an `ephemeralKey`, which is a boot proof's.
  */
 export async function verifyAttestation(
   document: Uint8Array, options: VerifyOptions,
 ): Promise<{ readonly report: Report; readonly attestation: VerifiedAttestation | null }> {
   const { policy, context } = settle(options);
+  if (context.ephemeralKey !== null) throw new TypeError("ephemeralKey: asked of boot proofs only");
   const log = new Checklist("boot[0]");
   const checked = await checkAttestation(new Uint8Array(document), context, log);
   checkDebugMode(checked.document, null, context.allowDebug, log);

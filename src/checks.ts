@@ -164,7 +164,9 @@ export class Checklist {
 
   /** Takes over the answers of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
-    for (const check of checks) this.#answers[POSITIONS[check.id]] = Object.freeze({ ...check, subject: this.subject });
+    for (const check of checks) {
+      this.#answers[POSITIONS[check.id]] = check.subject === this.subject ? check : Object.freeze({ ...check, subject: this.subject });
+    }
   }
 
   status(id: CheckId): CheckStatus | undefined {

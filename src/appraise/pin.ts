@@ -12,13 +12,13 @@ const PINNED_PCRS = [0, 1, 2, 3];
 /**
  * The policy that pins the deployment of a verified boot proof: PCR0–3, pivot hash, namespace, nonce, quorum key,
  * manifest set and commitment. A person reads it before it is committed. Throws TypeError for anything that verification
- * did not make.
+ * did not make, and {@link MalformedError} (`policy`) for a manifest that no policy can pin (a quorum key of odd length).
  */
 export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): PolicyFile {
   if (!VerifiedBootProof.isOne(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
   const { manifest, attestation } = verified;
   const { namespace } = manifest;
-  return {
+  const policy: PolicyFile = {
     policy: "bootproof/1",
     name: options.name ?? namespace.name,
     trustAnchors: [anchorEntry(attestation.trustAnchor)],
@@ -34,6 +34,8 @@ export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?
     }],
     ...(verified.debug && { allowDebug: true }),
   };
+  parsePolicy(policy);
+  return policy;
 }
 
 function setEntry(set: MemberSet): { threshold: number; members: string[] } {

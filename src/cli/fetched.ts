@@ -31,8 +31,11 @@ export interface FetchedActivity extends FetchedEvidence {
 /** The boot proof of a key, or of the enclave of an application that booted last. */
 export async function fetchBootProof(wanted: Exclude<Wanted, { activityId: string }>, connection: Connection, io: Io): Promise<JsonValue> {
   const client = await connect(connection, io);
-  const answer = "app" in wanted ? client.getLatestBootProof({ appName: wanted.app }) : client.getBootProof(wanted);
-  return (await reached(answer, connection)).bootProof as JsonValue;
+  // As it came: what is wrong inside it is for verification to tell.
+  const answer = "app" in wanted ? client.query("get_latest_boot_proof", { appName: wanted.app }) : client.query("get_boot_proof", wanted);
+  const { bootProof } = await reached(answer, connection);
+  if (bootProof === undefined) throw new UnreachableError([`${connection.baseUrl}: the answer is not what the interface promises: bootProof is missing. Check the base address.`]);
+  return bootProof;
 }
 
 /**
@@ -85,10 +88,10 @@ async function noneWhereRefused(error: unknown): Promise<undefined> {
 }
 
 async function knownBootProof(client: Client, key: string, connection: Connection): Promise<JsonValue | null> {
-  const answer = client.getBootProof({ ephemeralKey: key }).catch(async (error: unknown) => {
+  const answer = client.query("get_boot_proof", { ephemeralKey: key }).catch(async (error: unknown) => {
     const known = await asClientError(error);
     if ("status" in known && known.status === 404) return null;
     throw error;
   });
-  return ((await reached(answer, connection))?.bootProof ?? null) as JsonValue | null;
+  return ((await reached(answer, connection))?.["bootProof"] ?? null);
 }

@@ -18,11 +18,14 @@ export interface CoseSign1 {
 
 const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
+/** The greatest payload, and ample room for all else: what is longer is not looked into. */
+const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 /** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
 /** Decodes one COSE_Sign1, untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
+  if (bytes.length > MAX_MESSAGE) throw malformed("", `${bytes.length} bytes, at most ${MAX_MESSAGE} wanted`);
   const items = decodeCbor(bytes, { outermostTag: COSE_SIGN1_TAG });
   if (!Array.isArray(items) || items.length !== 4) throw malformed("", "not an array of four items");
   const [protectedHeader, unprotected, payload, signature] = items;

@@ -13,8 +13,9 @@ export interface ApiKeyPair {
 
 export function generateApiKey(): ApiKeyPair {
   const pair = generateKeyPair("prime256v1");
-  const { d } = pair.privateKey.export({ format: "jwk" });
-  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: Buffer.from(d!, "base64url").toString("hex") };
+  // ECPrivateKey (RFC 5915 section 3): SEQUENCE, version 1, then the 32 bytes behind their head.
+  const scalar = pair.privateKey.export({ type: "sec1", format: "der" }).subarray(7, 39);
+  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: scalar.toString("hex") };
 }
 
 /** The compressed form of an uncompressed point (SEC1 section 2.3.3). */

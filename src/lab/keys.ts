@@ -15,8 +15,22 @@ const ORDERS: Readonly<Record<number, bigint>> = {
   96: 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
 };
 
-export function generateKeyPair(curve: Curve): KeyPair {
-  return generateKeyPairSync("ec", { namedCurve: curve });
+/**
+ * A new pair, imported from its encoding: where the very object that Node generated is exported as JWK while it collects
+ * garbage, Node 20 can wait for itself for ever.
+ */
+export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
+  const privateKeyEncoding = { type: "pkcs8", format: "der" } as const;
+  const publicKeyEncoding = { type: "spki", format: "der" } as const;
+  const { privateKey } = curve === "ed25519"
+    ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
+    : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
+  return pairOf(privateKey);
+}
+
+function pairOf(pkcs8: Buffer): KeyPair {
+  const privateKey = createPrivateKey({ key: pkcs8, type: "pkcs8", format: "der" });
+  return { privateKey, publicKey: createPublicKey(privateKey) };
 }
 
 /** A pair as text, to be kept: PKCS#8, in base64. */
@@ -25,14 +39,13 @@ export function saveKeyPair(pair: KeyPair): string {
 }
 
 export function loadKeyPair(saved: string): KeyPair {
-  const privateKey = createPrivateKey({ key: Buffer.from(saved, "base64"), type: "pkcs8", format: "der" });
-  return { privateKey, publicKey: createPublicKey(privateKey) };
+  return pairOf(Buffer.from(saved, "base64"));
 }
 
 /** The public key as an uncompressed SEC1 point. */
 export function publicPoint(pair: KeyPair): Uint8Array {
-  const { x, y } = pair.publicKey.export({ format: "jwk" });
-  return concatBytes(Uint8Array.of(4), Buffer.from(x!, "base64url"), Buffer.from(y!, "base64url"));
+  const spki = subjectPublicKeyInfo(pair);
+  return spki.slice(pair.publicKey.asymmetricKeyDetails?.namedCurve === "secp384r1" ? -97 : -65);
 }
 
 /** SubjectPublicKeyInfo, in DER. */

@@ -1,6 +1,6 @@
 /** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
 import { mkdir, rm } from "node:fs/promises";
-import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
@@ -8,7 +8,7 @@ import { Misbehaviour } from "./faults.js";
 import { LAB_FILE } from "./files.js";
 import { APPS, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
 import { HttpDoor } from "./http.js";
-import { loadKeyPair, saveKeyPair } from "./keys.js";
+import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { noncesId, putUser, timestamp } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { type Seed, plantSeed } from "./seed.js";
@@ -100,7 +100,7 @@ async function openStore(dataFolder: string | undefined): ReturnType<typeof leve
 /** A new installation, or the one that was kept: its enclaves boot now, as after a power cut. */
 async function openInstallation(state: State, options: LabOptions, now: () => Date): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
   const kept = state.get("installation", "lab");
-  const installation = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPairSync("ed25519")) };
+  const installation = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
   const fleet = new Fleet(installation.fleet, now);
   await state.transact((tx) => {
     tx.put("installation", "lab", installation);

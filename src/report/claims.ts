@@ -4,16 +4,18 @@ import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims } from "./report.js";
 
 /** A verified boot proof never changes: its claims are spelled out once, frozen, however many app proofs it is asked for. */
 const known = new WeakMap<VerifiedBootProof, BootProofClaims>();
 
-export function bootProofClaims(bootProof: VerifiedBootProof, deployment: string | null): BootProofClaims {
+/** `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified. */
+export function bootProofClaims(bootProof: VerifiedBootProof, trustAnchor: TrustAnchor, deployment: string | null): BootProofClaims {
   const { attestation, commitment, debug } = bootProof;
   const claims = known.get(bootProof) ?? { ...attestationClaims(attestation, debug, null), manifest: manifestClaims(bootProof), commitment };
   known.set(bootProof, claims);
-  return { ...claims, deployment };
+  return { ...claims, trustAnchor: trustAnchor.name, deployment };
 }
 
 export function attestationClaims(attestation: VerifiedAttestation, debug: boolean, deployment: string | null): BootProofClaims {

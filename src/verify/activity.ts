@@ -11,8 +11,6 @@ export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.
 const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 const ADDRESS_NAMES = ["address", "addresses"];
 const WALLET_NAMES = ["walletId", "walletIds"];
-/** How many of an activity's identifiers a message names. */
-const MAX_STATED = 4;
 /** Where an activity makes or names another organization, its proofs may speak of that one. */
 const ORGANIZATION_NAMES = ["organizationId", "subOrganizationId"];
 
@@ -63,7 +61,8 @@ export function openActivity(input: TakenInput): OpenedActivity {
 }
 
 /**
- * Asks `activity.claims` and `activity.coverage`. `appProofs`: those of the activity, null where one was rejected.
+ * Asks `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity, inside it or beside it: who
+ * gives them together says that they are about it. Null stands for one that was rejected.
  * `coverageRequired`: an address without a proof fails, instead of warning.
  */
 export function checkActivity(
@@ -117,7 +116,9 @@ function contradictionsOf(payload: AppProofPayload, { organizations, wallets, ad
 
 function contradiction(what: string, claimed: string | undefined, stated: ReadonlySet<string>): string[] {
   if (claimed === undefined || stated.size === 0 || stated.has(comparableIdentifier(claimed))) return [];
-  return [`an app proof speaks of ${what} ${claimed}, the activity of ${listed([...stated].slice(0, MAX_STATED), ", ")}`];
+  const [first] = stated;
+  const others = stated.size > 1 ? ` and ${stated.size - 1} others` : "";
+  return [`an app proof speaks of ${what} ${claimed}, the activity of ${first}${others}`];
 }
 
 /** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */

@@ -15,6 +15,7 @@ import { manifestHash } from "./digest.js";
 import { type VerifyingKey, importPoint } from "./ecdsa.js";
 import { type CommitmentKind, checkCommitment, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
 import type { SignatureMemory } from "./signature-memory.js";
+import type { TrustAnchor } from "./trust-anchor.js";
 
 export const BOOT_PROOF_CHECKS = [
   "boot.decode", ...ATTESTATION_CHECKS, "manifest.decode", "envelope.decode", "envelope.manifest", "envelope.approvals",
@@ -33,7 +34,7 @@ interface BootProofFacts {
   readonly checks: readonly Check[];
 }
 
-/** A boot proof of which every check passed. Only verification makes one. */
+/** A boot proof of which every check passed. Only verification makes one; its byte arrays and maps are to be read only. */
 export class VerifiedBootProof implements BootProofFacts {
   readonly #verified = true;
   #signingKey: Promise<VerifyingKey | null> | undefined;
@@ -88,6 +89,8 @@ export interface CheckedBootProof {
   /** The key that the document names, verified or not: for finding the boot proof an app proof speaks of. */
   readonly statedKey: Uint8Array | null;
   readonly validationTime: Date | null;
+  /** The caller's anchor that the path starts at; null where it starts at none. */
+  readonly trustAnchor: TrustAnchor | null;
 }
 
 /** Asks every check of a boot proof, bare or in its wrapper, or of one that was verified before. */
@@ -112,7 +115,7 @@ export async function checkBootProof(input: TakenInput | VerifiedBootProof, cont
   };
   // Every check passed, so that every fact is there.
   const verified = log.allPassed(BOOT_PROOF_CHECKS) ? new VerifiedBootProof(facts as BootProofFacts, LEAVE) : null;
-  return { log, verified, statedKey: document.publicKey ?? null, validationTime: attestation.validationTime };
+  return { log, verified, statedKey: document.publicKey ?? null, validationTime: attestation.validationTime, trustAnchor: attestation.trustAnchor };
 }
 
 /** Asks again what depends on the caller and not on the evidence: anchor, time, wanted key, debug mode. */
@@ -122,11 +125,12 @@ function recheckBootProof(verified: VerifiedBootProof, context: VerifyContext, s
   const { document } = attestation;
   log.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
   const validationTime = validationTimeOf(document, context);
-  recheckCertificatePath(attestation, context.trustAnchors, validationTime, log);
+  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, log);
   if (context.ephemeralKey !== null) checkKey(ephemeralKey, ephemeralKey, context.ephemeralKey, log);
   else log.pass("bind.key");
   checkDebugMode(document, verified.manifest, context.allowDebug, log);
-  return { log, verified: log.allPassed(BOOT_PROOF_CHECKS) ? verified : null, statedKey: ephemeralKey, validationTime: validationTime ?? null };
+  const stillGood = log.allPassed(BOOT_PROOF_CHECKS) ? verified : null;
+  return { log, verified: stillGood, statedKey: ephemeralKey, validationTime: validationTime ?? null, trustAnchor };
 }
 
 const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "mode.debug"];

@@ -15,8 +15,9 @@ export class SignatureMemory {
   readonly #keys = new Map<string, Promise<VerifyingKey | null>>();
   readonly #valid = new Map<string, true>();
 
-  /** `limit`: how many signatures, and how many keys, are remembered; the oldest go first. */
+  /** `limit`: how many signatures, and how many keys, are remembered; the oldest go first. Throws TypeError below 1. */
   constructor(limit: number = DEFAULT_LIMIT) {
+    if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: a whole number of 1 or more wanted");
     this.#limit = limit;
   }
 
@@ -35,8 +36,8 @@ export class SignatureMemory {
     if (point.length !== POINT_LENGTHS[curve]) return false;
     // Copied, so that what is verified is what is remembered, whatever the caller does to its buffers meanwhile.
     const [key, signed, proof] = [new Uint8Array(point), new Uint8Array(message), new Uint8Array(signature)];
-    // Curve, point and digest are of one length each, so that the parts cannot be shifted against each other.
-    const name = `${curve}:${toHex(await sha256(concatBytes(key, await sha256(signed), proof)))}`;
+    // Curve and point are of one length each, and the signature's is named: the parts cannot be shifted against each other.
+    const name = `${curve}:${proof.length}:${toHex(await sha256(concatBytes(key, proof, signed)))}`;
     if (this.#valid.has(name)) return true;
     const verifying = await this.key(curve, key);
     const valid = verifying !== null && (await verifying.verify(signed, proof));

@@ -260,3 +260,12 @@ describe("policyFromRelease", () => {
     expect(() => throughFile(policyFromRelease({ version: "r1", signer: upper, other: 7 }, "signer"))).not.toThrow();
   });
 });
+
+it.each<[string, Alterations]>([
+  ["a quorum key of another length", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } }))],
+  ["a namespace without a name", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } }))],
+])("a manifest with %s, which no policy can pin, is not pinned", async (_, alterations) => {
+  const odd = forge(alterations);
+  const proof = await verified(odd.bootProof, optionsOf(odd, { noPolicy: true }));
+  expect(refusalOf(() => pinPolicy(proof)).code).toBe("policy");
+});

@@ -1,6 +1,6 @@
 /** Stamps, held against what they are not made with: node:crypto, openssl, and a passkey in software. */
 import { execFileSync } from "node:child_process";
-import { createHash, createPublicKey, createVerify, generateKeyPairSync, sign, webcrypto } from "node:crypto";
+import { createECDH, createHash, createPublicKey, createVerify, generateKeyPairSync, sign, webcrypto } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,10 +49,8 @@ describe("X-Stamp", () => {
   });
 
   it("is made with a key whose public half is given uncompressed, or in upper case", async () => {
-    const pair = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-    const { x, y, d } = pair.privateKey.export({ format: "jwk" });
-    const hex = (text: string): string => Buffer.from(text, "base64url").toString("hex");
-    const key = { publicKey: `04${hex(x!)}${hex(y!)}`.toUpperCase(), privateKey: hex(d!).toUpperCase() };
+    const ecdh = createECDH("prime256v1");
+    const key = { publicKey: ecdh.generateKeys("hex").toUpperCase(), privateKey: ecdh.getPrivateKey("hex").padStart(64, "0").toUpperCase() };
     const { value } = await (await apiKeyStamper(key)).stamp(BODY);
     const stated = (JSON.parse(Buffer.from(value, "base64url").toString()) as { publicKey: string }).publicKey;
     expect(stated).toMatch(/^0[23][0-9a-f]{64}$/);

@@ -1,5 +1,5 @@
 /** What the client's tests share: a service without a mind of its own, keys, and stamps verified by node:crypto alone. */
-import { createPublicKey, createVerify, generateKeyPairSync } from "node:crypto";
+import { createECDH, createPublicKey, createVerify } from "node:crypto";
 import { type IncomingHttpHeaders, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type ApiKey, type ClientOptions, type Stamper, apiKeyStamper, createClient } from "../../src/client/index.js";
@@ -11,12 +11,9 @@ export const BASE_URL = "https://service.test";
 
 /** A key pair made by node:crypto, in the form of a key file. */
 export function newApiKey(): ApiKey {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
-  const { x, y } = publicKey.export({ format: "jwk" });
-  const last = Buffer.from(y!, "base64url").at(-1)!;
-  const point = Buffer.concat([Buffer.of(2 + (last & 1)), Buffer.from(x!, "base64url")]);
-  const { d } = privateKey.export({ format: "jwk" });
-  return { publicKey: point.toString("hex"), privateKey: Buffer.from(d!, "base64url").toString("hex") };
+  const ecdh = createECDH("prime256v1");
+  ecdh.generateKeys();
+  return { publicKey: ecdh.getPublicKey("hex", "compressed"), privateKey: ecdh.getPrivateKey("hex").padStart(64, "0") };
 }
 
 export const apiKey = newApiKey();

@@ -140,3 +140,9 @@ describe("signatureInput", () => {
     }
   });
 });
+
+it("looks into nothing that is longer than a message can be", () => {
+  for (const [length, says] of [[20_481, "20481 bytes, at most 20480 wanted"], [1 << 20, "at most 20480 wanted"]] as const) {
+    expect(() => decodeCoseSign1(new Uint8Array(length).fill(0x80))).toThrow(says);
+  }
+});

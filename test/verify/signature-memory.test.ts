@@ -200,3 +200,7 @@ describe("what is remembered", () => {
     expect(new Set(names).size).toBe(all.length);
   });
 });
+
+it.each([0, -1, 1.5, NaN, Infinity])("a memory of %d signatures is refused", (limit) => {
+  expect(() => new SignatureMemory(limit)).toThrow(TypeError);
+});
