@@ -1,12 +1,16 @@
 /** Hex, base64, text, equality and concatenation of byte strings. Strict: one value has one accepted spelling. */
 
-const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX_DIGITS = "0123456789abcdef";
 
 /** Lower-case hex of the bytes. */
 export function toHex(bytes: Uint8Array): string {
-  let hex = "";
-  for (const byte of bytes) hex += HEX_OF_BYTE[byte]!;
-  return hex;
+  // Digits in an array: a string that grows by pieces would keep every piece of it.
+  const digits = new Uint8Array(2 * bytes.length);
+  for (let i = 0; i < bytes.length; i++) {
+    digits[2 * i] = HEX_DIGITS.charCodeAt(bytes[i]! >> 4);
+    digits[2 * i + 1] = HEX_DIGITS.charCodeAt(bytes[i]! & 15);
+  }
+  return utf8Decoder.decode(digits);
 }
 
 /** Bytes of a hex text in either case, without prefix or white space; null where the text is anything else. */
@@ -40,12 +44,29 @@ export function toBase64(bytes: Uint8Array): string {
  * last character; null where the text is anything else.
  */
 export function fromBase64(text: string): Uint8Array | null {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  // atob forgives bits after the last byte; a second spelling of the same bytes is refused here.
-  return toBase64(bytes.subarray(-((bytes.length % 3) || 3))) === text.slice(-4) ? bytes : null;
+  if (text.length % 4 !== 0) return null;
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const bytes = new Uint8Array((text.length / 4) * 3 - padding);
+  let held = 0;
+  let bits = 0;
+  let at = 0;
+  for (let i = 0; i < text.length - padding; i++) {
+    const value = BASE64_VALUES[text.charCodeAt(i)] ?? -1;
+    if (value < 0) return null;
+    held = (held << 6) | value;
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = held >> bits;
+      held &= (1 << bits) - 1;
+    }
+  }
+  return held === 0 ? bytes : null;
+}
+
+const BASE64_VALUES = new Int8Array(128).fill(-1);
+for (const [value, char] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
+  BASE64_VALUES[char.charCodeAt(0)] = value;
 }
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
