@@ -3,7 +3,7 @@
  * rooms that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share code.
  */
 import { rmSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { URL, fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const shared = {
