@@ -49,9 +49,9 @@ export class ArgumentReader {
     return format ?? this.fault(`--format ${text}: one of ${FORMATS.join(", ")} wanted`) ?? "text";
   }
 
-  /** An RFC 3339 date and time, such as `2026-03-04T05:06:07Z`. */
-  time(option: string, text: string): Date | undefined {
-    return parseTime(text) ?? this.fault(`${option} ${text}: an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`);
+  /** An RFC 3339 date and time, such as `2026-03-04T05:06:07Z`; `words`: what is taken in its place. */
+  time(option: string, text: string, words = ""): Date | undefined {
+    return parseTime(text) ?? this.fault(`${option} ${text}: ${words}an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`);
   }
 
   /** Throws {@link UsageError} where there was a fault. */

@@ -162,7 +162,7 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
 }
 
 function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
-  const at = flags.at === undefined || flags.at === "document" || flags.at === "now" ? flags.at : args.time("--at document, now or", flags.at);
+  const at = flags.at === undefined || flags.at === "document" || flags.at === "now" ? flags.at : args.time("--at", flags.at, "document, now, or ");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
   return {
