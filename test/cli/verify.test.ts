@@ -245,7 +245,7 @@ describe("wrong usage", () => {
   it("tells all of its faults together", async () => {
     const stderr = await usage("stray.json", "--policy", "p", "--no-policy", "--trust-anchor", "x", "--at", "noon", "--now", "today", "--ephemeral-key", "0g", "--format", "xml", "--format", "json", "--activity", "-", "--app-proof", "-");
     for (const part of [
-      "stray.json: what is it?", "--policy and --no-policy contradict", "--trust-anchor goes with --no-policy only", "--at noon: document, now, or an RFC 3339", "--now today",
+      "stray.json: what is it?", "--policy and --no-policy contradict", "--trust-anchor goes with --no-policy only", "--at noon: document, now, or an ", "--now today",
       "--ephemeral-key: not hex", "--format is given twice", "- (stdin) can be given for one file only", "--boot-proof FILE (or --attestation FILE) is wanted",
     ]) expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain("--format xml: one of text, json wanted");
