@@ -203,7 +203,7 @@ function reportOf(verdict: Verdict, policy: Policy | null, time: Date | null, ch
 
 /** Evidence that was rejected, where it was demanded that it is not. */
 export class RejectedError extends Error {
-  override readonly name = "RejectedError";
+  override readonly name: string = "RejectedError";
   readonly code = "rejected";
   readonly report: Report;
   /** Every check that failed. */

@@ -149,6 +149,7 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
  * word, for looking into it, and nothing else of the answer is handed on.
  */
 export class RejectedActivityError extends RejectedError {
+  override readonly name = "RejectedActivityError";
   readonly operation: string | null;
   readonly activityId: string | null;
   readonly activityStatus: string | null;

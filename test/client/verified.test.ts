@@ -346,9 +346,10 @@ describe("an activity", () => {
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
     await verified.updateWallet(PARAMETERS);
-    for (const call of [verified.updateWallet({ walletId: "w2" }), verified.updateWallet({ walletId: "w1", walletName: "newer" }), verified.deletePolicies({ policyIds: [] })]) {
-      expect((await rejectionOf<RejectedActivityError>(call)).failures.map(({ id }) => id)).toContain("activity.claims");
-    }
+    const calls = [verified.updateWallet({ walletId: "w2" }), verified.updateWallet({ walletId: "w1", walletName: "newer" }), verified.deletePolicies({ policyIds: [] })];
+    // All are waited for from the start: one that is rejected while another is awaited would count as unhandled.
+    const errors = await Promise.all(calls.map((call) => rejectionOf<RejectedActivityError>(call)));
+    for (const error of errors) expect(error.failures.map(({ id }) => id)).toContain("activity.claims");
   });
 
   it("is rejected where its proof came with the answer to another request before, its s turned over or not", async () => {
