@@ -4,7 +4,6 @@
  */
 import { type Policy, type PolicyFile, type ParsePolicyOptions, parsePolicy } from "./appraise/policy.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOptions, verifyEvidence } from "./bootproof.js";
-import { toBase64 } from "./bytes.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { jsonInput, unwrap } from "./decode/input.js";
@@ -13,6 +12,7 @@ import { type Fault, MalformedError, attempt } from "./errors.js";
 import type { Report } from "./report/report.js";
 import { VerifiedBootProof } from "./verify/boot-proof.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
+import { certificatePem } from "./verify/trust-anchor.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is judged on its own: with more of them, a small file would be a long wait. */
@@ -102,23 +102,19 @@ export async function packBundle(evidence: Evidence, options: PackOptions): Prom
 }
 
 /**
- * The policy with the certificates of its anchor files inside it. Throws {@link MalformedError} (`json` or `policy`) with
+ * The policy with the certificates of its anchor files inside it, made from the certificates: whatever else stands in those
+ * files stays there. Throws {@link MalformedError} (`json` or `policy`) with
  * every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const file = jsonInput(input) as unknown as PolicyFile;
   const { trustAnchors } = parsePolicy(file, options);
   if (file.trustAnchors === undefined) return file;
-  return { ...file, trustAnchors: file.trustAnchors.map((anchor, index) => (isFile(anchor) ? { pem: pemOf(trustAnchors[index]!.certificate.der) } : anchor)) };
+  return { ...file, trustAnchors: file.trustAnchors.map((anchor, index) => (isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor)) };
 }
 
 function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
   return typeof anchor === "object" && "file" in anchor;
-}
-
-/** Made from the certificate: whatever else stands in the anchor's file stays there. */
-function pemOf(der: Uint8Array): string {
-  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join("\n");
 }
 
 /** Whether a JSON value calls itself a bundle, of whatever version. */

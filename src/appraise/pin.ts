@@ -1,10 +1,10 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
-import { toBase64, toHex } from "../bytes.js";
+import { toHex } from "../bytes.js";
 import type { MemberSet } from "../decode/manifest/index.js";
 import { MemberReader } from "../decode/json.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
-import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
+import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type PolicyFile, parsePolicy } from "./policy.js";
 
 const PINNED_PCRS = [0, 1, 2, 3];
@@ -44,8 +44,7 @@ function setEntry(set: MemberSet): { threshold: number; members: string[] } {
 
 function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
   if (isAwsNitroRoot(anchor)) return AWS_NITRO_ROOT_G1_NAME;
-  const lines = toBase64(anchor.certificate.der).match(/.{1,64}/g)!;
-  return { pem: ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n") };
+  return { pem: certificatePem(anchor.certificate.der) };
 }
 
 /**

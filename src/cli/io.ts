@@ -16,9 +16,8 @@ export function wantsColor(io: Io): boolean {
   return io.stdout.isTTY === true && (io.env["NO_COLOR"] ?? "") === "";
 }
 
-/** The command cannot be carried out as it was given: exit code 2, and these lines on stderr, no stack trace. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+/** The command ends here, with these lines on stderr and no stack trace. */
+export class CommandError extends Error {
   readonly lines: readonly string[];
 
   constructor(lines: readonly string[]) {
@@ -27,13 +26,12 @@ export class UsageError extends Error {
   }
 }
 
-/** What was asked for could not be fetched: exit code 3, and these lines on stderr. */
-export class UnreachableError extends Error {
-  override readonly name = "UnreachableError";
-  readonly lines: readonly string[];
+/** The command cannot be carried out as it was given: exit code 2. */
+export class UsageError extends CommandError {
+  override readonly name = "UsageError";
+}
 
-  constructor(lines: readonly string[]) {
-    super(lines.join("\n"));
-    this.lines = lines;
-  }
+/** What was asked for could not be fetched: exit code 3. */
+export class UnreachableError extends CommandError {
+  override readonly name = "UnreachableError";
 }

@@ -6,7 +6,7 @@ import { addBundleCommand } from "./bundle.js";
 import { EXIT } from "./exit-codes.js";
 import { addFetchCommand } from "./fetch.js";
 import { addInspectCommand } from "./inspect.js";
-import { type Io, UnreachableError, UsageError } from "./io.js";
+import { CommandError, type Io, UnreachableError } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { addPinCommand } from "./pin.js";
@@ -39,8 +39,7 @@ function programOf(io: Io, finish: (code: number) => void): Command {
 /** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
 function exitCodeOfError(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-  const told = error instanceof UsageError || error instanceof UnreachableError;
-  const lines = told ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
+  const lines = error instanceof CommandError ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
   writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
   return error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
 }

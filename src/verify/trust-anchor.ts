@@ -1,5 +1,5 @@
 /** Trust anchors (RFC 5280 section 6.1): the verifier's own copies, never what a document claims. */
-import { equalBytes, fromBase64 } from "../bytes.js";
+import { equalBytes, fromBase64, toBase64 } from "../bytes.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
 import { MalformedError, attempt } from "../errors.js";
 
@@ -52,6 +52,11 @@ function anchorOf(name: string, pem: string): TrustAnchor {
   const decoded = attempt(() => decodeCertificate(der));
   if (decoded.value === undefined) throw new MalformedError("trust-anchor", decoded.faults);
   return { name, certificate: decoded.value };
+}
+
+/** The PEM text (RFC 7468) of a certificate, as {@link parseTrustAnchor} reads it. */
+export function certificatePem(der: Uint8Array): string {
+  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join("\n");
 }
 
 function malformed(message: string): MalformedError {

@@ -4,7 +4,6 @@ import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace,
 
 const RESTARTS = ["Never", "Always"] as const;
 const BRIDGES = ["server", "client"] as const;
-export const HASH_LENGTH = 32;
 
 export function readNamespace(reader: BorshReader): Namespace {
   return {

@@ -6,7 +6,6 @@ import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace,
 
 const U16_MAX = 0xffff;
 const U32_MAX = 0xffffffff;
-export const HASH_LENGTH = 32;
 
 /** An integer up to `max`, written as a number or as a decimal string. */
 export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {

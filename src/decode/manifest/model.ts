@@ -2,6 +2,9 @@
 
 export type ManifestVersion = "v0" | "v1" | "v2";
 
+/** SHA-256, in bytes. */
+export const HASH_LENGTH = 32;
+
 export interface Namespace {
   readonly name: string;
   /** Grows with each manifest of the namespace. */

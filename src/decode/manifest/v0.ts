@@ -5,11 +5,11 @@
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json.js";
 import {
-  HASH_LENGTH, readEnclave, readMemberSet, readNamespace, readPatchSet, readRestart, writeEnclave, writeMemberSet,
+  readEnclave, readMemberSet, readNamespace, readPatchSet, readRestart, writeEnclave, writeMemberSet,
   writeNamespace, writePatchSet, writeRestart,
 } from "./borsh-fields.js";
 import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
-import type { Manifest, ManifestVersion, Pivot } from "./model.js";
+import { HASH_LENGTH, type Manifest, type ManifestVersion, type Pivot } from "./model.js";
 
 export const JSON_APPROVALS = { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals" } as const;
 

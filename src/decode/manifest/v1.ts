@@ -1,9 +1,9 @@
 /** Manifest v1: v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`. Borsh, or JSON in camel case. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json.js";
-import { HASH_LENGTH, readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
+import { readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
-import type { Manifest, Pivot } from "./model.js";
+import { HASH_LENGTH, type Manifest, type Pivot } from "./model.js";
 import * as v0 from "./v0.js";
 
 export const JSON_APPROVALS = { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals" } as const;

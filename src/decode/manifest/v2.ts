@@ -2,13 +2,12 @@
  * Manifest v2: JSON only, `"version": "v2"`, hashed over QOS canonical JSON. Unknown members of the manifest, its pivot,
  * its dns and its envelope are refused.
  */
+import { toUtf8 } from "../../bytes.js";
 import { canonicalIpAddress } from "../ip-address.js";
 import type { MemberReader } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
-import {
-  HASH_LENGTH, bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField,
-} from "./json-fields.js";
-import type { Manifest, Pivot } from "./model.js";
+import { bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField } from "./json-fields.js";
+import { HASH_LENGTH, type Manifest, type Pivot } from "./model.js";
 import { NO_PIVOT } from "./v0.js";
 
 export { JSON_APPROVALS } from "./v1.js";
@@ -62,7 +61,7 @@ function envValue(env: MemberReader, name: string): string {
   const plain = entry?.nested("plain");
   plain?.refuseUnknown(["value"]);
   const value = plain?.string("value") ?? "";
-  if (new TextEncoder().encode(value).length > ENV_VALUE_MAX) plain?.fault("value", "longer than 64 KiB");
+  if (toUtf8(value).length > ENV_VALUE_MAX) plain?.fault("value", "longer than 64 KiB");
   if (value.includes("\0")) plain?.fault("value", "contains NUL");
   return value;
 }
