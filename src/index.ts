@@ -28,7 +28,7 @@ export { VerifiedAppProof } from "./verify/app-proof.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { manifestHash } from "./verify/digest.js";
-export type { CommitmentKind } from "./verify/manifest-binding.js";
+export type { CommitmentKind } from "./verify/commitment.js";
 export { SignatureMemory } from "./verify/signature-memory.js";
 export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";
 export type { TrustAnchor } from "./verify/trust-anchor.js";

@@ -11,7 +11,7 @@ import {
   manifestHash, parseTrustAnchor, verifyAttestation, verifyBootProof, verifyEvidence,
 } from "../src/index.js";
 import type { Report } from "../src/report/report.js";
-import { commitmentPcr } from "../src/verify/manifest-binding.js";
+import { commitmentPcr } from "../src/verify/commitment.js";
 import {
   bootProofVectors, documentVectors, manifestBytes, manifestVectors, readVector, readVectorJson, readVectorText, vectorFiles,
 } from "./support/vectors.js";

@@ -54,7 +54,7 @@ function comparePins(pins: DeploymentPins, { attestation, bootProof }: Evidence)
   const manifest = bootProof?.manifest;
   return {
     "policy.pcrs": pins.pcrs ? comparePcrs(pins.pcrs, attestation.document.pcrs) : null,
-    "policy.pivot": oneOf(pins.pivotHash, manifest?.pivot.hash, equalBytes, toHex),
+    "policy.pivot": oneOf(pins.pivotHash, manifest?.pivot?.hash, equalBytes, toHex),
     "policy.namespace": oneOf(pins.namespace, manifest?.namespace.name, Object.is, (name) => JSON.stringify(name)),
     "policy.nonce": compareNonce(pins.minNonce, manifest?.namespace.nonce),
     "policy.quorum-key": oneOf(pins.quorumKey, manifest?.namespace.quorumKey, equalBytes, toHex),

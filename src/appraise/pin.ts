@@ -25,7 +25,7 @@ export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?
     deployments: [{
       name: `${namespace.name} nonce ${namespace.nonce}`,
       pcrs: Object.fromEntries(PINNED_PCRS.map((index) => [index, toHex(attestation.document.pcrs.get(index)!)])),
-      pivotHash: toHex(manifest.pivot.hash),
+      pivotHash: toHex(manifest.pivot!.hash),
       namespace: namespace.name,
       minNonce: namespace.nonce,
       quorumKey: toHex(namespace.quorumKey),

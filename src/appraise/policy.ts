@@ -1,6 +1,6 @@
 /** The policy file, `bootproof/1`: what a user pins (policy.md). */
 import { fromHex } from "../bytes.js";
-import type { CommitmentKind } from "../verify/manifest-binding.js";
+import type { CommitmentKind } from "../verify/commitment.js";
 import { nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonValue, MemberReader, isJsonObject, jsonKind } from "../decode/json.js";

@@ -6,7 +6,7 @@
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { Manifest, ManifestEnvelope } from "../decode/manifest/index.js";
+import type { Manifest, ManifestEnvelope, PivotManifest } from "../decode/manifest/index.js";
 import { type CborItem, encodeCbor } from "./cbor.js";
 import { type AppProofAlterations, type DocumentAlterations, customPayload } from "./enclave.js";
 import type { Fleet, SavedEnclave, SavedRelease } from "./fleet.js";
@@ -72,7 +72,7 @@ const pcrs = (change: (pcrs: Map<number, Uint8Array>) => void): AlterForge => do
 const certificate = (place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): AlterForge =>
   document({ certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)) });
 const alterManifest = (alterations: (asked: Asked) => ManifestAlterations): AlterForge => (asked) => ({ alterManifest: alterations(asked) });
-const manifest = (change: (manifest: Manifest) => Partial<Manifest>): AlterForge =>
+const manifest = (change: (manifest: PivotManifest) => Partial<PivotManifest>): AlterForge =>
   alterManifest(() => ({ manifest: (value) => ({ ...value, ...change(value) }) }));
 /** For what older manifests, or borsh, cannot say. */
 const asV2 = (alter: AlterForge): AlterForge => (asked) => ({ ...alter(asked), version: "v2", encoding: "json" });

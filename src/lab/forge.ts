@@ -5,7 +5,7 @@
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Approval, Manifest, ManifestEnvelope, ManifestVersion } from "../decode/manifest/index.js";
+import type { Approval, Manifest, ManifestEnvelope, ManifestVersion, PivotManifest } from "../decode/manifest/index.js";
 import {
   type AddressFacts, type Alter, type AppProofAlterations, type DocumentAlterations, type Generation, type Measurements,
   LAB_LABELS, SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
@@ -69,13 +69,13 @@ export class Lab implements LabParts {
 /** What can be altered in the making of manifest and envelope, in the order of the making. */
 export interface ManifestAlterations {
   /** Before it is hashed, approved and attested. */
-  readonly manifest?: Alter<Manifest>;
+  readonly manifest?: Alter<PivotManifest>;
   /** The hash that approvals sign and the enclave binds. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   /** After hash and approvals: what the manifest is shown as beside the envelope. */
-  readonly shown?: Alter<Manifest>;
+  readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
   /** Where they are encoded as JSON. */
   readonly json?: Alter<JsonObject>;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import {
-  type Approval, type BridgeConfig, type Manifest, type ManifestEnvelope, type ManifestVersion, type MemberSet, type QuorumMember,
+  type Approval, type BridgeConfig, type Manifest, type ManifestEnvelope, type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember,
   encodeBorshEnvelope, manifestHashInput,
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
@@ -66,7 +66,7 @@ export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet
 }
 
 /** A manifest as each version has it, with each optional part in use. */
-export function makeManifest(version: ManifestVersion, { pivotHash, ...parts }: ManifestParts): Manifest {
+export function makeManifest(version: ManifestVersion, { pivotHash, ...parts }: ManifestParts): PivotManifest {
   const pivot = { hash: pivotHash, restart: "Always" as const, args: ["--config", "/etc/signer.json"] };
   const server: BridgeConfig = { type: "server", port: 3000, host: "0.0.0.0" };
   const client: BridgeConfig = { type: "client", port: 443, host: null };
@@ -75,7 +75,7 @@ export function makeManifest(version: ManifestVersion, { pivotHash, ...parts }: 
   if (version === "v0") return { version, ...parts, pivot, patchSet };
   if (version === "v1") return { version, ...parts, pivot: newer, patchSet };
   const env = new Map([["LOG_LEVEL", "info"]]);
-  return { version, ...parts, pivot: { ...newer, env }, dns: { resolvers: ["169.254.169.253", "fd00:ec2::253"] } };
+  return { version: "v2", ...parts, pivot: { ...newer, env }, dns: { resolvers: ["169.254.169.253", "fd00:ec2::253"] } };
 }
 
 export function manifestHash(manifest: Manifest): Uint8Array {
@@ -113,7 +113,7 @@ function jsonBytes(json: JsonObject, alter: ManifestEncoding["alterJson"]): Uint
 
 /** A manifest in its version's JSON, camel case. */
 export function manifestJson(manifest: Manifest, spelling: JsonSpelling = {}): JsonObject {
-  const { version, pivot, patchSet, dns } = manifest;
+  const { version, pivot, patchSet, dns } = manifest as PivotManifest;
   const { env, ...plainPivot } = pivot;
   const envJson = env && Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }]));
   const json = {

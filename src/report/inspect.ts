@@ -197,7 +197,9 @@ async function lookAtEnvelope(bytes: Uint8Array, encoding: string): Promise<Look
 }
 
 async function describeManifest(manifest: Manifest): Promise<Described> {
-  const { namespace, pivot, enclave, patchSet } = manifest;
+  const { namespace, enclave } = manifest;
+  const pivot = manifest.pivot!;
+  const patchSet = "patchSet" in manifest ? manifest.patchSet : undefined;
   return {
     version: manifest.version,
     hash: toHex(await manifestHash(manifest)),

@@ -4,9 +4,9 @@ import { type CheckId, Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { type TakenInput, readInput, takeInput } from "../decode/input.js";
 import { type Reading, faultText } from "../errors.js";
-import { isQosPublicKey, signingPoint } from "./approvals.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
+import { isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureMemory } from "./signature-memory.js";
 
 export const APP_PROOF_CHECKS = [

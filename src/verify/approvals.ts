@@ -1,20 +1,8 @@
 /** Approvals of a manifest by the members of a set (qos.md, "Approvals"). */
 import { toHex } from "../bytes.js";
 import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
-import { isP256Point } from "./ecdsa.js";
+import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureMemory } from "./signature-memory.js";
-
-const POINT_LENGTH = 65;
-
-/** Whether the bytes are a QOS public key: encryption point, then signing point, both on P-256. */
-export function isQosPublicKey(key: Uint8Array): boolean {
-  return key.length === 2 * POINT_LENGTH && isP256Point(key.subarray(0, POINT_LENGTH)) && isP256Point(signingPoint(key));
-}
-
-/** The half of a QOS public key that verifies signatures. */
-export function signingPoint(key: Uint8Array): Uint8Array {
-  return key.subarray(POINT_LENGTH);
-}
 
 export interface CheckedApprovals {
   readonly faults: readonly string[];
@@ -62,7 +50,7 @@ function memberFaults(set: MemberSet): string[] {
   return [
     ...invalid.map((member) => `the key of member ${member.alias} is not two points of P-256`),
     ...repeated(members.map((member) => member.alias)).map((alias) => `two members have the alias ${alias}`),
-    ...repeated(members.map((member) => toHex(member.pubKey.subarray(0, POINT_LENGTH)))).map(() => "two members share an encryption point"),
+    ...repeated(members.map((member) => toHex(encryptionPoint(member.pubKey)))).map(() => "two members share an encryption point"),
     ...repeated(members.map((member) => toHex(signingPoint(member.pubKey)))).map(() => "two members share a signing point"),
   ];
 }

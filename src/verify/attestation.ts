@@ -138,7 +138,7 @@ export function checkDebugMode(
   const missing = codePcrs.filter(({ value }) => value === undefined);
   const reasons = [
     ...zero.map(({ index }) => `PCR${index} is all zeros: the enclave runs in debug mode`),
-    ...(manifest?.pivot.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
+    ...(manifest?.pivot?.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
   ];
   if (reasons.length > 0) {
     if (allowDebug) log.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);

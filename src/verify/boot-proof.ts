@@ -8,12 +8,14 @@ import {
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import { ATTESTATION_CHECKS, type CheckedAttestation, type VerifiedAttestation, checkAttestation, checkDebugMode, unread, validationTimeOf, verifiedAttestation } from "./attestation.js";
-import { checkApprovals, signingPoint, thresholdFaults } from "./approvals.js";
+import { checkApprovals, thresholdFaults } from "./approvals.js";
 import { recheckCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { manifestHash } from "./digest.js";
 import { type VerifyingKey, importPoint } from "./ecdsa.js";
-import { type CommitmentKind, checkCommitment, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import { type CommitmentKind, checkCommitment } from "./commitment.js";
+import { checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import { signingPoint } from "./qos-key.js";
 import type { SignatureMemory } from "./signature-memory.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -222,5 +224,5 @@ async function checkBinding(
   checkPcrs(document.pcrs, approved.manifest, log);
   checkKey(document.publicKey, claimedKey, context.ephemeralKey, log);
   checkNonce(document.nonce, log);
-  return checkCommitment(document, approved.manifestHash, log);
+  return (await checkCommitment(document, approved.manifestHash, log))?.kind ?? null;
 }

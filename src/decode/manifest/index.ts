@@ -5,7 +5,7 @@ import { BorshReader, BorshWriter } from "../borsh.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "../json.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
-import type { Manifest, ManifestEnvelope, ManifestVersion } from "./model.js";
+import type { Manifest, ManifestEnvelope, ManifestVersion, PivotManifest } from "./model.js";
 import * as v0 from "./v0.js";
 import * as v1 from "./v1.js";
 import * as v2 from "./v2.js";
@@ -46,7 +46,7 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
   const reader = new MemberReader(json);
   const nested = reader.nested("manifest");
   const manifest = nested && manifestOf(nested);
-  const names = JSON_SCHEMAS[manifest?.version ?? "v1"].JSON_APPROVALS;
+  const names = JSON_SCHEMAS[(manifest?.version ?? "v1") as PivotManifest["version"]].JSON_APPROVALS;
   if (manifest?.version === "v2") reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
   const envelope = {
     manifest: manifest as Manifest,
@@ -63,7 +63,7 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 export function manifestHashInput(manifest: Manifest): Uint8Array {
   if (manifest.version === "v2") return toUtf8(v2.canonicalJson(manifest));
   const writer = new BorshWriter();
-  BORSH_SCHEMAS[manifest.version].writeBorsh(writer, manifest);
+  BORSH_SCHEMAS[manifest.version as "v0" | "v1"].writeBorsh(writer, manifest as PivotManifest);
   return writer.finish();
 }
 

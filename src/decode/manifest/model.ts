@@ -1,6 +1,6 @@
 /** What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it. */
 
-export type ManifestVersion = "v0" | "v1" | "v2";
+export type ManifestVersion = "v0" | "v1" | "v2" | "v3";
 
 /** SHA-256, in bytes. */
 export const HASH_LENGTH = 32;
@@ -53,18 +53,52 @@ export interface EnclaveMeasurements {
   readonly qosCommit: string;
 }
 
-export interface Manifest {
-  readonly version: ManifestVersion;
+interface CommonManifest {
   readonly namespace: Namespace;
-  readonly pivot: Pivot;
   readonly manifestSet: MemberSet;
   readonly shareSet: MemberSet;
   readonly enclave: EnclaveMeasurements;
-  /** v0 and v1. */
-  readonly patchSet?: PatchSet;
-  /** v2: resolvers in the short text form of an IP address. */
+  /** v2 and later: resolvers in the short text form of an IP address. */
   readonly dns?: { readonly resolvers: readonly string[] };
 }
+
+/** One application, the pivot. */
+export interface PivotManifest extends CommonManifest {
+  readonly version: "v0" | "v1" | "v2";
+  readonly pivot: Pivot;
+  readonly workloads?: undefined;
+  /** v0 and v1. */
+  readonly patchSet?: PatchSet;
+}
+
+export type Mount =
+  | { readonly type: "volume"; readonly source: string; readonly mountPath: string; readonly readOnly: boolean }
+  | { readonly type: "file"; readonly source: string; readonly mountPath: string; readonly readOnly: true };
+
+/** An application as a container image. */
+export interface Workload {
+  readonly name: string;
+  /** SHA-256 of the OCI manifest of its image. */
+  readonly imageDigest: Uint8Array;
+  readonly restart: "never" | "always";
+  readonly mounts: readonly Mount[];
+}
+
+export interface Volume {
+  readonly type: "tmpfs";
+  readonly mountPath: string;
+}
+
+/** v3, a draft of QOS: applications as container images. */
+export interface WorkloadManifest extends CommonManifest {
+  readonly version: "v3";
+  readonly pivot?: undefined;
+  readonly workloads: readonly Workload[];
+  /** By name. */
+  readonly volumes?: ReadonlyMap<string, Volume>;
+}
+
+export type Manifest = PivotManifest | WorkloadManifest;
 
 export interface Approval {
   readonly signature: Uint8Array;

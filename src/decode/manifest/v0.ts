@@ -9,20 +9,20 @@ import {
   writeNamespace, writePatchSet, writeRestart,
 } from "./borsh-fields.js";
 import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
-import { HASH_LENGTH, type Manifest, type ManifestVersion, type Pivot } from "./model.js";
+import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
 
 export const JSON_APPROVALS = { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals" } as const;
 
-export function readBorsh(reader: BorshReader): Manifest {
+export function readBorsh(reader: BorshReader): PivotManifest {
   return readLayout(reader, "v0", readPivot);
 }
 
-export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
+export function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
   writeLayout(writer, manifest, writePivot);
 }
 
 /** The layout that v0 and v1 share, around the pivot in which they differ. */
-export function readLayout(reader: BorshReader, version: ManifestVersion, pivot: (reader: BorshReader) => Pivot): Manifest {
+export function readLayout(reader: BorshReader, version: "v0" | "v1", pivot: (reader: BorshReader) => Pivot): PivotManifest {
   return {
     version,
     namespace: readNamespace(reader),
@@ -34,7 +34,7 @@ export function readLayout(reader: BorshReader, version: ManifestVersion, pivot:
   };
 }
 
-export function writeLayout(writer: BorshWriter, manifest: Manifest, pivot: (writer: BorshWriter, pivot: Pivot) => void): void {
+export function writeLayout(writer: BorshWriter, manifest: PivotManifest, pivot: (writer: BorshWriter, pivot: Pivot) => void): void {
   writeNamespace(writer, manifest.namespace);
   pivot(writer, manifest.pivot);
   writeMemberSet(writer, manifest.manifestSet);
@@ -57,7 +57,7 @@ function writePivot(writer: BorshWriter, pivot: Pivot): void {
   writer.vector(pivot.args, (arg) => writer.string(arg));
 }
 
-export function readJson(reader: MemberReader): Manifest {
+export function readJson(reader: MemberReader): PivotManifest {
   const pivot = reader.nested("pivot");
   return {
     version: "v0",

@@ -3,16 +3,16 @@ import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json.js";
 import { readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
-import { HASH_LENGTH, type Manifest, type Pivot } from "./model.js";
+import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
 import * as v0 from "./v0.js";
 
 export const JSON_APPROVALS = { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals" } as const;
 
-export function readBorsh(reader: BorshReader): Manifest {
+export function readBorsh(reader: BorshReader): PivotManifest {
   return v0.readLayout(reader, "v1", readPivot);
 }
 
-export function writeBorsh(writer: BorshWriter, manifest: Manifest): void {
+export function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
   v0.writeLayout(writer, manifest, writePivot);
 }
 
@@ -40,7 +40,7 @@ export function hasJsonShape(reader: MemberReader): boolean {
   return typeof pivot === "object" && pivot !== null && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
-export function readJson(reader: MemberReader): Manifest {
+export function readJson(reader: MemberReader): PivotManifest {
   const older = v0.readJson(reader);
   const pivot = reader.nested("pivot");
   if (pivot === undefined) return older;

@@ -7,7 +7,7 @@ import { canonicalIpAddress } from "../ip-address.js";
 import type { MemberReader } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField } from "./json-fields.js";
-import { HASH_LENGTH, type Manifest, type Pivot } from "./model.js";
+import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
 import { NO_PIVOT } from "./v0.js";
 
 export { JSON_APPROVALS } from "./v1.js";
@@ -18,7 +18,7 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,1023}$/;
 const ENV_VALUE_MAX = 65536;
 const ENV_MAX = 512;
 
-export function readJson(reader: MemberReader): Manifest {
+export function readJson(reader: MemberReader): PivotManifest {
   reader.refuseUnknown(MANIFEST_MEMBERS);
   if (reader.get("version") !== "v2") reader.fault("version", `"v2" wanted`);
   const pivot = reader.nested("pivot");
@@ -77,7 +77,7 @@ function dnsOf(dns: MemberReader): { resolvers: string[] } {
 }
 
 /** The text that is hashed. */
-export function canonicalJson(manifest: Manifest): string {
+export function canonicalJson(manifest: PivotManifest): string {
   const { pivot, namespace, enclave } = manifest;
   return canonicalQosJson({
     version: "v2",
@@ -97,7 +97,7 @@ export function canonicalJson(manifest: Manifest): string {
   });
 }
 
-function setJson(set: Manifest["manifestSet"]): QosJsonInput {
+function setJson(set: PivotManifest["manifestSet"]): QosJsonInput {
   return { threshold: set.threshold, members: set.members.map((member) => ({ ...member })) };
 }
 

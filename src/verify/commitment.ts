@@ -1,0 +1,127 @@
+/**
+ * What an enclave's own boot code committed to in its PCRs (qos.md, "What ties it all together"): a table of the kinds of
+ * commitment. What is not listed here is no commitment, and its key signs nothing.
+ */
+import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
+import type { Checklist } from "../checks.js";
+import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
+import { sha384 } from "./digest.js";
+
+interface CommitmentRow {
+  /** The register that the commitment stands in; null: in none. */
+  readonly register: { readonly pcr: number; readonly domain: string } | null;
+  /** Whether a key of this kind may sign app proofs. */
+  readonly signsAppProofs: boolean;
+}
+
+/** The kinds of document, by what the enclave committed to before it asked for it. */
+export const COMMITMENTS = {
+  /** The key that the application serves with. */
+  live: { register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" }, signsAppProofs: true },
+  /** The key that shares are encrypted to, before the enclave holds its quorum key. */
+  setup: { register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" }, signsAppProofs: false },
+  /** Images until mid 2026 lock PCR0 to 15 only, and commit to nothing. */
+  legacy: { register: null, signsAppProofs: true },
+} as const satisfies Record<string, CommitmentRow>;
+
+export type CommitmentKind = keyof typeof COMMITMENTS;
+
+export const COMMITMENT_KINDS = Object.keys(COMMITMENTS) as readonly CommitmentKind[];
+
+/** The kinds that stand in a register. */
+export type RegisteredKind = { [K in CommitmentKind]: (typeof COMMITMENTS)[K]["register"] extends null ? never : K }[CommitmentKind];
+
+const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
+
+/** Commits to the manifest alone, whatever the key (a change of QOS in review, 2026). */
+const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
+
+const PCR_LENGTH = 48;
+const LOCKED_PCRS = 32;
+const LEGACY_PCRS = 16;
+
+/** A PCR that started as zeros and was extended once with the SHA-384 of the preimage. */
+async function committedPcr(preimage: string): Promise<Uint8Array> {
+  return sha384(concatBytes(new Uint8Array(PCR_LENGTH), await sha384(toUtf8(preimage))));
+}
+
+/** The value of the register of a kind, for this manifest and this key. */
+export async function commitmentPcr(kind: RegisteredKind, manifestHash: Uint8Array, ephemeralKey: Uint8Array): Promise<Uint8Array> {
+  const { domain } = COMMITMENTS[kind].register;
+  return committedPcr(`{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(manifestHash)}"}`);
+}
+
+/** The value of PCR18, for this manifest. */
+export async function manifestCommitmentPcr(manifestHash: Uint8Array): Promise<Uint8Array> {
+  return committedPcr(`{"domain":"${MANIFEST_COMMITMENT.domain}","manifestHash":"${toHex(manifestHash)}"}`);
+}
+
+/** What the enclave committed to. */
+export interface Commitment {
+  readonly kind: CommitmentKind;
+  /** PCR18 commits to this manifest. False says nothing: released QOS leaves that register to applications. */
+  readonly manifestCommitted: boolean;
+}
+
+type Pcrs = AttestationDocument["pcrs"];
+
+/** `bind.commitment`. Answers what the enclave committed to; null where that could not be asked, or where what is there is none. */
+export async function checkCommitment(
+  document: AttestationDocumentReading["value"], manifestHash: Uint8Array | undefined, log: Checklist,
+): Promise<Commitment | null> {
+  const { pcrs, publicKey } = document;
+  if (pcrs === undefined) {
+    log.skip("bind.commitment", "the PCRs could not be read");
+    return null;
+  }
+  if ([...pcrs.keys()].every((index) => index < LEGACY_PCRS)) {
+    log.warn("bind.commitment", "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked for this document itself");
+    return { kind: "legacy", manifestCommitted: false };
+  }
+  if (!REGISTERED.some((kind) => pcrs.has(COMMITMENTS[kind].register.pcr))) {
+    log.fail("bind.commitment", "PCRs above 15 are attested, and neither PCR16 nor PCR17 is among them");
+    return null;
+  }
+  if (!publicKey || manifestHash === undefined) {
+    log.skip("bind.commitment", "public_key or the manifest could not be read");
+    return null;
+  }
+  return matchCommitment(pcrs, publicKey, manifestHash, log);
+}
+
+/**
+ * The register that matches the document's own key says which kind it is. The other one commits to the enclave's other key
+ * (QOS sets both before its first document), and says nothing about this document.
+ */
+async function matchCommitment(pcrs: Pcrs, publicKey: Uint8Array, manifestHash: Uint8Array, log: Checklist): Promise<Commitment | null> {
+  const wanted = await Promise.all(REGISTERED.map(async (kind) => {
+    return { kind, pcr: COMMITMENTS[kind].register.pcr, value: await commitmentPcr(kind, manifestHash, publicKey) };
+  }));
+  const kind = wanted.find(({ pcr, value }) => equalBytes(pcrs.get(pcr) ?? new Uint8Array(), value))?.kind ?? null;
+  const missing = Array.from({ length: LOCKED_PCRS }, (_, index) => index).filter((index) => !pcrs.has(index));
+  const reasons = [
+    ...(kind === null ? ["neither PCR16 nor PCR17 is a commitment to this manifest and this key"] : []),
+    ...(missing.length === 0 ? [] : [`an enclave that commits locks PCRs 0 to 31; not attested: ${missing.join(", ")}`]),
+  ];
+  if (kind === null || missing.length > 0) {
+    const compared = {
+      expected: wanted.map(({ pcr, value }) => `PCR${pcr} ${toHex(value)}`).join("\nor "),
+      actual: wanted.map(({ pcr }) => `PCR${pcr} ${toHex(pcrs.get(pcr) ?? new Uint8Array()) || "absent"}`).join("\n"),
+    };
+    log.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
+    return null;
+  }
+  return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, log) };
+}
+
+async function checkManifestCommitment(kind: RegisteredKind, pcrs: Pcrs, manifestHash: Uint8Array, log: Checklist): Promise<boolean> {
+  const attested = pcrs.get(MANIFEST_COMMITMENT.pcr);
+  const isSet = attested !== undefined && !isAllZero(attested);
+  const matches = isSet && equalBytes(attested, await manifestCommitmentPcr(manifestHash));
+  if (isSet && !matches) {
+    log.warn("bind.commitment", `${kind} commitment; PCR18 is set, and is no commitment to this manifest: released QOS leaves it to applications`);
+  } else {
+    log.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);
+  }
+  return matches;
+}
