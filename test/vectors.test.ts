@@ -12,6 +12,7 @@ import {
 } from "../src/index.js";
 import type { Report } from "../src/report/report.js";
 import { commitmentPcr } from "../src/verify/commitment.js";
+import { withPivot } from "./support/manifest.js";
 import {
   bootProofVectors, documentVectors, manifestBytes, manifestVectors, readVector, readVectorJson, readVectorText, vectorFiles,
 } from "./support/vectors.js";
@@ -128,7 +129,7 @@ describe("manifests", () => {
       constants["MANIFEST_ENVELOPE_BORSH_LEN"], constants["MANIFEST_ENVELOPE_BORSH_SHA256_HEX"],
     ]);
     // What QOS converts from v0 JSON is the v1 layout with an empty bridgeConfig and without debug mode.
-    const v0 = decodeManifest(readVector("manifests/golden/manifest_v0.json"));
+    const v0 = withPivot(decodeManifest(readVector("manifests/golden/manifest_v0.json")));
     const converted = manifestHashInput({ ...v0, version: "v1", pivot: { ...v0.pivot, bridgeConfig: [], debugMode: false } });
     expect([String(converted.length), sha256(converted)]).toEqual([constants["MANIFEST_V0_BORSH_LEN"], constants["MANIFEST_V0_BORSH_SHA256_HEX"]]);
   });

@@ -2,7 +2,7 @@
 import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { Manifest } from "../../src/decode/manifest/index.js";
+import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyEvidence } from "../../src/index.js";
 import type { CborItem } from "../../src/lab/cbor.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
@@ -151,7 +151,7 @@ export function certificate(place: number, change: (spec: CertificateSpec) => Pa
 
 // Alterations of the manifest, before it is hashed.
 
-export function manifest(change: (manifest: Manifest) => Partial<Manifest>): Alterations {
+export function manifest(change: (manifest: PivotManifest) => Partial<PivotManifest>): Alterations {
   return { alterManifest: { manifest: (value) => ({ ...value, ...change(value) }) } };
 }
 

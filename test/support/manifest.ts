@@ -1,5 +1,5 @@
 /** Manifests as JSON values, for tests to change, and manifests of any content. */
-import type { Manifest, ManifestEnvelope, ManifestVersion } from "../../src/decode/manifest/index.js";
+import type { Manifest, ManifestEnvelope, PivotManifest } from "../../src/decode/manifest/index.js";
 import { toHex } from "../../src/bytes.js";
 import { fc } from "./property.js";
 import { readVectorJson } from "./vectors.js";
@@ -12,17 +12,23 @@ const GOLDEN = {
   v0: "manifests/golden/manifest_v0.json", v1: "manifests/golden/manifest_v1.json", v2: "manifests/made/manifest_v2.json",
 } as const;
 
-export function manifestJson(version: ManifestVersion): Json {
+export function manifestJson(version: PivotManifest["version"]): Json {
   return readVectorJson<Json>(GOLDEN[version]);
 }
 
 /** An envelope of the version's manifest, with one approval. */
-export function envelopeJson(version: ManifestVersion): Json {
+export function envelopeJson(version: PivotManifest["version"]): Json {
   const approval = readVectorJson<Json>("manifests/golden/approval.json");
   const manifest = manifestJson(version);
   return version === "v0"
     ? { manifest, manifest_set_approvals: [approval], share_set_approvals: [] }
     : { manifest, manifestSetApprovals: [approval], shareSetApprovals: [] };
+}
+
+/** The manifest as one of a pivot; throws where it is one of workloads. */
+export function withPivot(manifest: Manifest): PivotManifest {
+  if (manifest.pivot === undefined) throw new TypeError(`a manifest ${manifest.version} has no pivot`);
+  return manifest;
 }
 
 export function jsonBytes(value: Json): Uint8Array {
@@ -60,9 +66,9 @@ const envName = fc.string({ unit: fc.constantFrom(..."aZ_0"), minLength: 1, maxL
 const env = fc.uniqueArray(fc.tuple(envName, text.filter((value) => !value.includes("\0"))), { selector: ([name]) => name, minLength: 1, maxLength: 3 })
   .map((entries) => new Map(entries));
 
-export const manifestV0: fc.Arbitrary<Manifest> = fc.record({ version: fc.constant("v0" as const), ...shared, pivot: fc.record(pivot0), patchSet });
-export const manifestV1: fc.Arbitrary<Manifest> = fc.record({ version: fc.constant("v1" as const), ...shared, pivot: fc.record(pivot1), patchSet });
-export const manifestV2: fc.Arbitrary<Manifest> = fc.record({
+export const manifestV0: fc.Arbitrary<PivotManifest> = fc.record({ version: fc.constant("v0" as const), ...shared, pivot: fc.record(pivot0), patchSet });
+export const manifestV1: fc.Arbitrary<PivotManifest> = fc.record({ version: fc.constant("v1" as const), ...shared, pivot: fc.record(pivot1), patchSet });
+export const manifestV2: fc.Arbitrary<PivotManifest> = fc.record({
   version: fc.constant("v2" as const), ...shared,
   pivot: fc.record({ ...pivot1, env }, { requiredKeys: ["hash", "restart", "args", "bridgeConfig", "debugMode"] }),
   dns: fc.record({ resolvers: fc.array(fc.constantFrom("1.1.1.1", "2606:4700:4700::1111", "::"), { maxLength: 2 }) }),
