@@ -1,5 +1,5 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
-import { DEPLOYMENT_CHECKS, appraiseAppProofs, appraiseDeployment } from "./appraise/appraise.js";
+import { appraise } from "./appraise/appraise.js";
 import { type Policy, isPolicy } from "./appraise/policy.js";
 import { type Check, Checklist } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
@@ -81,7 +81,7 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const pieces = [...bootProofs, ...appProofs, ...(opened ? [activity] : [])];
   const verdict = bootProofs.length === 0 ? "rejected" : verdictOf(checks, pieces, policy);
   const claims = verdict === "rejected" ? null : {
-    bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, boots[index]!.trustAnchor!, appraised?.deployments[index] ?? null)),
+    bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, boots[index]!.trustAnchor!, appraised?.deployments[index]?.name ?? null)),
     appProofs: appProofs.map((app) => appProofClaims(app!, bootProofs.indexOf(app!.bootProof))),
     activity: activity && activityClaims(activity),
   };
@@ -135,7 +135,7 @@ export async function verifyAttestation(
   const verdict = verdictOf(checks, [attestation], policy);
   const debug = log.status("mode.debug") === "warn";
   const claims = verdict === "rejected" ? null : {
-    bootProofs: [attestationClaims(attestation!, debug, appraised?.deployments[0] ?? null)], appProofs: [], activity: null,
+    bootProofs: [attestationClaims(attestation!, debug, appraised?.deployments[0]?.name ?? null)], appProofs: [], activity: null,
   };
   return { report: reportOf(verdict, policy, checked.validationTime, checks, claims), attestation };
 }
@@ -161,27 +161,6 @@ function settle(options: VerifyOptions): { policy: Policy | null; context: Verif
 /** Comparisons with an invalid Date are all false: nothing would ever be too old. */
 function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
-}
-
-interface Appraisal {
-  readonly logs: readonly Checklist[];
-  /** The deployment that each boot proof is; null where it matches none, or was rejected before. */
-  readonly deployments: readonly (string | null)[];
-}
-
-function appraise(
-  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[], appProofs: readonly (VerifiedAppProof | null)[], policy: Policy, now: Date,
-): Appraisal {
-  const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
-  const deployments = bootProofs.map((bootProof, index) => {
-    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, logs[index]!);
-    logs[index]!.skipRest(DEPLOYMENT_CHECKS, `boot[${index}] was rejected before it could be held against the policy`);
-    return null;
-  });
-  const appLog = new Checklist("policy");
-  if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
-  appraiseAppProofs(appProofs, policy, now, appLog);
-  return { logs: [...logs, appLog], deployments };
 }
 
 /** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
