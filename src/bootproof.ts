@@ -1,11 +1,11 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import { DEPLOYMENT_CHECKS, appraiseAppProofs, appraiseDeployment } from "./appraise/appraise.js";
 import { type Policy, isPolicy } from "./appraise/policy.js";
-import { type Check, Checklist } from "./checks.js";
+import { type Check, type CheckSubject, Checklist } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { takeInput } from "./decode/input.js";
-import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
-import type { Claims, Report, Verdict } from "./report/report.js";
+import { type MatchedPins, activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, makeReport } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity } from "./verify/activity.js";
 import { type VerifiedAppProof, checkAppProof } from "./verify/app-proof.js";
 import { type VerifiedAttestation, checkAttestation, checkDebugMode, verifiedAttestation } from "./verify/attestation.js";
@@ -81,11 +81,15 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const pieces = [...bootProofs, ...appProofs, ...(opened ? [activity] : [])];
   const verdict = bootProofs.length === 0 ? "rejected" : verdictOf(checks, pieces, policy);
   const claims = verdict === "rejected" ? null : {
-    bootProofs: bootProofs.map((boot, index) => bootProofClaims(boot!, boots[index]!.trustAnchor!, appraised?.deployments[index] ?? null)),
+    bootProofs: bootProofs.map((boot, index) => {
+      const matched = matchedPins(policy, appraised?.deployments[index] ?? null);
+      return bootProofClaims({ ...boot!, manifestCommitted: false }, boots[index]!.trustAnchor!, matched);
+    }),
     appProofs: appProofs.map((app) => appProofClaims(app!, bootProofs.indexOf(app!.bootProof))),
-    activity: activity && activityClaims(activity),
+    activity: activity && activityClaims({ ...activity, asked: [], resultWithoutProof: [], subOrganizationId: null, walletId: null }),
   };
-  const report = reportOf(verdict, policy, boots[0]?.validationTime ?? null, checks, claims);
+  const subjects = [...boots, ...apps, ...(opened ? [opened] : [])].map(({ log }) => log.subject);
+  const report = reportOf({ verdict, policy, now: context.now, time: boots[0]?.validationTime ?? null, subjects, checks, claims });
   return { report, bootProofs, appProofs, activity };
 }
 
@@ -135,9 +139,10 @@ export async function verifyAttestation(
   const verdict = verdictOf(checks, [attestation], policy);
   const debug = log.status("mode.debug") === "warn";
   const claims = verdict === "rejected" ? null : {
-    bootProofs: [attestationClaims(attestation!, debug, appraised?.deployments[0] ?? null)], appProofs: [], activity: null,
+    bootProofs: [attestationClaims(attestation!, debug, matchedPins(policy, appraised?.deployments[0] ?? null))], appProofs: [], activity: null,
   };
-  return { report: reportOf(verdict, policy, checked.validationTime, checks, claims), attestation };
+  const { now } = context;
+  return { report: reportOf({ verdict, policy, now, time: checked.validationTime, subjects: [log.subject], checks, claims }), attestation };
 }
 
 function settle(options: VerifyOptions): { policy: Policy | null; context: VerifyContext } {
@@ -190,15 +195,29 @@ function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy:
   return policy === null ? "authentic" : "verified";
 }
 
-function reportOf(verdict: Verdict, policy: Policy | null, time: Date | null, checks: readonly Check[], claims: Claims | null): Report {
-  return {
-    format: "bootproof-report/1",
-    verdict,
-    policy: policy?.name ?? null,
-    validationTime: time?.toISOString() ?? null,
-    checks,
-    claims,
-  };
+interface Outcome {
+  readonly verdict: Verdict;
+  readonly policy: Policy | null;
+  readonly now: Date;
+  readonly time: Date | null;
+  readonly subjects: readonly CheckSubject[];
+  readonly checks: readonly Check[];
+  readonly claims: Claims | null;
+}
+
+function reportOf({ verdict, policy, now, time, subjects, checks, claims }: Outcome): Report {
+  const evidence: EvidencePiece[] = subjects.map((subject) => ({ subject, name: null, sha256: null }));
+  return makeReport({
+    verdict, policy: policy?.name ?? null, policyDigest: null, verifiedAt: now, validationTime: time, evidence, checks, claims,
+  });
+}
+
+/** The PCRs that a deployment pins are those that each of its images is pinned by. */
+function matchedPins(policy: Policy | null, name: string | null): MatchedPins | null {
+  if (policy === null || name === null) return null;
+  const [first = [], ...others] = policy.deployments.find((deployment) => deployment.name === name)?.pcrs ?? [];
+  const isPinned = (index: number): boolean => others.every((image) => image.some((pin) => pin.index === index));
+  return { name, open: [], pcrs: first.map(({ index }) => index).filter(isPinned) };
 }
 
 /** Evidence that was rejected, where it was demanded that it is not. */

@@ -22,6 +22,8 @@ const MAX_STATEMENTS = 100_000;
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
+/** Which version wrote the report, and what its files were called: another version, and a bundle, have neither to show. */
+const NOT_COMPARED: readonly string[] = ["tool", "evidence"];
 
 /**
  * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
@@ -236,6 +238,7 @@ function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<stri
 function statements(report: object): Map<string, string> {
   const said = new Map<string, string>();
   for (const [name, value] of Object.entries(report)) {
+    if (NOT_COMPARED.includes(name)) continue;
     if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => said.set(...statusOf(check, index, said)));
     else gather(said, name, value as unknown);
   }
