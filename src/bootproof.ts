@@ -7,7 +7,7 @@ import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { type TakenInput, takeInput } from "./decode/input.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
-import { type Claims, type EvidenceEntry, type Report, type Verdict, isMadeReport, makeReport } from "./report/report.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, isMadeReport, makeReport } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity, usedFor } from "./verify/activity.js";
 import { type AppProofSetting, type CheckedAppProof, type OpenedAppProof, type VerifiedAppProof, checkAppProof, openAppProof } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
@@ -298,7 +298,7 @@ function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: Ver
 /** What a report says of itself and of what it was made from, so that it can be filed and found again. */
 async function documentation(
   pieces: readonly GivenPiece[], policy: Policy | null, now: Date,
-): Promise<{ policy: string | null; policyDigest: string | null; verifiedAt: Date; evidence: EvidenceEntry[] }> {
+): Promise<{ policy: string | null; policyDigest: string | null; verifiedAt: Date; evidence: EvidencePiece[] }> {
   const verifiedAt = new Date(now);
   const entries = pieces.map(async ({ subject, piece: { name, value, bytes } }) => {
     return { subject, name, sha256: await digestOf(bytes ?? value) };

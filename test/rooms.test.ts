@@ -97,16 +97,17 @@ const BASE = ["bytes", "errors"];
 const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
-const REPORT = [...APPRAISE, "report"];
+const REPORT = [...APPRAISE, "version", "report"];
 const FACADE = [...REPORT, "bootproof", "evidence-bundle"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
+  version: [],
   errors: [],
   checks: BASE,
   decode: BASE,
   verify: [...DECODE, "checks"],
   appraise: VERIFY,
-  report: APPRAISE,
+  report: [...APPRAISE, "version"],
   bootproof: REPORT,
   "evidence-bundle": [...REPORT, "bootproof"],
   index: FACADE,

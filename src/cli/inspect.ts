@@ -44,6 +44,6 @@ async function inspect(path: string, io: Io): Promise<Inspection> {
 }
 
 async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
-  if (format === "json") return (await import("../report/json.js")).renderJson(inspection);
-  return (await import("../report/inspect-text.js")).renderInspection(inspection, { color: wantsColor(io) });
+  const { RENDERERS } = await import("../report/formats.js");
+  return RENDERERS[format].inspection(inspection, { color: wantsColor(io) });
 }

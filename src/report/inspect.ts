@@ -9,7 +9,10 @@ import { readInput, takeInput, unwrap } from "../decode/input.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { type Approval, type Manifest, type MemberSet, decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import {
+  type Approval, type Manifest, type MemberSet, type Pivot, type PivotManifest, type WorkloadManifest, decodeManifest,
+  decodeManifestEnvelope,
+} from "../decode/manifest/index.js";
 import { type Fault, type Reading, attempt, faultText } from "../errors.js";
 import { manifestHash, sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
@@ -80,7 +83,7 @@ async function lookAtJson(json: JsonValue, bytes: Uint8Array): Promise<Look | nu
   const all = (value: unknown, ...names: string[]): boolean => names.every((name) => has(value, name));
   if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64")) return lookAtBootProof(json);
   if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest")) return lookAtEnvelope(bytes, "JSON");
-  if (all(json, "namespace", "pivot")) return lookAtManifest(bytes, "JSON");
+  if (all(json, "namespace") && has(json, "pivot", "workloads")) return lookAtManifest(bytes, "JSON");
   if (has(json, "activity") || all(json, "intent", "result")) return lookAtActivity(json);
   const proofs = appProofList(json);
   if (proofs.length === 0 || !proofs.every((proof) => has(proof, "proofPayload"))) return null;
@@ -133,8 +136,8 @@ function within(place: string, look: Look | undefined): string[] {
   return (look?.faults ?? []).map((fault) => `${place}: ${fault}`);
 }
 
-function createdAt(time: BootProof["createdAt"] | undefined): Described | undefined {
-  if (time === undefined) return undefined;
+function createdAt(time: BootProof["createdAt"] | null | undefined): Described | undefined {
+  if (time === undefined || time === null) return time;
   const milliseconds = Number(time.seconds) * 1000;
   return milliseconds <= 8.64e15 ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
 }
@@ -198,20 +201,11 @@ async function lookAtEnvelope(bytes: Uint8Array, encoding: string): Promise<Look
 
 async function describeManifest(manifest: Manifest): Promise<Described> {
   const { namespace, enclave } = manifest;
-  const pivot = manifest.pivot!;
-  const patchSet = "patchSet" in manifest ? manifest.patchSet : undefined;
   return {
     version: manifest.version,
     hash: toHex(await manifestHash(manifest)),
     namespace: { name: namespace.name, nonce: namespace.nonce, quorumKey: toHex(namespace.quorumKey) },
-    pivot: {
-      hash: toHex(pivot.hash),
-      restart: pivot.restart,
-      args: pivot.args,
-      bridgeConfig: pivot.bridgeConfig?.map((bridge) => ({ ...bridge })),
-      debugMode: pivot.debugMode,
-      env: pivot.env && Object.fromEntries(pivot.env),
-    },
+    ...(manifest.pivot === undefined ? describeWorkloads(manifest) : { pivot: describePivot(manifest.pivot) }),
     manifestSet: describeSet(manifest.manifestSet),
     shareSet: describeSet(manifest.shareSet),
     enclave: {
@@ -222,9 +216,33 @@ async function describeManifest(manifest: Manifest): Promise<Described> {
       awsRootCertificateSha256: toHex(await sha256(enclave.awsRootCertificate)),
       qosCommit: enclave.qosCommit,
     },
-    patchSet: patchSet && { threshold: patchSet.threshold, members: patchSet.members.map((member) => toHex(member.pubKey)) },
+    patchSet: manifest.pivot && describePatchSet(manifest),
     dns: manifest.dns && { resolvers: manifest.dns.resolvers },
   };
+}
+
+function describePivot(pivot: Pivot): DescribedObject {
+  return {
+    hash: toHex(pivot.hash),
+    restart: pivot.restart,
+    args: pivot.args,
+    bridgeConfig: pivot.bridgeConfig?.map((bridge) => ({ ...bridge })),
+    debugMode: pivot.debugMode,
+    env: pivot.env && Object.fromEntries(pivot.env),
+  };
+}
+
+function describeWorkloads({ workloads, volumes }: WorkloadManifest): DescribedObject {
+  return {
+    workloads: workloads.map(({ name, imageDigest, restart, mounts }) => {
+      return { name, imageDigest: `sha256:${toHex(imageDigest)}`, restart, mounts: mounts.map((mount) => ({ ...mount })) };
+    }),
+    volumes: volumes && Object.fromEntries([...volumes].map(([name, volume]) => [name, { ...volume }])),
+  };
+}
+
+function describePatchSet({ patchSet }: PivotManifest): Described | undefined {
+  return patchSet && { threshold: patchSet.threshold, members: patchSet.members.map((member) => toHex(member.pubKey)) };
 }
 
 function describeSet(set: MemberSet): Described {

@@ -1,7 +1,12 @@
-/** The report: a public contract (`bootproof-report/1`). Data only; `text.ts` makes it readable, `json.ts` a file. */
-import type { Check } from "../checks.js";
+/**
+ * The report: a public contract (`bootproof-report/1`; checks.md, "JSON report"). Data only; `text.ts` makes it readable,
+ * `json.ts` a file. It is made once, by `makeReport`, and changes no more.
+ */
+import type { Check, CheckSubject } from "../checks.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
+import type { CommitmentKind } from "../verify/commitment.js";
+import { TOOL } from "../version.js";
 
 /**
  * `verified`: every check passed, and the deployment is one that the policy pins. `authentic`: every check passed, and
@@ -12,14 +17,30 @@ export type Verdict = "verified" | "authentic" | "rejected";
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;
+  /** What made the report. */
+  readonly tool: { readonly name: string; readonly version: string };
   /** The policy's name; null where none was given, or it has none. */
   readonly policy: string | null;
+  /** SHA-256 of the policy's bytes, in hex; null where none was given, or it was given as a value. */
+  readonly policyDigest: string | null;
+  /** RFC 3339: the present that the caller gave, by which ages were counted. */
+  readonly verifiedAt: string;
   /** RFC 3339, the moment certificates were held against; null where it could not be read from the evidence. */
   readonly validationTime: string | null;
+  /** The pieces that were judged, so that the report can be filed and found again. */
+  readonly evidence: readonly EvidencePiece[];
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
   /** What was verified, and nothing else; null where the verdict is `rejected`. */
   readonly claims: Claims | null;
+}
+
+export interface EvidencePiece {
+  readonly subject: CheckSubject;
+  /** The caller's name for it, a file name on the command line; null where it has none. */
+  readonly name: string | null;
+  /** SHA-256 of its bytes as given, in hex; null where it was given as a value. */
+  readonly sha256: string | null;
 }
 
 export interface Claims {
@@ -28,26 +49,49 @@ export interface Claims {
   readonly activity: ActivityClaims | null;
 }
 
+/** Questions that a deployment of the policy leaves open, as it says itself (policy.md, "What a deployment has to pin"). */
+export type OpenQuestion = "application" | "operator";
+
 /** All byte strings in lower-case hex, all times in RFC 3339. */
 export interface BootProofClaims {
+  readonly hardware: HardwareClaims;
+  readonly image: ImageClaims;
+  /** Name of the deployment of the policy that matched (or its place in the policy); null without a policy. */
+  readonly deployment: string | null;
+  /** What that deployment leaves open. */
+  readonly open: readonly OpenQuestion[];
+}
+
+/** What the hardware signed, whatever image runs on it. */
+export interface HardwareClaims {
   /** Name of the trust anchor that the certificate path starts at. */
   readonly trustAnchor: string;
-  readonly documentTime: string;
   readonly moduleId: string;
+  readonly documentTime: string;
   /** By index: those that the document attests. */
   readonly pcrs: Readonly<Record<string, string>>;
-  /** An enclave or an application in debug mode, which the caller allowed: nothing about its code is proven. */
-  readonly debug: boolean;
   /** The attested key; null in a bare document without one. */
   readonly publicKey: string | null;
   /** As attested; null where there is none. */
   readonly userData: string | null;
+  /** The nonce that was asked for; null where none was. */
+  readonly nonce: string | null;
+}
+
+/** What the measured image vouches for. Where nothing pins the image, it is the word of an unknown one. */
+export interface ImageClaims {
+  /** A deployment of the policy matched, which says which image it means. */
+  readonly pinned: boolean;
+  /** The PCRs that every image which that deployment accepts is pinned by, in order; empty where nothing is pinned. */
+  readonly pinnedPcrs: readonly number[];
+  /** An enclave or an application in debug mode, which the caller allowed: nothing about its code is proven. */
+  readonly debug: boolean;
   /** Null for a bare document. */
   readonly manifest: ManifestClaims | null;
   /** What the enclave itself committed to: null for a bare document. */
-  readonly commitment: "live" | "setup" | "legacy" | null;
-  /** Name of the deployment of the policy that matched (or its place in the policy); null without a policy. */
-  readonly deployment: string | null;
+  readonly commitment: CommitmentKind | null;
+  /** The enclave committed to the manifest in PCR18 too. */
+  readonly manifestCommitted: boolean;
 }
 
 export interface ManifestClaims {
@@ -56,8 +100,14 @@ export interface ManifestClaims {
   readonly namespace: string;
   readonly nonce: number;
   readonly quorumKey: string;
-  readonly pivotHash: string;
-  readonly pivotArgs: readonly string[];
+  /** SHA-256 of the application binary; null where the manifest runs workloads. */
+  readonly pivotHash: string | null;
+  /** Null where the manifest runs workloads. */
+  readonly pivotArgs: readonly string[] | null;
+  /** By name; null where the manifest runs workloads. */
+  readonly pivotEnv: Readonly<Record<string, string>> | null;
+  /** The digest of each workload's image, `sha256:…`, by name; null where the manifest runs one application. */
+  readonly workloads: Readonly<Record<string, string>> | null;
   readonly threshold: number;
   readonly members: number;
   /** Members of the manifest set whose approvals were verified. */
@@ -77,7 +127,68 @@ export interface ActivityClaims {
   readonly id: string;
   readonly organizationId: string;
   readonly type: string;
+  /** What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`; empty: nobody said whose it should be. */
+  readonly asked: readonly string[];
   /** Addresses in its result that a verified app proof backs. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
+  /** Paths of the members of its result that no app proof speaks of. */
+  readonly resultWithoutProof: readonly string[];
+  /** The organization that it makes, where its proofs speak of that one; null elsewhere. */
+  readonly subOrganizationId: string | null;
+  /** The wallet that it is about; null where there is none. */
+  readonly walletId: string | null;
+  /** How many of its app proofs are policy outcomes. */
+  readonly decisions: number;
+}
+
+/** What a report is made of. */
+export interface ReportParts {
+  readonly verdict: Verdict;
+  readonly policy: string | null;
+  readonly policyDigest: string | null;
+  readonly verifiedAt: Date;
+  readonly validationTime: Date | null;
+  readonly evidence: readonly EvidencePiece[];
+  readonly checks: readonly Check[];
+  readonly claims: Claims | null;
+}
+
+const made = new WeakSet();
+
+/**
+ * Makes the report. It is frozen at every depth, its parts with it. Throws Error where the parts contradict each other:
+ * a failed check or no claims under a good verdict, claims under `rejected`.
+ */
+export function makeReport(parts: ReportParts): Report {
+  const { verdict, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
+  const isRejected = verdict === "rejected";
+  if (!isRejected && checks.some((check) => check.status === "fail")) throw new Error(`bug: ${verdict}, and a check failed`);
+  if (isRejected !== (claims === null)) throw new Error(`bug: ${verdict}, ${claims === null ? "without" : "with"} claims`);
+  const report: Report = deepFrozen({
+    format: "bootproof-report/1",
+    verdict,
+    tool: TOOL,
+    policy,
+    policyDigest,
+    verifiedAt: verifiedAt.toISOString(),
+    validationTime: validationTime?.toISOString() ?? null,
+    evidence: [...evidence],
+    checks: [...checks],
+    claims,
+  });
+  made.add(report);
+  return report;
+}
+
+/** Whether {@link makeReport} made this very object: a report that was read from somewhere, or altered, is nobody's word. */
+export function isMadeReport(value: unknown): value is Report {
+  return typeof value === "object" && value !== null && made.has(value);
+}
+
+/** The value itself, which is of plain objects, arrays and primitives. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) deepFrozen(member);
+  return Object.freeze(value);
 }

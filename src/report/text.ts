@@ -1,30 +1,42 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
-import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus } from "../checks.js";
+import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus, type CheckSubject } from "../checks.js";
 import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
-import { printable, printableStart, quoted } from "./printable.js";
-import type { Report, Verdict } from "./report.js";
-import { caveats, provenStatements, unprovenStatements } from "./statements.js";
+import { printable, printableStart, quoted, shortHex } from "./printable.js";
+import type { EvidencePiece, Report, Verdict } from "./report.js";
+import { listed, provenStatements, unprovenWords } from "./statements.js";
+import { caveats, unprovenStatements } from "./unproven.js";
 
 export interface TextOptions {
   /** ANSI colours. */
   readonly color: boolean;
 }
 
-/** Groups of checks, by the first part of their ids. */
-const GROUPS: readonly { readonly title: string; readonly rooms: readonly string[] }[] = [
-  { title: "Document and certificate chain", rooms: ["boot", "cose", "doc", "chain"] },
-  { title: "Manifest and approvals", rooms: ["manifest", "envelope"] },
-  { title: "What ties them together", rooms: ["bind", "mode"] },
-  { title: "App proofs", rooms: ["app"] },
-  { title: "Activity", rooms: ["activity"] },
-  { title: "Policy", rooms: ["policy"] },
-];
+/** `cose` of `cose.signature`. */
+type Family = CheckId extends `${infer F}.${string}` ? F : never;
+
+/** The group of each family of checks. Total: the compiler holds it against the ids. */
+const GROUPS: Readonly<Record<Family, string>> = {
+  boot: "Document and certificate chain",
+  cose: "Document and certificate chain",
+  doc: "Document and certificate chain",
+  chain: "Document and certificate chain",
+  manifest: "Manifest and approvals",
+  envelope: "Manifest and approvals",
+  bind: "What ties them together",
+  mode: "What ties them together",
+  app: "App proofs",
+  activity: "Activity",
+  policy: "Policy",
+};
+/** Of checks that this version does not know: a report may have been made by another one, or by anybody. */
+const OTHER = "Other";
 
 const WORDS: Readonly<Record<CheckStatus, string>> = { pass: "ok  ", fail: "FAIL", warn: "WARN", skip: "skip" };
 const STYLES: Readonly<Record<CheckStatus, Style[]>> = { pass: ["green"], fail: ["bold", "red"], warn: ["yellow"], skip: ["dim"] };
 const VERDICT_STYLES: Readonly<Record<Verdict, Style>> = { verified: "green", authentic: "yellow", rejected: "red" };
 const ID_WIDTH = 20;
+const MAX_ID = 48;
 const INDENT = "  ";
 /** Beneath the word and before the id: long hex needs the room. */
 const DEEP_INDENT = " ".repeat(8);
@@ -38,8 +50,9 @@ export function renderText(report: Report, options: TextOptions): string {
   const paint = painter(options.color);
   return paragraphs([
     verdictLines(report, paint),
-    ...checkParagraphs(report.checks, paint),
+    ...checkParagraphs(report, paint),
     ...(report.claims === null ? [] : [statementLines("Proven", provenStatements(report), paint)]),
+    ...unprovenWords(report).map(({ heading, statements }) => statementLines(`Not proven: ${heading}`, statements, paint)),
     statementLines("Not proven", unprovenStatements(report), paint),
   ]);
 }
@@ -48,20 +61,27 @@ export function renderText(report: Report, options: TextOptions): string {
 export function renderFailures(report: Report, options: TextOptions): string {
   const paint = painter(options.color);
   const failed = report.checks.filter((check) => check.status === "fail");
-  return paragraphs([verdictLines(report, paint), failed.flatMap((check) => checkLines(check, subjectPrefix(check), paint))]);
+  const lines = failed.flatMap((check) => checkLines(check, `${labelOf(check.subject, report)}: `, paint));
+  return paragraphs([verdictLines(report, paint), lines]);
 }
+
+/** What each verdict says; `policy`: the policy in words. */
+const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
+  verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
+  authentic: () => "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, anybody's.",
+  rejected: (report) => `REJECTED: nothing is proven. ${failureSentence(report)}`,
+};
 
 /** The verdict in one sentence. */
 export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
-  switch (report.verdict) {
-    case "verified":
-      return `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`;
-    case "authentic":
-      return "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, anybody's.";
-    case "rejected":
-      return `REJECTED: nothing is proven. ${failureSentence(report)}`;
-  }
+  const sentence = known(SENTENCES, report.verdict);
+  return sentence?.(report, policy) ?? `UNKNOWN: ${quoted(String(report.verdict))} is no verdict that this tool gives. Nothing is proven.`;
+}
+
+/** The entry of a table that is total for reports of this version; undefined for what another report may say. */
+function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K): V | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 function failureSentence(report: Report): string {
@@ -70,16 +90,49 @@ function failureSentence(report: Report): string {
   if (first === undefined) return "";
   const count = failed.length === 1 ? "One check failed:" : `${failed.length} checks failed, the first is`;
   const detail = printable(first.detail.length > MAX_SENTENCE ? `${first.detail.slice(0, MAX_SENTENCE)}…` : first.detail);
-  return `${count} ${first.id} (${first.subject}): ${detail}`;
+  return `${count} ${printable(first.id)} (${labelOf(first.subject, report)}): ${detail}`;
 }
 
 function verdictLines(report: Report, paint: Paint): string[] {
-  const word = report.verdict.toUpperCase();
-  const sentence = wrapped("", verdictSentence(report)).join("\n");
-  const painted = paint(word, "bold", VERDICT_STYLES[report.verdict]) + sentence.slice(word.length);
+  const sentence = verdictSentence(report);
+  const word = sentence.slice(0, sentence.indexOf(":"));
+  const style = known(VERDICT_STYLES, report.verdict) ?? "red";
+  const [first, ...others] = wrapped("", sentence);
+  const buts = [...new Set(caveats(report))].flatMap((caveat) => wrapped("BUT ", caveat));
   const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
-  const buts = [...new Set(caveats(report))].flatMap((caveat) => wrapped("BUT ", caveat)).map((line) => paint(line, "bold", "yellow"));
-  return [...painted.split("\n"), ...buts, paint([...countWords(report.checks), ...time].join(", "), "dim")];
+  const small = [[...countWords(report.checks), ...time].join(", "), originLine(report), ...evidenceLine(report)];
+  return [
+    paint(word, "bold", style) + first!.slice(word.length), ...others,
+    ...buts.map((line) => paint(line, "bold", "yellow")),
+    ...small.flatMap((line) => wrapped("", line)).map((line) => paint(line, "dim")),
+  ];
+}
+
+/** By which policy, when and by what the report was made. */
+function originLine({ policy, policyDigest, verifiedAt, tool }: Report): string {
+  const digest = policyDigest === null ? "" : ` (SHA-256 ${shortHex(policyDigest)})`;
+  const name = policy === null ? "without a name" : quoted(policy);
+  const by = policy === null && policyDigest === null ? "" : `policy ${name}${digest}, `;
+  return `${by}verified at ${printable(verifiedAt)} by ${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
+}
+
+/** The pieces that have a name; nothing where none has. */
+function evidenceLine({ evidence }: Report): string[] {
+  const named = evidence.filter(({ name }) => name !== null);
+  if (named.length === 0) return [];
+  const digest = ({ sha256 }: EvidencePiece): string => (sha256 === null ? "" : ` (SHA-256 ${shortHex(sha256)})`);
+  return [`evidence: ${listed(named.map((piece) => labelOf(piece.subject, { evidence }) + digest(piece)))}`];
+}
+
+/** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
+function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evidence">): string {
+  const name = evidence.find((piece) => piece.subject === subject)?.name ?? null;
+  return printable(subject) + (name === null ? "" : ` = ${nameText(name)}`);
+}
+
+/** A file name as it is; one that could be taken for more than a name, in quotes. */
+function nameText(name: string): string {
+  return /^[\w./@+-]{1,80}$/.test(name) ? name : quoted(name);
 }
 
 function countWords(checks: readonly Check[]): string[] {
@@ -91,27 +144,28 @@ function countWords(checks: readonly Check[]): string[] {
   return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
 }
 
-/** A paragraph for each subject and group of checks. The subject is named where there are several of its kind. */
-function checkParagraphs(checks: readonly Check[], paint: Paint): string[][] {
-  const bySubject = grouped(checks, (check) => check.subject);
+/** A paragraph for each subject and group of checks. The subject is named where there are several of its kind, or it has a name. */
+function checkParagraphs(report: Report, paint: Paint): string[][] {
+  const bySubject = grouped(report.checks, (check) => check.subject);
   const kinds = grouped([...bySubject.keys()], kindOf);
   return [...bySubject].flatMap(([subject, own]) => {
     const kind = kindOf(subject);
     const several = kinds.get(kind)!.length > 1;
+    const label = labelOf(subject, report);
     return [...grouped(own, (check) => groupOf(check.id))].map(([title, group]) => {
-      return groupLines(several ? `${title}: ${subject}` : title, group, several && kind === "app", paint);
+      const heading = several || label !== printable(subject) ? `${title}: ${label}` : title;
+      return groupLines(heading, group, several && kind === "app", paint);
     });
   });
 }
 
 function groupOf(id: CheckId): string {
-  const room = id.slice(0, id.indexOf("."));
-  return GROUPS.find(({ rooms }) => rooms.includes(room))!.title;
+  return known(GROUPS, id.split(".", 1)[0] as Family) ?? OTHER;
 }
 
 /** The items under their keys, both in the order in which they come. */
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
+function grouped<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
   for (const item of items) {
     const group = groups.get(keyOf(item));
     if (group === undefined) groups.set(keyOf(item), [item]);
@@ -127,7 +181,8 @@ function kindOf(subject: string): string {
 
 function groupLines(heading: string, checks: readonly Check[], brief: boolean, paint: Paint): string[] {
   const alike = brief && checks.every((check) => check.status === "pass");
-  const lines = alike ? mergedLines(checks, paint) : runsOfSkips(checks).flatMap((run) => (run.length > 1 ? mergedLines(run, paint) : checkLines(run[0]!, "", paint)));
+  const runs = alike ? [checks] : runsOfSkips(checks);
+  const lines = runs.flatMap((run) => (alike || run.length > 1 ? mergedLines(run, paint) : checkLines(run[0]!, "", paint)));
   return [paint(heading, "bold"), ...lines];
 }
 
@@ -145,29 +200,34 @@ function runsOfSkips(checks: readonly Check[]): Check[][] {
 /** Checks that have the same to say, as one: their ids, and the reason where they are skipped. */
 function mergedLines(checks: readonly Check[], paint: Paint): string[] {
   const { status, detail } = checks[0]!;
-  const ids = marked(wrapped(`${INDENT}${WORDS[status]}  `, checks.map((check) => check.id).join(", ")), status, paint);
-  return status === "pass" ? ids : [...ids, ...wrapped(DEEP_INDENT, printableStart(detail, MAX_DETAIL))];
-}
-
-function subjectPrefix(check: Check): string {
-  return `${check.subject}: `;
+  const ids = checks.map((check) => printable(check.id)).join(", ");
+  const lines = marked(wrapped(`${INDENT}${wordOf(status)}  `, ids), status, paint);
+  return status === "pass" ? lines : [...lines, ...wrapped(DEEP_INDENT, printableStart(detail, MAX_DETAIL))];
 }
 
 function checkLines(check: Check, prefix: string, paint: Paint): string[] {
-  const lines = wrapped(`${INDENT}${WORDS[check.status]}  ${check.id.padEnd(ID_WIDTH)}  `, prefix + printableStart(check.detail, MAX_DETAIL));
+  const id = printableStart(check.id, MAX_ID).padEnd(ID_WIDTH);
+  const lines = wrapped(`${INDENT}${wordOf(check.status)}  ${id}  `, prefix + printableStart(check.detail, MAX_DETAIL));
   return [...marked(lines, check.status, paint), ...(check.status === "fail" ? failureLines(check, paint) : [])];
+}
+
+/** A status that is none of ours is not taken for a good one. */
+function wordOf(status: CheckStatus): string {
+  return known(WORDS, status) ?? "????";
 }
 
 /** The lines with the status word at their beginning painted. */
 function marked([first, ...others]: readonly string[], status: CheckStatus, paint: Paint): string[] {
-  const word = WORDS[status];
-  return [INDENT + paint(word, ...STYLES[status]) + first!.slice(INDENT.length + word.length), ...others];
+  const word = wordOf(status);
+  const styles = known(STYLES, status) ?? ["bold", "red"];
+  return [INDENT + paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
 /** Beneath a failure: expected and actual side by side, then what to do. */
 function failureLines(check: Check, paint: Paint): string[] {
-  const advice = wrapped(`${DEEP_INDENT}-> `, CHECK_ADVICE[check.id]);
-  return [...comparisonLines(check, paint), ...advice.map((line) => paint(line, "dim"))];
+  const advice = known(CHECK_ADVICE, check.id);
+  const lines = advice === undefined ? [] : wrapped(`${DEEP_INDENT}-> `, advice);
+  return [...comparisonLines(check, paint), ...lines.map((line) => paint(line, "dim"))];
 }
 
 function comparisonLines(check: Check, paint: Paint): string[] {

@@ -1,0 +1,42 @@
+/** The output formats: one row each. The command line takes its `--format` from here. */
+import { type BundleFacts, renderBundleNotice } from "./bundle-text.js";
+import { renderInspection } from "./inspect-text.js";
+import type { Inspection } from "./inspect.js";
+import { renderJson } from "./json.js";
+import type { Report } from "./report.js";
+import { type TextOptions, renderText } from "./text.js";
+
+export type Format = "text" | "json";
+
+export interface ReportOptions extends TextOptions {
+  /** What became of the bundle that the evidence came in; null where it came in none. */
+  readonly bundle: BundleFacts | null;
+}
+
+export interface Renderer {
+  readonly report: (report: Report, options: ReportOptions) => string;
+  readonly inspection: (inspection: Inspection, options: TextOptions) => string;
+}
+
+/** Each ends with a line feed. */
+export const RENDERERS: Readonly<Record<Format, Renderer>> = {
+  text: {
+    report: (report, options) => {
+      const notice = options.bundle === null ? "" : renderBundleNotice(options.bundle, report.verdict, options);
+      return notice + renderText(report, options);
+    },
+    inspection: renderInspection,
+  },
+  json: {
+    report: (report, { bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+    inspection: (inspection) => renderJson(inspection),
+  },
+};
+
+export const FORMATS = Object.keys(RENDERERS) as readonly Format[];
+
+/** What became of the bundle stands beside the report. */
+function withBundle(report: Report, { policyFrom, packed }: BundleFacts): Report {
+  const whole = { ...report, bundle: { policyFrom, packed } };
+  return whole;
+}

@@ -1,0 +1,203 @@
+/**
+ * What a report leaves open, as sentences (checks.md, "JSON report"), and what of it is said beside the verdict. Everything
+ * that evidence chose is made printable here.
+ */
+import type { CheckId } from "../checks.js";
+import { printable, printableStart, quoted } from "./printable.js";
+import type { ActivityClaims, BootProofClaims, Claims, OpenQuestion, Report } from "./report.js";
+import { isAws, listed } from "./statements.js";
+
+/** The PCRs that say which release of an image runs; PCR8 says who signed it. */
+const CODE_PCRS = [0, 1, 2];
+const MAX_REASON = 1200;
+
+/** What is left open, the gravest first; of rejected evidence everything is. */
+export function unprovenStatements(report: Report): string[] {
+  const { claims } = report;
+  if (claims === null) return ["Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed."];
+  return [
+    ...openIdentity(report),
+    ...claims.bootProofs.flatMap((boot, index) => {
+      return openAboutBoot(boot, isAws(report, index), claims.bootProofs.length > 1 ? `boot[${index}]` : "the enclave");
+    }),
+    ...openApproval(report, claims),
+    ...openResults(report, claims),
+    ...openAlways(report, claims),
+  ];
+}
+
+/** What weighs so much that it is said beside the verdict. */
+export function caveats(report: Report): string[] {
+  const { claims } = report;
+  if (claims === null) return [];
+  return [
+    ...claims.bootProofs.flatMap((boot, index) => [
+      ...(isAws(report, index) ? [] : [
+        `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`,
+      ]),
+      ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
+    ]),
+    ...scopeCaveats(report, claims),
+    ...claimCaveats(report, claims),
+  ];
+}
+
+/** What the policy leaves open, each reason that it gives. */
+function scopeCaveats(report: Report, claims: Claims): string[] {
+  const told = warnings(report, "policy.scope");
+  if (told.length > 0) return told;
+  const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
+  return open.length === 0 ? [] : [`the policy leaves the ${listed(open.map(printable), " and the ")} open: somebody else's enclave may pass.`];
+}
+
+function claimCaveats(report: Report, { activity }: Claims): string[] {
+  if (activity === null || activity.subOrganizationId === null) return warnings(report, "activity.claims");
+  return [`no enclave signed that this organization is new, or yours: ${quoted(activity.subOrganizationId)}.`];
+}
+
+function warnings(report: Report, id: CheckId): string[] {
+  return report.checks.filter((check) => check.id === id && check.status === "warn").map(({ detail }) => printableStart(detail, MAX_REASON));
+}
+
+function openIdentity(report: Report): string[] {
+  if (report.verdict !== "authentic") return [];
+  return ["Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
+    "enclave. Pin the deployment that you expect with `bootproof pin`, and verify with --policy."];
+}
+
+function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string[] {
+  const { hardware, image } = boot;
+  const open: string[] = [];
+  if (image.debug) open.push(`What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`);
+  if (!aws) {
+    open.push(`That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, which whoever holds its key can use at will.`);
+  }
+  open.push(...boot.open.map((question) => openQuestion(question, who)), ...openAboutKind(boot, who));
+  if (image.manifest === null) open.push(...openAboutDocument(boot, who));
+  return open;
+}
+
+/** What each question of policy.md leaves open where a policy does not answer it. */
+const OPEN_QUESTIONS: Readonly<Record<OpenQuestion, (who: string) => string>> = {
+  application: (who) => `Which application runs in ${who}: the policy leaves it open.`,
+  operator: (who) => `Whose deployment ${who} is: the policy leaves it open, and anybody can run the same over keys of his own.`,
+};
+
+function openQuestion(question: OpenQuestion, who: string): string {
+  const sentence = Object.hasOwn(OPEN_QUESTIONS, question) ? OPEN_QUESTIONS[question](who) : null;
+  return sentence ?? `What the policy leaves open of ${who}: ${quoted(String(question))}.`;
+}
+
+function openAboutKind({ image }: BootProofClaims, who: string): string[] {
+  if (image.commitment === "legacy") {
+    return [`Which application asked for the document of ${who}: it is a legacy one without commitment (PCR16, PCR17), and ` +
+      "whatever ran inside could have asked for it, over another key or manifest."];
+  }
+  if (image.commitment !== "setup") return [];
+  return [
+    `That ${who} holds the quorum key: the document was made for its setup, which comes before.`,
+    `That the key is the one ${who} serves with: it is a setup key, and app proofs belong to live keys.`,
+  ];
+}
+
+/** Of a bare document. */
+function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
+  const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
+  return [
+    ...(image.pinned && !pinsRelease ? [
+      `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, and every image that it signed passes.`,
+    ] : []),
+    `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. What its ` +
+      "public key and user data stand for is between you and the application.",
+  ];
+}
+
+function openApproval(report: Report, claims: Claims): string[] {
+  if (claims.bootProofs.every(({ image }) => image.manifest === null)) return [];
+  if (passed(report, "policy.manifest-set") || passed(report, "policy.manifest-hash")) return [];
+  const why = report.verdict === "authentic" ? "the manifest names them itself" : "the policy does not pin a manifest set";
+  return [`That those who approved the manifest are the right people: ${why}.`];
+}
+
+function openResults(report: Report, claims: Claims): string[] {
+  if (claims.activity !== null) return openActivity(claims.activity);
+  if (claims.appProofs.length === 0) {
+    const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
+    return isQos ? ["Any result of the application: no app proof was given."] : [];
+  }
+  const payloads = claims.appProofs.map(({ payload }) => payload);
+  return [
+    ...(passed(report, "app.request") ? [] : ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."]),
+    ...(payloads.some((payload) => Object.hasOwn(payload, "policyOutcomeProof")) ? [DECISION] : []),
+    ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof")) ? [walletStatement(null)] : []),
+  ];
+}
+
+const DECISION = "That the decision was about this request, and that none was withheld: the enclave signed what it decided, for which " +
+  "organization and when, and no more.";
+
+function walletStatement(walletId: string | null): string {
+  const which = walletId === null ? "" : ` (${quoted(walletId)})`;
+  return `That the wallet was made by your request, and that nobody else knows its seed${which}: no proof speaks of how it came to be.`;
+}
+
+function openActivity(activity: ActivityClaims): string[] {
+  const { asked, walletId, subOrganizationId, coveredAddresses, resultWithoutProof, decisions } = activity;
+  return [
+    ...(asked.length > 0 ? [] : ["Whose activity it should be: nobody said, neither the organization nor what was asked of it."]),
+    ...(asked.includes("parameters") ? [] : [openRequest(activity)]),
+    ...(subOrganizationId === null ? [] : [
+      `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): its id is all that a proof speaks of.`,
+    ]),
+    ...openSecrets(walletId, coveredAddresses),
+    decisions > 0 ? DECISION : "That an enclave decided to allow this: no decision is among the app proofs, and one may have been withheld.",
+    ...openAddresses(activity),
+    ...(resultWithoutProof.length === 0 ? [] : [
+      `Of the result, ${listed(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof speaks of ` +
+        `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
+    ]),
+    "The rest of the activity (its status, votes, fingerprint and other fields): the service's word, signed by no enclave.",
+  ];
+}
+
+function openSecrets(walletId: string | null, addresses: readonly string[]): string[] {
+  if (walletId !== null) return [walletStatement(walletId)];
+  if (addresses.length === 0) return [];
+  return ["That the key behind the address was made by your request, and that nobody else knows it: no proof speaks of how it came to be."];
+}
+
+function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {
+  const paths = coveredAddresses.length + uncoveredAddresses.length > 0 ? "The paths, and the rest of the request" : "The request";
+  return `${paths}: no request was given to compare with, so that it is the service's word what was asked for.`;
+}
+
+function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {
+  if (uncovered.length === 0) return [];
+  const [addresses, them] = uncovered.length === 1 ? ["The address", "it"] : ["The addresses", "them"];
+  const which = listed(uncovered.map((address) => printableStart(address, 120)));
+  return [`${addresses} ${which} in activity ${quoted(id)}: no app proof speaks of ${them}.`];
+}
+
+function openAlways(report: Report, claims: Claims): string[] {
+  const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
+  const arePinned = report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
+  const pinned = arePinned ? " The policy pins labels: that checks the service's answer, and nothing else." : "";
+  return [
+    ...(isQos ? [`The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.${pinned}`] : []),
+    "What source code the measured image and binary were built from, and whether that code is good: reproduce the build, review it.",
+    ...openLife(report, claims),
+  ];
+}
+
+/** A document over a nonce of the caller's was made after the nonce was chosen. */
+function openLife(report: Report, claims: Claims): string[] {
+  const times = claims.bootProofs.filter(({ hardware }) => hardware.nonce === null).map(({ hardware }) => printable(hardware.documentTime));
+  if (times.length === 0) return [];
+  const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
+  return [`That the enclave still runs: the document is of ${listed(times)},${age} and it carries no nonce of yours.`];
+}
+
+function passed(report: Report, id: CheckId): boolean {
+  const answers = report.checks.filter((check) => check.id === id);
+  return answers.length > 0 && answers.every((check) => check.status === "pass");
+}
