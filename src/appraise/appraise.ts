@@ -19,6 +19,8 @@ export interface MatchedDeployment {
   readonly open: readonly Question[];
   /** Sentences of `policy.scope`: what is open or answered weakly, and what an attacker could do. */
   readonly scope: readonly string[];
+  /** The PCRs that every image which it accepts is pinned by, in order. */
+  readonly pcrs: readonly number[];
 }
 
 export interface Appraisal {
@@ -56,7 +58,12 @@ interface Compared {
 }
 
 function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
-  return Object.freeze({ name: pins.name, open: scope.open, scope: Object.freeze([...scope.reasons]) });
+  return Object.freeze({ name: pins.name, open: scope.open, scope: Object.freeze([...scope.reasons]), pcrs: Object.freeze(commonPcrs(pins)) });
+}
+
+function commonPcrs({ pcrs = [] }: DeploymentPins): number[] {
+  const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
+  return first.filter((index) => others.every((image) => image.includes(index)));
 }
 
 /** Holds the evidence against every deployment of its kind. Answers the first that matches whole, or null. */
@@ -91,7 +98,7 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
 }
 
 /** Several pins may be answered by one check. */
-function report(id: CheckId, { pins, answers }: Compared, log: Checklist): void {
+function report(id: CheckId, { pins, answers }: Compared, log: Checklist): boolean {
   const own = [...answers].filter(([name]) => PINS[name].check === id).map(([, answer]) => answer);
   const unmet = own.filter((answer) => !answer.met).map((answer) => answer.tell());
   const [first] = own;
@@ -111,7 +118,7 @@ function reportScope({ pins, scope, differing }: Compared, log: Checklist): void
   else log.pass("policy.scope");
 }
 
-function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklist): void {
+function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklist): boolean {
   if (policy.maxAge === null) return log.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
