@@ -3,7 +3,7 @@
  * application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
-import { type BootProofFacts, type DeploymentKind, type DocumentFacts, type PinName, type PcrPin, type Pins, isZeroPcr } from "./pins.js";
+import { type BootProofFacts, type DeploymentKind, type DocumentFacts, type PinName, type PcrPin, type Pins, type SetPin, isZeroPcr } from "./pins.js";
 import { isNobodysSet, isPublicSecret } from "./public-keys.js";
 
 /** What a deployment may say that it leaves open. */
@@ -61,24 +61,25 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
   const kind = KINDS[pins.commitment ?? "live"];
   const { pcrs, manifestSet, quorumKey, shareSet } = pins;
   const manifest = kind.manifest || !roleless;
-  const answering = (name: PinName, answers: boolean): PinName[] => (pins[name] !== undefined && answers ? [name] : []);
-  const set = answering("manifestSet", manifest && !isNobodysSet(manifestSet!) && (kind.manifest || pins.namespace !== undefined));
-  const hash = answering("manifestHash", manifest);
-  const image = [...answering("pcrs", everyImagePins(pcrs, [0, 1, 2])), ...set, ...hash];
+  const named = (name: PinName, answers: boolean): PinName[] => (pins[name] !== undefined && answers ? [name] : []);
+  const isSomebodys = (set: SetPin | undefined): boolean => set === undefined || !isNobodysSet(set);
+  const set = named("manifestSet", manifest && isSomebodys(manifestSet) && (kind.manifest || pins.namespace !== undefined));
+  const hash = named("manifestHash", manifest);
+  const image = [...named("pcrs", everyImagePins(pcrs, [0, 1, 2])), ...set, ...hash];
   const application = [
-    ...answering("pivotHash", kind.program),
-    ...answering("workloads", kind.program),
+    ...named("pivotHash", kind.program),
+    ...named("workloads", kind.program),
     ...(pins.namespace === undefined ? [] : set),
     ...hash,
   ];
-  const sharesAreSecret = shareSet === undefined || !isNobodysSet(shareSet);
+  const isSecret = !(quorumKey?.some(isPublicSecret) ?? false) && isSomebodys(shareSet);
   return {
     image,
     application: image.length === 0 ? [] : application,
     operator: [
       ...set, ...hash,
-      ...answering("quorumKey", kind.quorumKey && !quorumKey!.some(isPublicSecret) && sharesAreSecret),
-      ...answering("pcrs", everyImagePins(pcrs, [3])),
+      ...named("quorumKey", kind.quorumKey && isSecret),
+      ...named("pcrs", everyImagePins(pcrs, [3])),
     ],
   };
 }

@@ -76,7 +76,8 @@ export function choice<T extends string>(choices: readonly T[]): Shape<T> {
   const words = choices.map((one) => JSON.stringify(one)).join(", ").replace(/, ([^,]*)$/, " or $1");
   return {
     schema: { enum: [...choices] }, words,
-    read: (value, place) => choices.find((one) => one === value) ?? place.fault(`${words} wanted`),
+    read: (value, place) => choices.find((one) => one === value)
+      ?? place.fault(() => `${typeof value === "string" ? "" : `${jsonKind(value)}, `}${words} wanted`),
   };
 }
 
