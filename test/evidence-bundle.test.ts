@@ -135,7 +135,8 @@ describe("verifying anew", () => {
     ["its verdict", (report) => (report["verdict"] = "rejected"), "verdict"],
     ["a status", (report) => (report["checks"][3].status = "warn"), "boot[0] cose.signature"],
     ["a check left out", (report) => report["checks"].splice(3, 1), "boot[0] cose.signature"],
-    ["a claim", (report) => (report["claims"].bootProofs[0].manifest.nonce = 8), "claims.bootProofs[0].manifest.nonce"],
+    ["a claim", (report) => (report["claims"].bootProofs[0].image.manifest.nonce = 8), "claims.bootProofs[0].image.manifest.nonce"],
+    ["when it was made", (report) => (report["verifiedAt"] = "2026-01-01T00:00:00.000Z"), "verifiedAt"],
     ["a claim too many", (report) => (report["claims"].extra = { "__proto__x": [] }), "claims.extra.__proto__x"],
     ["no claims", (report) => (report["claims"] = null), "claims"],
     ["no checks", (report) => (report["checks"] = "none"), "checks"],
@@ -148,6 +149,14 @@ describe("verifying anew", () => {
 
   it("does not hold other words against a report: versions change them", async () => {
     const bundle = decodeBundle(await packed((file) => (file["report"].checks[3].detail = "in other words")));
+    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
+  });
+
+  it("does not hold against a report which version made it, or what its files were called", async () => {
+    const bundle = decodeBundle(await packed((file) => {
+      file["report"].tool = { name: "bootproof", version: "0.0.1" };
+      file["report"].evidence[0].name = "boot.json";
+    }));
     expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 

@@ -7,7 +7,7 @@ import {
   requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs, verifyAttestation, verifyBootProof, verifyEvidence,
 } from "../src/index.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
-import type { Report } from "../src/report/report.js";
+import { type Report, isMadeReport } from "../src/report/report.js";
 import { BOOT_PROOF_ATTACKS } from "./attacks/boot-proof.table.js";
 import { type Attack, type Given, type Judgement, NOW, forge, idsOf, judge, lab, optionsOf, put, withActivity } from "./attacks/support.js";
 import { APP_PROOF_ATTACKS } from "./attacks/app-proof.table.js";
@@ -20,7 +20,9 @@ const options = optionsOf(whole);
 const authentic = optionsOf(whole, { noPolicy: true });
 const bad = forge({ alterDocument: { signature: (bytes) => bytes.map((byte) => byte ^ 1) }, alterAppProof: { signature: () => new Uint8Array(64).fill(1) }, bootProof: put("createdAt", 1) });
 
-const REPORT_MEMBERS = ["format", "verdict", "policy", "validationTime", "checks", "claims"];
+const REPORT_MEMBERS = [
+  "format", "verdict", "tool", "policy", "policyDigest", "verifiedAt", "validationTime", "evidence", "checks", "claims",
+];
 const CHECK_MEMBERS = ["id", "subject", "status", "detail", "expected", "actual"];
 const STATUSES: readonly CheckStatus[] = ["pass", "fail", "warn", "skip"];
 
@@ -119,14 +121,28 @@ describe("a report", () => {
     const { claims } = await judge(whole, { given: withActivity });
     const hex = /^(?:[0-9a-f]{2})+$/;
     const [boot] = claims!.bootProofs;
-    const { hash, pivotHash, quorumKey } = boot!.manifest!;
-    for (const value of [...Object.values(boot!.pcrs), boot!.publicKey!, boot!.userData!, hash, pivotHash, quorumKey]) expect(value).toMatch(hex);
-    expect(boot).toMatchObject({ commitment: "live", debug: false, deployment: "lab.1", documentTime: "2026-03-04T05:06:07.000Z" });
-    expect(boot!.manifest!.approvedBy.map(({ alias }) => alias)).toEqual(["alice", "bob"]);
-    expect(Object.keys(boot!.pcrs).map(Number)).toEqual(Array.from({ length: 32 }, (_, index) => index));
+    const { hardware: { pcrs, publicKey, userData }, image: { manifest } } = boot!;
+    for (const value of [...Object.values(pcrs), publicKey, userData, manifest!.hash, manifest!.pivotHash, manifest!.quorumKey]) expect(value).toMatch(hex);
+    expect(boot).toMatchObject({
+      hardware: { documentTime: "2026-03-04T05:06:07.000Z", nonce: null }, image: { pinned: true, commitment: "live", debug: false }, deployment: "lab.1",
+    });
+    expect(manifest!.approvedBy.map(({ alias }) => alias)).toEqual(["alice", "bob"]);
+    expect(Object.keys(pcrs).map(Number)).toEqual(Array.from({ length: 32 }, (_, index) => index));
     const payload = JSON.parse(whole.appProofs[0]!["proofPayload"] as string) as object;
     expect(claims!.appProofs).toEqual([{ bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z", payload }]);
     expect(claims!.activity).toMatchObject({ coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"], uncoveredAddresses: [] });
+  });
+
+  it("is made once, and cannot be changed", async () => {
+    for (const how of [{}, { noPolicy: true }]) {
+      const report = await judge(whole, how);
+      expect([isMadeReport(report), Object.isFrozen(report.claims!.bootProofs[0]!.image)]).toEqual([true, true]);
+    }
+  });
+
+  it("pins the image where a policy matched, and nowhere else", async () => {
+    const pinned = async (how: Judgement): Promise<boolean[]> => (await judge(whole, how)).claims!.bootProofs.map(({ image }) => image.pinned);
+    expect([await pinned({}), await pinned({ noPolicy: true })]).toEqual([[true], [false]]);
   });
 
   it("claims no label: they are the service's word", async () => {

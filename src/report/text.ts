@@ -132,7 +132,7 @@ function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evidence">):
 
 /** A file name as it is; one that could be taken for more than a name, in quotes. */
 function nameText(name: string): string {
-  return /^[\w./@+-]{1,80}$/.test(name) ? name : quoted(name);
+  return /^[\w./@+-]{1,80}$/.test(name) ? name : quoted(name, 80);
 }
 
 function countWords(checks: readonly Check[]): string[] {
@@ -183,7 +183,7 @@ function groupLines(heading: string, checks: readonly Check[], brief: boolean, p
   const alike = brief && checks.every((check) => check.status === "pass");
   const runs = alike ? [checks] : runsOfSkips(checks);
   const lines = runs.flatMap((run) => (alike || run.length > 1 ? mergedLines(run, paint) : checkLines(run[0]!, "", paint)));
-  return [paint(heading, "bold"), ...lines];
+  return [...wrapped("", heading).map((line) => paint(line, "bold")), ...lines];
 }
 
 /** The checks in runs: of several neighbours that are skipped for the same reason, of one where not. */

@@ -177,7 +177,7 @@ describe("commitment", () => {
   });
 
   it("of a legacy enclave is named in the claims", async () => {
-    expect((await underDeployments([{ ...unsaid, commitment: "legacy" }], legacy)).claims!.bootProofs[0]!.commitment).toBe("legacy");
+    expect((await underDeployments([{ ...unsaid, commitment: "legacy" }], legacy)).claims!.bootProofs[0]!.image.commitment).toBe("legacy");
   });
 
   it("cannot be had by leaving the PCRs out that carry it", async () => {
@@ -399,7 +399,7 @@ describe("a bare document", () => {
   it("is verified by its PCRs, and says that no manifest was seen", async () => {
     const report = await bare([nitro]);
     expect(report.verdict).toBe("verified");
-    expect(report.claims!.bootProofs[0]).toMatchObject({ manifest: null, commitment: null, deployment: "image" });
+    expect(report.claims!.bootProofs[0]).toMatchObject({ image: { manifest: null, commitment: null }, deployment: "image" });
     for (const id of ["policy.commitment", "policy.namespace", "policy.pivot"] as const) expect(checkOf(report, id).status).toBe("skip");
     expect(checkOf(report, "policy.scope").status).toBe("pass");
   });

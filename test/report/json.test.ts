@@ -5,12 +5,14 @@ import { report, reportOf } from "./reports.js";
 it("is the report, member for member, in the order of the contract", () => {
   const text = renderJson(report({}));
   expect(JSON.parse(text)).toEqual(report({}));
-  expect(Object.keys(JSON.parse(text) as object)).toEqual(["format", "verdict", "policy", "validationTime", "checks", "claims"]);
+  expect(Object.keys(JSON.parse(text) as object)).toEqual([
+    "format", "verdict", "tool", "policy", "policyDigest", "verifiedAt", "validationTime", "evidence", "checks", "claims",
+  ]);
   expect(text.endsWith("}\n")).toBe(true);
 });
 
 it("keeps what steers a terminal escaped", () => {
-  const hostile = reportOf({ moduleId: "\u001b[2J\u009b\u202e\u007f" });
+  const hostile = reportOf({ hardware: { moduleId: "\u001b[2J\u009b\u202e\u007f" } });
   expect(renderJson(hostile)).toMatch(/^[\n\x20-\x7e]*$/);
   expect(JSON.parse(renderJson(hostile))).toEqual(hostile);
 });

@@ -1,40 +1,47 @@
 import { describe, expect, it } from "vitest";
-import type { Claims } from "../../src/report/report.js";
-import { provenStatements, unprovenStatements } from "../../src/report/statements.js";
-import { BOOT, PASSED, report, reportOf } from "./reports.js";
+import type { ActivityClaims, Claims, ImageClaims, Report } from "../../src/report/report.js";
+import { provenStatements, unprovenWords } from "../../src/report/statements.js";
+import { caveats, unprovenStatements } from "../../src/report/unproven.js";
+import { ACTIVITY, BOOT, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf, reportWith } from "./reports.js";
 
 const proven = (...args: Parameters<typeof reportOf>): string => provenStatements(reportOf(...args)).join("\n");
 const open = (...args: Parameters<typeof reportOf>): string => unprovenStatements(reportOf(...args)).join("\n");
+const openWith = (...args: Parameters<typeof reportWith>): string => unprovenStatements(reportWith(...args)).join("\n");
+const authentic: Partial<Report> = { verdict: "authentic", policy: null, policyDigest: null, checks: PASSED.slice(0, 1) };
+
+const APP_PROOFS: Claims["appProofs"] = [
+  {
+    bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z",
+    payload: { addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" } },
+  },
+  {
+    bootProof: 0, type: "APP_PROOF_TYPE_POLICY_OUTCOME", time: "2026-03-04T05:07:08.000Z",
+    payload: { policyOutcomeProof: { organizationId: "org", outcome: "OUTCOME_ALLOW", decisionContextDigest: "d1", organizationDataDigest: "d2" } },
+  },
+  { bootProof: 0, type: "APP_PROOF_TYPE_OTHER", time: "2026-03-04T05:07:09.000Z", payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 } },
+];
 
 describe("proven", () => {
   it("names hardware, image, application, approvers, key and deployment", () => {
     const text = proven({});
     expect(text).toContain("A genuine AWS Nitro enclave, module i-0123456789abcdef0-enc0123456789abcdef");
     expect(text).toContain("PCR0 f67076a8…a134b207");
+    expect(text).toContain("The document carries the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd.");
     expect(text).toContain('of namespace "prod/signer", nonce 7, quorum key 04efefef…efefefef');
-    expect(text).toContain('application binary with SHA-256 12121212…12121212, with the arguments "--port" "3000"');
+    expect(text).toContain('application binary with SHA-256 12121212…12121212, with the arguments "--port" "3000".');
     expect(text).toContain('2 of the 3 members of its manifest set approved it (2 needed): "alice" 04aaaaaa…aaaaaaaa, "bob"');
     expect(text).toContain("committed to this key and manifest when it went live");
     expect(text).toContain('It is the deployment "r2026.3.1" of the policy.');
+    expect(text).not.toMatch(/nothing pins/i);
   });
 
   it("says nothing of rejected evidence", () => {
     expect(provenStatements(report({ verdict: "rejected", claims: null }))).toEqual([]);
+    expect(unprovenWords(report({ verdict: "rejected", claims: null }))).toEqual([]);
   });
 
   it("tells what a derivation and a policy outcome say", () => {
-    const appProofs: Claims["appProofs"] = [
-      {
-        bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z",
-        payload: { addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" } },
-      },
-      {
-        bootProof: 0, type: "APP_PROOF_TYPE_POLICY_OUTCOME", time: "2026-03-04T05:07:08.000Z",
-        payload: { policyOutcomeProof: { organizationId: "org", outcome: "OUTCOME_ALLOW", decisionContextDigest: "d1", organizationDataDigest: "d2" } },
-      },
-      { bootProof: 0, type: "APP_PROOF_TYPE_OTHER", time: "2026-03-04T05:07:09.000Z", payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 } },
-    ];
-    const statements = provenStatements(report({ claims: { bootProofs: [BOOT], appProofs, activity: null } })).slice(-3);
+    const statements = provenStatements(report({ claims: { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null } })).slice(-3);
     expect(statements).toEqual([
       "app[0]: the application stated at 2026-03-04T05:07:07.000Z: the address 0xabc was derived for organization org, wallet wal, path m/0.",
       "app[1]: the application stated at 2026-03-04T05:07:08.000Z: the policy decision is OUTCOME_ALLOW for organization org, decision context d1, organization data d2.",
@@ -43,19 +50,93 @@ describe("proven", () => {
   });
 
   it("claims no image and no AWS for debug mode and other anchors", () => {
-    expect(proven({ debug: true })).not.toContain("The enclave booted the image");
+    expect(proven({ image: { debug: true } })).not.toContain("The enclave booted the image");
     // Whatever the anchor calls itself: the check is what knows.
     const checks = PASSED.map((check) => (check.id === "chain.anchor" ? { ...check, status: "warn" as const } : check));
     expect(proven({}, { checks })).not.toContain("genuine AWS");
   });
 
   it("quotes what evidence chose", () => {
-    const manifest = { ...BOOT.manifest!, namespace: 'x" and \u001b[32mVERIFIED', pivotArgs: ["a\nb", "\u202e"], approvedBy: [{ alias: 'a", "b', pubKey: "04" }] };
-    const text = proven({ manifest, moduleId: "i\u0007" });
+    const manifest = {
+      ...IMAGE.manifest!, namespace: 'x" and \u001b[32mVERIFIED', pivotArgs: ["a\nb", "\u202e"],
+      pivotEnv: { LEVEL: "in\tfo" }, approvedBy: [{ alias: 'a", "b', pubKey: "04" }],
+    };
+    const text = proven({ image: { manifest }, hardware: { moduleId: "i\u0007" } });
     expect(text).toContain('namespace "x\\" and \\u{1b}[32mVERIFIED"');
-    expect(text).toContain('"a\\u{a}b" "\\u{202e}"');
+    expect(text).toContain('"a\\u{a}b" "\\u{202e}", in the environment LEVEL="in\\u{9}fo".');
     expect(text).toContain('"a\\", \\"b" 04');
     expect(text).toContain("i\\u{7}");
+  });
+
+  it("names workloads in place of a binary", () => {
+    const manifest = { ...IMAGE.manifest!, pivotHash: null, pivotArgs: null, pivotEnv: null, workloads: { app: `sha256:${"34".repeat(32)}`, proxy: `sha256:${"56".repeat(32)}` } };
+    const text = proven({ image: { manifest } });
+    expect(text).toContain('That manifest runs the workloads "app" sha256:34343434…34343434, "proxy" sha256:56565656…56565656.');
+    expect(text).not.toContain("binary with SHA-256");
+  });
+
+  it("includes PCR18 and the nonce where they are there", () => {
+    expect(proven({})).not.toMatch(/PCR18|nonce that was/);
+    expect(proven({ image: { manifestCommitted: true } })).toContain("The enclave committed to this manifest in PCR18 too.");
+    expect(proven({ hardware: { nonce: "0a0b" } })).toContain("The document carries the nonce that was asked for, 0a0b");
+  });
+
+  it("says what the answer was held against", () => {
+    expect(provenStatements(reportWith({})).slice(-2)).toEqual([
+      'Activity "a1" answers what was asked: organizationId, type, parameters, requestedAt.',
+      'In activity "a1", the address 0x1 is backed by an app proof.',
+    ]);
+    expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
+  });
+});
+
+describe("what an image says that nothing pins", () => {
+  const claims: Claims = { bootProofs: [bootOf({ ...UNPINNED, image: { ...UNPINNED.image, manifestCommitted: true } })], appProofs: APP_PROOFS, activity: ACTIVITY };
+  const unpinned = report({ ...authentic, claims });
+  const IMAGES_WORD = /manifest|namespace|approved|committed|ephemeral|stated|backed by/i;
+
+  it("is not proven, none of it", () => {
+    const text = provenStatements(unpinned).join("\n");
+    expect(text).not.toMatch(IMAGES_WORD);
+    expect(text).toContain("Nothing pins that image.");
+    expect(text).toContain("A genuine AWS Nitro enclave");
+    expect(text).toContain("the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd");
+  });
+
+  it("stands under a heading that says whose word it is", () => {
+    const [word, ...others] = unprovenWords(unpinned);
+    expect(others).toEqual([]);
+    expect(word!.heading).toBe("its image, which nothing pins, says that");
+    expect(word!.statements).toEqual([
+      expect.stringMatching(/^it booted with the manifest cdcdcdcd…cdcdcdcd \(v2\) of namespace "prod\/signer"/),
+      expect.stringMatching(/^that manifest runs the application binary/),
+      expect.stringMatching(/^2 of the 3 members of its manifest set approved it/),
+      expect.stringMatching(/^its ephemeral key is .*; the enclave committed to this key and manifest when it went live\.$/),
+      "the enclave committed to this manifest in PCR18 too.",
+      expect.stringMatching(/^app\[0\]: the application stated/),
+      expect.stringMatching(/^app\[1\]: /),
+      expect.stringMatching(/^app\[2\]: /),
+      'in activity "a1", the address 0x1 is backed by an app proof.',
+    ]);
+  });
+
+  it("is nothing of a bare document, and nothing where the policy pins", () => {
+    expect(unprovenWords(reportOf({ ...UNPINNED, image: { ...UNPINNED.image, manifest: null, commitment: null } }, authentic))).toEqual([]);
+    expect(unprovenWords(report({}))).toEqual([]);
+  });
+
+  it("is told for each boot proof, its own app proofs with it", () => {
+    const several: Claims = { bootProofs: [BOOT, bootOf(UNPINNED)], appProofs: APP_PROOFS.map((proof, index) => ({ ...proof, bootProof: index % 2 })), activity: null };
+    const [word] = unprovenWords(report({ claims: several }));
+    expect(word!.heading).toBe("boot[1]: its image, which nothing pins, says that");
+    expect(word!.statements.filter((text) => text.startsWith("app["))).toEqual([expect.stringMatching(/^app\[1\]: the application of boot\[1\]/)]);
+    expect(provenStatements(report({ claims: several })).filter((text) => text.startsWith("app["))).toHaveLength(2);
+  });
+
+  it("counts as little in debug mode, whatever is pinned", () => {
+    const debug = report({ claims: { ...claims, bootProofs: [bootOf({ image: { debug: true } })] } });
+    expect(provenStatements(debug).join("\n")).not.toMatch(IMAGES_WORD);
+    expect(unprovenWords(debug)[0]!.heading).toBe("its image, whose code debug mode leaves open, says that");
   });
 });
 
@@ -65,6 +146,7 @@ describe("not proven", () => {
       "Any result of the application: no app proof was given.",
       "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.",
       "What source code the measured image and binary were built from, and whether that code is good: reproduce the build, review it.",
+      "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, and it carries no nonce of yours.",
     ]);
   });
 
@@ -73,35 +155,132 @@ describe("not proven", () => {
   });
 
   it("includes whose enclave it is, without a policy", () => {
-    const text = open({ deployment: null }, { verdict: "authentic", policy: null, checks: PASSED.slice(0, 1) });
+    const text = open(UNPINNED, authentic);
     expect(text).toMatch(/^Whose enclave this is/);
     expect(text).toContain("the manifest names them itself");
-    expect(text).toContain("That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z");
+    expect(text).toContain("That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, no greatest age was asked for, and");
   });
 
-  it("includes what is missing in legacy, setup and bare documents, debug mode and other anchors", () => {
-    expect(open({ commitment: "legacy" })).toContain("the document is a legacy one without commitment");
-    expect(open({ commitment: "setup" })).toContain("it is a setup key");
-    expect(open({ manifest: null, commitment: null })).toContain("a bare attestation document comes without a manifest");
-    expect(open({ debug: true })).toContain("it is in debug mode");
+  const images: [string, Partial<ImageClaims>, RegExp][] = [
+    ["legacy", { commitment: "legacy" }, /^Which application asked for the document of the enclave: it is a legacy one/m],
+    ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
+    ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
+    ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
+    ["PCR8 alone", { manifest: null, commitment: null, pinnedPcrs: [8] }, /^Which release runs in the enclave: the policy pins PCR8 alone/m],
+    ["debug mode", { debug: true }, /it is in debug mode/],
+  ];
+  it.each(images)("includes what is open with %s, and only there", (_, image, wanted) => {
+    expect(open({ image })).toMatch(wanted);
+    expect(open({})).not.toMatch(wanted);
+  });
+
+  it("names no release where PCR0, 1 and 2 are pinned, and none where nothing is", () => {
+    const bare = { manifest: null, commitment: null };
+    expect(open({ image: { ...bare, pinnedPcrs: [0, 1, 2, 8] } })).not.toContain("Which release");
+    expect(open({ ...UNPINNED, image: { ...UNPINNED.image, ...bare } }, authentic)).not.toContain("Which release");
+  });
+
+  it("includes other anchors, and approvers that nobody pinned", () => {
     const checks = [{ ...PASSED[0]!, status: "warn" as const }];
-    expect(open({ trustAnchor: "lab.pem" }, { checks })).toContain('its certificates lead to "lab.pem"');
+    expect(open({ hardware: { trustAnchor: "lab.pem" } }, { checks })).toContain('its certificates lead to "lab.pem"');
     expect(open({}, { checks: PASSED.slice(0, 1) })).toContain("the policy does not pin a manifest set");
+    const byHash = [...PASSED.slice(0, 1), { ...PASSED[0]!, id: "policy.manifest-hash" as const, subject: "policy" as const }];
+    expect(open({}, { checks: byHash })).not.toContain("the right people");
   });
 
-  it("includes the parts of an activity that no proof speaks of", () => {
-    const activity = { id: "a1", organizationId: "org", type: "T", coveredAddresses: ["0x1"], uncoveredAddresses: ["0x2", "0x3"] };
-    const claims: Claims = { bootProofs: [BOOT], appProofs: [], activity };
-    expect(provenStatements(report({ claims })).at(-1)).toBe('In activity "a1", the address 0x1 is backed by an app proof.');
+  it("includes what the policy leaves open", () => {
+    expect(open({ open: ["application", "operator"] })).toMatch(/^Which application runs in the enclave: the policy leaves it open\.\nWhose deployment/);
+    expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open of the enclave: "else".');
+  });
+
+  it("includes that pinned labels are the service's word", () => {
+    const checks = [...PASSED, { ...PASSED[0]!, id: "policy.labels" as const, subject: "policy" as const }];
+    expect(open({}, { checks })).toContain("The policy pins labels: that checks the service's answer, and nothing else.");
+    expect(open({})).not.toContain("The policy pins labels");
+  });
+
+  it("does not doubt the life of an enclave that answered a nonce", () => {
+    expect(open({ hardware: { nonce: "0a" } })).not.toContain("still runs");
+  });
+});
+
+describe("not proven of an activity", () => {
+  const cases: [string, Partial<ActivityClaims>, string][] = [
+    ["nobody asked", { asked: [] }, "Whose activity it should be: nobody said"],
+    ["no request was given", { asked: ["organizationId", "id"] }, "The paths, and the rest of the request: no request was given"],
+    ["there is a decision", { decisions: 1 }, "That the decision was about this request, and that none was withheld: "],
+    ["there is a sub-organization", { subOrganizationId: "sub" }, 'That the sub-organization is new, yours, with your users ("sub"): '],
+    ["there is a wallet", { walletId: "w1" }, 'That the wallet was made by your request, and that nobody else knows its seed ("w1"): '],
+    ["result members have no proof", { resultWithoutProof: ["walletName", "tags[0]"] }, "Of the result, walletName, tags[0]: no app proof speaks of them, it is the service's word."],
+    ["addresses have no proof", { uncoveredAddresses: ["0x2", "0x3"] }, 'The addresses 0x2, 0x3 in activity "a1": no app proof speaks of them.'],
+  ];
+  it.each(cases)("is said where %s, and only there", (_, activity, wanted) => {
+    expect(openWith(activity)).toContain(wanted);
+    expect(openWith({})).not.toContain(wanted);
+  });
+
+  it("is a decision, where there is none, and the rest in any case", () => {
+    expect(openWith({})).toContain("That an enclave decided to allow this: no decision is among the app proofs");
+    expect(openWith({ decisions: 1 })).not.toContain("That an enclave decided");
+    expect(openWith({})).toContain("The rest of the activity (its status, votes, fingerprint and other fields): the service's word");
+    expect(openWith({ coveredAddresses: [] })).not.toContain("the key behind the address");
+    expect(openWith({})).toContain("That the key behind the address was made by your request");
+    expect(openWith({ asked: [], coveredAddresses: [] })).toContain("The request: no request was given");
+  });
+
+  it("is whose app proofs they should be, where there is no activity and nobody asked", () => {
+    const claims: Claims = { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null };
+    const asked = [...PASSED, { ...PASSED[0]!, id: "app.request" as const, subject: "app[0]" as const }];
     const text = unprovenStatements(report({ claims })).join("\n");
-    expect(text).toContain('The addresses 0x2, 0x3 in activity "a1": no app proof speaks of them.');
-    expect(text).toContain("The rest of the activity");
+    expect(text).toContain("Whose app proofs these should be: nobody said");
+    expect(text).toContain("That the decision was about this request, and that none was withheld");
+    expect(text).toContain("That the wallet was made by your request, and that nobody else knows its seed: ");
+    expect(unprovenStatements(report({ claims, checks: asked })).join("\n")).not.toContain("Whose app proofs");
+    const oneSkipped = [...asked, { ...asked.at(-1)!, subject: "app[1]" as const, status: "skip" as const }];
+    expect(unprovenStatements(report({ claims, checks: oneSkipped })).join("\n")).toContain("Whose app proofs");
+  });
+});
+
+describe("beside the verdict", () => {
+  const warned = (id: "policy.scope" | "activity.claims", detail: string, subject: "policy" | "activity") => ({ id, subject, status: "warn" as const, detail });
+
+  it("stands nothing where nothing is open", () => {
+    expect(caveats(report({}))).toEqual([]);
+    expect(caveats(reportWith({ walletId: "w1", decisions: 1 }))).toEqual([]);
   });
 
-  it("names the boot proof where there are several", () => {
-    const claims: Claims = { bootProofs: [BOOT, { ...BOOT, commitment: "legacy" }], appProofs: [], activity: null };
-    const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
-    expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(/^That boot\[1\] itself chose/);
-    expect(provenStatements(report({ claims, checks })).filter((text) => text.startsWith("boot[1]: "))).toHaveLength(7);
+  it("stand another anchor and debug mode", () => {
+    const checks = [{ ...PASSED[0]!, status: "warn" as const }];
+    expect(caveats(reportOf({ image: { debug: true } }, { checks }))).toEqual([
+      expect.stringContaining("not to AWS"), expect.stringContaining("debug mode was found and allowed"),
+    ]);
   });
+
+  it("stands each warning of policy.scope; what is open even where no check says so", () => {
+    const checks = [...PASSED, warned("policy.scope", "boot[0]: the operator is open", "policy"), warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy")];
+    expect(caveats(report({ checks }))).toEqual(["boot[0]: the operator is open", "boot[1]: PCR3 alone\\u{1b}"]);
+    expect(caveats(reportOf({ open: ["operator"] }))).toEqual(["the policy leaves the operator open: somebody else's enclave may pass."]);
+  });
+
+  it("stands that no enclave vouches for a new organization", () => {
+    const checks = [...PASSED, warned("activity.claims", "speaks of sub", "activity")];
+    expect(caveats(reportWith({ subOrganizationId: "sub" }, { checks }))).toEqual(['no enclave signed that this organization is new, or yours: "sub".']);
+    expect(caveats(reportWith({}, { checks }))).toEqual(["speaks of sub"]);
+  });
+
+  it("stands nothing beside REJECTED, which says it all", () => {
+    const checks = [...PASSED, warned("policy.scope", "open", "policy")];
+    expect(caveats(report({ verdict: "rejected", claims: null, checks }))).toEqual([]);
+  });
+
+  it("leaves legacy documents a warning", () => {
+    expect(caveats(reportOf({ image: { commitment: "legacy" } }))).toEqual([]);
+  });
+});
+
+it("names the boot proof where there are several", () => {
+  const claims: Claims = { bootProofs: [BOOT, bootOf({ image: { commitment: "legacy" } })], appProofs: [], activity: null };
+  const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
+  expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(/^Which application asked for the document of boot\[1\]/);
+  expect(provenStatements(report({ claims, checks })).filter((text) => text.startsWith("boot[1]: "))).toHaveLength(8);
 });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHECK_ADVICE, CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
-import type { Claims } from "../../src/report/report.js";
+import type { Claims, EvidencePiece, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
-import { BOOT, PASSED, report } from "./reports.js";
+import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
 
 const PLAIN = { color: false };
 const failed: Check = { id: "bind.user-data", subject: "boot[0]", status: "fail", detail: "user_data is not the hash of the manifest", expected: "aa".repeat(32), actual: `bb${"aa".repeat(31)}` };
@@ -26,7 +26,7 @@ describe("the verdict", () => {
 });
 
 it("says beside the verdict what takes its weight away", () => {
-  const claims: Claims = { bootProofs: [{ ...BOOT, trustAnchor: "lab.pem", debug: true }], appProofs: [], activity: null };
+  const claims: Claims = { bootProofs: [bootOf({ hardware: { trustAnchor: "lab.pem" }, image: { debug: true } })], appProofs: [], activity: null };
   const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
   expect(renderText(report({ claims, checks }), PLAIN)).toMatch(
     /^VERIFIED: [^]*pins\.\nBUT the certificates lead to "lab\.pem", not to AWS: .*\nBUT debug mode was found and allowed: .*\n1 warning/);
@@ -43,6 +43,8 @@ describe("the checks", () => {
     ];
     expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(`
 1 passed, 1 failed, 1 warning, 1 skipped, certificates judged as of 2026-03-04T05:06:07.000Z
+policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d), verified at 2026-03-05T06:07:08.000Z by
+bootproof 1.2.3
 
 Document and certificate chain
   ok    cose.signature        signed
@@ -91,6 +93,69 @@ Not proven
   });
 });
 
+describe("names of pieces", () => {
+  const named = (subject: EvidencePiece["subject"], name: string): EvidencePiece => ({ subject, name, sha256: "5a".repeat(32) });
+
+  it("stand in the headings of their checks, and above all", () => {
+    const evidence = [named("boot[0]", "boot.json"), named("boot[1]", "other boot.json"), { subject: "app[0]" as const, name: null, sha256: null }];
+    const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }, { ...failed, subject: "app[0]", id: "app.key" }];
+    const rejected = report({ verdict: "rejected", claims: null, evidence, checks });
+    const text = renderText(rejected, PLAIN);
+    expect(text.replace(/\n(?=\S)/g, " ")).toContain(
+      'evidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a), boot[1] = "other boot.json" (SHA-256 5a5a5a5a…5a5a5a5a)');
+    expect(text).toContain("What ties them together: boot[0] = boot.json\n");
+    expect(text).toContain('What ties them together: boot[1] = "other boot.json"\n');
+    expect(text).toContain("\nApp proofs\n");
+    expect(text.replace(/\s+/g, " ")).toContain("the first is bind.user-data (boot[0] = boot.json): user_data");
+    expect(renderFailures(rejected, PLAIN)).toContain("  FAIL  bind.user-data        boot[0] = boot.json: user_data");
+  });
+
+  it("are not asked for where there are none", () => {
+    expect(renderText(report({}), PLAIN)).not.toMatch(/evidence:|boot\[0\]/);
+  });
+});
+
+it("says by which policy and when", () => {
+  expect(renderText(report({ policy: null, policyDigest: null }), PLAIN)).toMatch(/\nverified at 2026-03-05T06:07:08.000Z by bootproof 1\.2\.3\n\n/);
+  expect(renderText(report({ policy: null }), PLAIN)).toContain("policy without a name (SHA-256 9d9d9d9d…9d9d9d9d), verified at");
+  expect(renderText(report({ policyDigest: null }), PLAIN)).toContain('\npolicy "signer, production", verified at');
+});
+
+it("lists what an unpinned image says apart from what is proven", () => {
+  const text = renderText(reportOf(UNPINNED, { verdict: "authentic", policy: null, policyDigest: null }), PLAIN);
+  const [before, after] = text.split("\nNot proven: its image, which nothing pins, says that\n");
+  expect(before).toContain("\nProven\n  - A genuine AWS Nitro enclave");
+  expect(before).not.toMatch(/Proven[^]*(?:namespace|approved it)/);
+  expect(after).toMatch(/^ {2}- it booted with the manifest[^]*approved it[^]*\n\nNot proven\n {2}- Whose enclave/);
+});
+
+describe("a report of another version, or of anybody", () => {
+  const odd = (fields: object): Check => ({ ...failed, ...fields });
+  const render = (check: Check): string => renderText(report({ verdict: "rejected", claims: null, checks: [check] }), PLAIN);
+
+  it.each(["chain.moon", "moon.phase", "moon", "", "__proto__.x", "constructor.name"])("may know the check %j", (id) => {
+    const text = render(odd({ id }));
+    expect(text).toContain(id.startsWith("chain.") ? "Document and certificate chain\n" : "\nOther\n");
+    expect(text).toContain(`FAIL  ${id}`);
+  });
+
+  it.each(["green", "", "constructor", "__proto__"])("may know the status %j, which is not taken for a good one", (status) => {
+    expect(render(odd({ status }))).toContain("  ????  bind.user-data");
+    const alike = ["app[0]", "app[1]"].map((subject) => odd({ subject, status, id: "app.key" }));
+    expect(renderText(report({ checks: alike }), PLAIN)).toContain("  ????  app.key");
+  });
+
+  it.each(["moon", "", "moon[0]"])("may know the subject %j", (subject) => {
+    expect(render(odd({ subject }))).toContain("FAIL  bind.user-data");
+  });
+
+  it.each(["trusted", "", "toString"])("may know the verdict %j, which proves nothing", (verdict) => {
+    const text = renderText(report({ verdict: verdict as Verdict }), { color: true });
+    expect(text).toContain(`is no verdict that this tool gives. Nothing is proven.`);
+    expect(text.startsWith("\u001b[1;31mUNKNOWN")).toBe(true);
+  });
+});
+
 it("renderFailures has the verdict and the failures alone", () => {
   const text = renderFailures(report({ verdict: "rejected", claims: null, checks: [PASSED[0]!, failed] }), PLAIN);
   expect(text).toMatch(/^REJECTED/);
@@ -117,16 +182,28 @@ describe("evidence cannot write to the terminal", () => {
 
   it("whatever it names itself", () => {
     fc.assert(fc.property(hostile, fc.array(check, { maxLength: 5 }), (text, checks) => {
-      const manifest = { ...BOOT.manifest!, namespace: text, pivotArgs: [text], approvedBy: [{ alias: text, pubKey: text }] };
+      const manifest = {
+        ...IMAGE.manifest!, namespace: text, pivotArgs: [text], pivotEnv: { [text]: text }, approvedBy: [{ alias: text, pubKey: text }],
+      };
+      const workloads = { ...manifest, pivotHash: null, workloads: { [text]: text } };
+      const hardware = { moduleId: text, trustAnchor: text, documentTime: text, nonce: text, publicKey: text };
       const claims: Claims = {
-        bootProofs: [{ ...BOOT, manifest, moduleId: text, trustAnchor: text, deployment: text, documentTime: text }],
+        bootProofs: [
+          bootOf({ hardware, image: { manifest }, deployment: text, open: [text as "operator"] }),
+          bootOf({ ...UNPINNED, hardware, image: { ...UNPINNED.image, manifest: workloads, commitment: text as "live" } }),
+        ],
         appProofs: [
           { bootProof: 0, type: text, time: text, payload: { [text]: text } },
           { bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: text, payload: { addressDerivationProof: { address: text, walletId: text } } },
         ],
-        activity: { id: text, organizationId: text, type: text, coveredAddresses: [text], uncoveredAddresses: [text] },
+        activity: {
+          ...ACTIVITY, id: text, organizationId: text, type: text, asked: [text], coveredAddresses: [text], uncoveredAddresses: [text],
+          resultWithoutProof: [text], subOrganizationId: text, walletId: text,
+        },
       };
-      const rendered = renderText(report({ policy: text, checks, claims }), PLAIN);
+      const evidence: EvidencePiece[] = [{ subject: "boot[0]", name: text, sha256: text }, { subject: "boot[1]", name: text, sha256: null }];
+      const tool = { name: text, version: text };
+      const rendered = renderText(report({ policy: text, policyDigest: text, verifiedAt: text, tool, evidence, checks, claims }), PLAIN);
       expect(rendered).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/);
       for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
     }), { numRuns: 200 });
