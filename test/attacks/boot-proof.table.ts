@@ -242,7 +242,15 @@ const versions: Attack[] = [
       alterManifest: { manifest: ambiguousManifest, envelopeJson: () => envelopeOfTwin() },
       bootProof: noVersion,
     },
-    fails: ["envelope.manifest"], more: true,
+    fails: ["manifest.decode", "envelope.decode"],
+  },
+  {
+    name: "a manifest in JSON whose borsh is a manifest of the other version, too",
+    forge: {
+      version: "v0", encoding: "json", bootProof: noVersion,
+      alterManifest: { manifest: ambiguousManifest, json: () => envelopeOfTwin()["manifest"] as JsonObject },
+    },
+    fails: ["manifest.decode", "envelope.decode"],
   },
 ];
 
