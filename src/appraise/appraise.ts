@@ -138,10 +138,10 @@ function compareCommitment(pinned: Policy["deployments"][number]["commitment"], 
 function compareLabels(pins: DeploymentPins["labels"], bootProof: VerifiedBootProof | null): PinAnswer {
   if (pins === undefined) return null;
   if (bootProof === null) return { status: "fail", detail: "pinned, and a bare document has no labels" };
-  const labels: Record<string, string> = { ...bootProof.unverifiedLabels };
+  const labels: Record<string, string | null> = { ...bootProof.unverifiedLabels };
   const differing = Object.entries(pins).filter(([name, value]) => labels[name] !== value);
   if (differing.length === 0) return pass("as pinned: the service's word, which nothing in the evidence vouches for");
-  const text = (values: Record<string, string | undefined>): string => differing.map(([name]) => `${name} ${JSON.stringify(values[name])}`).join("\n");
+  const text = (values: Record<string, string | null | undefined>): string => differing.map(([name]) => `${name} ${JSON.stringify(values[name])}`).join("\n");
   return differs(text(pins), text(labels), "the service's labels are others than pinned");
 }
 

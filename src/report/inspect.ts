@@ -134,7 +134,7 @@ function within(place: string, look: Look | undefined): string[] {
 }
 
 function createdAt(time: BootProof["createdAt"] | undefined): Described | undefined {
-  if (time === undefined) return undefined;
+  if (time === undefined || time === null) return time;
   const milliseconds = Number(time.seconds) * 1000;
   return milliseconds <= 8.64e15 ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
 }

@@ -19,10 +19,7 @@ const key = lab.ephemeralKey.publicKey;
 const reencoded = (change: (base64: string) => string, name = "qosManifestB64"): NonNullable<Alterations["bootProof"]> =>
   (json) => ({ ...json, [name]: change(json[name] as string) });
 
-const fieldsOfBootProof = [
-  "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel", "enclaveApp",
-  "owner", "createdAt",
-];
+const fieldsOfBootProof = ["ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64"];
 
 const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ...fieldsOfBootProof.map((name): [string, NonNullable<Alterations["bootProof"]>] => [`no ${name}`, drop(name)]),
