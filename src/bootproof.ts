@@ -4,7 +4,7 @@ import { type Policy, isPolicy } from "./appraise/policy.js";
 import { type Check, type CheckSubject, Checklist } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { takeInput } from "./decode/input.js";
-import { type MatchedPins, activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
+import { type MatchedPins, activityClaims, appProofClaims, attestationClaims, bootProofClaims, pinnedPcrs } from "./report/claims.js";
 import { type Claims, type EvidencePiece, type Report, type Verdict, makeReport } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity } from "./verify/activity.js";
 import { type VerifiedAppProof, checkAppProof } from "./verify/app-proof.js";
@@ -212,12 +212,9 @@ function reportOf({ verdict, policy, now, time, subjects, checks, claims }: Outc
   });
 }
 
-/** The PCRs that a deployment pins are those that each of its images is pinned by. */
 function matchedPins(policy: Policy | null, name: string | null): MatchedPins | null {
   if (policy === null || name === null) return null;
-  const [first = [], ...others] = policy.deployments.find((deployment) => deployment.name === name)?.pcrs ?? [];
-  const isPinned = (index: number): boolean => others.every((image) => image.some((pin) => pin.index === index));
-  return { name, open: [], pcrs: first.map(({ index }) => index).filter(isPinned) };
+  return { name, open: [], pcrs: pinnedPcrs(policy.deployments.find((deployment) => deployment.name === name)?.pcrs) };
 }
 
 /** Evidence that was rejected, where it was demanded that it is not. */
