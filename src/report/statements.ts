@@ -197,7 +197,8 @@ function member(object: JsonObject, name: string): string {
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
     ...(activity.asked.length === 0 ? [] : [
-      `activity ${quoted(activity.id)} answers what was asked: ${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
+      `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
+        `${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
     ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
   ];

@@ -83,7 +83,7 @@ describe("proven", () => {
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
-      'Activity "a1" answers what was asked: organizationId, type, parameters, requestedAt.',
+      'What the service answered as activity "a1" agrees with what was asked: organizationId, type, parameters, requestedAt.',
       'In activity "a1", the address 0x1 is backed by an app proof.',
     ]);
     expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
