@@ -1,16 +1,22 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
-import { DEPLOYMENT_CHECKS, appraiseAppProofs, appraiseDeployment } from "./appraise/appraise.js";
-import { type Policy, isPolicy } from "./appraise/policy.js";
-import { type Check, type CheckSubject, Checklist } from "./checks.js";
+import { type Appraisal, appraise } from "./appraise/appraise.js";
+import { type Policy, isPolicy, policyBytes } from "./appraise/policy.js";
+import { toHex, toUtf8 } from "./bytes.js";
+import { type Check, Checklist, type CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
-import { takeInput } from "./decode/input.js";
-import { type MatchedPins, activityClaims, appProofClaims, attestationClaims, bootProofClaims, pinnedPcrs } from "./report/claims.js";
-import { type Claims, type EvidencePiece, type Report, type Verdict, makeReport } from "./report/report.js";
-import { type VerifiedActivity, checkActivity, openActivity } from "./verify/activity.js";
-import { type VerifiedAppProof, checkAppProof } from "./verify/app-proof.js";
+import { decodeCertificate } from "./decode/certificate.js";
+import { type TakenInput, takeInput } from "./decode/input.js";
+import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, isMadeReport, makeReport } from "./report/report.js";
+import { type VerifiedActivity, checkActivity, openActivity, usedFor } from "./verify/activity.js";
+import { type AppProofSetting, type CheckedAppProof, type OpenedAppProof, type VerifiedAppProof, checkAppProof, openAppProof } from "./verify/app-proof.js";
+import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type VerifiedAttestation, checkAttestation, checkDebugMode, verifiedAttestation } from "./verify/attestation.js";
-import { VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
+import { type CheckedBootProof, VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
+import { sha256 } from "./verify/digest.js";
+import { type Expected, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
+import { type WantedKey, checkNonce } from "./verify/manifest-binding.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
 
@@ -31,19 +37,45 @@ export interface VerifyOptions {
   readonly trustAnchors?: readonly TrustAnchor[];
   /** The ephemeral key that was asked for, 130 bytes: each boot proof has to attest it. */
   readonly ephemeralKey?: Uint8Array;
+  /** The nonce that was asked for: each document has to carry it. Without one no boot proof may carry any. */
+  readonly nonce?: Uint8Array;
+  /** What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that open. */
+  readonly expected?: Expected;
   /** Let debug mode pass with a warning, also where the policy does not. */
   readonly allowDebug?: boolean;
   /** Remembers valid signatures from one verification to the next: pass the same one to make later ones cheaper. */
   readonly memory?: SignatureMemory;
+  /** Remembers what each app proof stood for: pass the same one, and no app proof stands for two activities. */
+  readonly uses?: AppProofUses;
 }
 
-/** JSON values as parsed, or JSON text. */
+/** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence} of it. */
 export interface Evidence {
   /** Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected. */
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
   /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
   readonly activity?: unknown;
+}
+
+/** A piece of evidence with what the caller knows of it; the report names it so. */
+export class NamedEvidence {
+  /** Such as the file's. Null: none. */
+  readonly name: string | null;
+  /** JSON text, its bytes, or the parsed value; or a {@link VerifiedBootProof}. */
+  readonly value: unknown;
+  /** As they were given, where the value was parsed from them. */
+  readonly bytes: Uint8Array | null;
+  /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
+  readonly ephemeralKey: Uint8Array | null;
+
+  constructor(name: string | null, value: unknown, facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {}) {
+    if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
+    this.name = name;
+    this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
+    this.bytes = facts.bytes === undefined ? null : bytesOf("bytes", facts.bytes);
+    this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
+  }
 }
 
 /** The report, and what was verified: one entry for each piece of evidence, null where it was rejected. */
@@ -55,41 +87,31 @@ export interface Verification {
 }
 
 /**
- * Verifies boot proofs, the app proofs under them and an activity, and holds all of it against the policy (checks.md,
- * policy.md). Never throws for what is wrong with the evidence: that is in the report, every failure of it.
- * {@link requireVerified} makes an error of it. Throws TypeError for calls that make no sense (no evidence, no policy, an
- * invalid Date) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it against
+ * the policy (`src/verify/README.md`, `src/appraise/README.md`). Never throws for what is wrong with the evidence: that is in
+ * the report, every failure of it. {@link requireVerified} makes an error of it. Throws TypeError for calls that make no sense
+ * (no evidence, no policy, an option of a wrong type or name) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
-  if ((evidence.appProofs?.length ?? 0) > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
-  const { policy, context } = settle(options);
-  const { bootProofs: given, appProofs: others = [] } = evidence;
-  if (given.length + others.length === 0 && evidence.activity === undefined) throw new TypeError("no evidence was given");
+  const { policy, context, wantedKeys, uses } = takeOptions(options);
   // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
-  const bootProofInputs = given.map((input) => (VerifiedBootProof.isOne(input) ? input : takeInput(input)));
-  const opened = evidence.activity === undefined ? null : openActivity(takeInput(evidence.activity));
-  const appProofInputs = [...others, ...(opened?.value.appProofs ?? [])].map(takeInput);
+  const taken = takeEvidence(evidence, wantedKeys);
+  const documented = await documentation(taken.given, policy, options.now);
 
-  const boots = await Promise.all(bootProofInputs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
-  const apps = await Promise.all(appProofInputs.map((input, index) => checkAppProof(input, boots, context, `app[${index}]`)));
-  const bootProofs = boots.map((boot) => boot.verified);
+  const boots = await Promise.all(taken.bootProofs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
+  const apps = await checkAppProofs(taken, boots, context);
   const appProofs = apps.map((app) => app.verified);
-  const activity = opened && checkActivity(opened, appProofs, policy?.appProofs.coverage ?? false);
-  const appraised = policy && appraise(bootProofs, appProofs, policy, context.now);
+  const demands = { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
+  const activity = taken.activity && checkActivity(taken.activity, appProofs, demands);
+  const bootProofs = boots.map((boot) => boot.verified);
+  const appraisal = policy && appraise(bootProofs, appProofs, policy, context.now);
 
-  const checks = [...boots, ...apps, ...(opened ? [opened] : []), ...(appraised?.logs.map((log) => ({ log })) ?? [])].flatMap(({ log }) => log.list());
-  const pieces = [...bootProofs, ...appProofs, ...(opened ? [activity] : [])];
-  const verdict = bootProofs.length === 0 ? "rejected" : verdictOf(checks, pieces, policy);
-  const claims = verdict === "rejected" ? null : {
-    bootProofs: bootProofs.map((boot, index) => {
-      const matched = matchedPins(policy, appraised?.deployments[index] ?? null);
-      return bootProofClaims({ ...boot!, manifestCommitted: false }, boots[index]!.trustAnchor!, matched);
-    }),
-    appProofs: appProofs.map((app) => appProofClaims(app!, bootProofs.indexOf(app!.bootProof))),
-    activity: activity && activityClaims({ ...activity, asked: [], resultWithoutProof: [], subOrganizationId: null, walletId: null }),
-  };
-  const subjects = [...boots, ...apps, ...(opened ? [opened] : [])].map(({ log }) => log.subject);
-  const report = reportOf({ verdict, policy, now: context.now, time: boots[0]?.validationTime ?? null, subjects, checks, claims });
+  const logs = [...boots.map(({ log }) => log), ...unaskedProofs(taken, context), ...apps.map(({ log }) => log), ...(taken.activity ? [taken.activity.log] : [])];
+  const pieces = [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
+  const judged = judge(logs, bootProofs.length === 0 ? [null] : pieces, policy, appraisal);
+  if (judged.verdict === "verified" && activity && taken.activity) uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
+  const claims = judged.verdict === "rejected" ? null : evidenceClaims(boots, appProofs, activity, appraisal);
+  const report = makeReport({ ...documented, ...judged, validationTime: boots[0]?.validationTime ?? null, claims });
   return { report, bootProofs, appProofs, activity };
 }
 
@@ -121,46 +143,90 @@ export async function verifyActivity(activity: unknown, bootProofs: readonly unk
 
 /**
  * Verifies a bare attestation document, the COSE_Sign1 of any Nitro enclave, without the rules of QOS. Of a policy only
- * what a document can show is met: a pin that needs the manifest fails. Throws TypeError as {@link verifyEvidence} does, and
- * for an `ephemeralKey`, which is a boot proof's.
+ * deployments of `kind` `nitro` match it. Throws TypeError as {@link verifyEvidence} does, for anything but bytes (or a
+ * {@link NamedEvidence} of them), and for what is asked of boot proofs and activities only.
  */
 export async function verifyAttestation(
-  document: Uint8Array, options: VerifyOptions,
+  document: Uint8Array | NamedEvidence, options: VerifyOptions,
 ): Promise<{ readonly report: Report; readonly attestation: VerifiedAttestation | null }> {
-  const { policy, context } = settle(options);
-  if (context.ephemeralKey !== null) throw new TypeError("ephemeralKey: asked of boot proofs only");
-  const log = new Checklist("boot[0]");
-  const checked = await checkAttestation(new Uint8Array(document), context, log);
-  checkDebugMode(checked.document, null, context.allowDebug, log);
-  const attestation = verifiedAttestation(checked, log);
-  const appraised = policy && appraise([attestation], [], policy, context.now);
+  const { policy, context, wantedKeys } = takeOptions(options);
+  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
+  if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
+  const piece = document instanceof NamedEvidence ? document : new NamedEvidence(null, document);
+  const bytes = bytesOf("document", piece.value);
+  const documented = await documentation([{ subject: "boot[0]", piece }], policy, options.now);
 
-  const checks = [log, ...(appraised?.logs ?? [])].flatMap((list) => list.list());
-  const verdict = verdictOf(checks, [attestation], policy);
-  const debug = log.status("mode.debug") === "warn";
-  const claims = verdict === "rejected" ? null : {
-    bootProofs: [attestationClaims(attestation!, debug, matchedPins(policy, appraised?.deployments[0] ?? null))], appProofs: [], activity: null,
+  const log = new Checklist("boot[0]");
+  const checked = await checkAttestation(bytes, context, log);
+  const isAsked = context.nonce === null || checkNonce(checked.document.nonce, context.nonce, log);
+  const debug = checkDebugMode(checked.document, null, context.allowDebug, log);
+  const attestation = isAsked && debug !== null ? verifiedAttestation(checked) : null;
+  const appraisal = policy && appraise([attestation], [], policy, context.now);
+
+  const judged = judge([log], [attestation], policy, appraisal);
+  const claims = judged.verdict === "rejected" || attestation === null ? null : {
+    bootProofs: [attestationClaims(attestation, debug === true, appraisal?.deployments[0] ?? null)], appProofs: [], activity: null,
   };
-  const { now } = context;
-  return { report: reportOf({ verdict, policy, now, time: checked.validationTime, subjects: [log.subject], checks, claims }), attestation };
+  return { report: makeReport({ ...documented, ...judged, validationTime: checked.validationTime, claims }), attestation };
 }
 
-function settle(options: VerifyOptions): { policy: Policy | null; context: VerifyContext } {
+// What callers hand in, taken over: later changes to their objects change nothing, and nothing is silently not asked.
+
+interface TakenOptions {
+  readonly policy: Policy | null;
+  readonly context: VerifyContext;
+  readonly wantedKeys: readonly WantedKey[];
+  readonly uses: AppProofUses | null;
+}
+
+const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
+  policy: true, now: true, at: true, trustAnchors: true, ephemeralKey: true, nonce: true, expected: true, allowDebug: true, memory: true, uses: true,
+};
+const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
+
+function takeOptions(options: VerifyOptions): TakenOptions {
+  refuseUnknown("options", options, OPTION_NAMES);
+  const { now, at = "document", ephemeralKey, nonce, expected, allowDebug = false, memory = new SignatureMemory(), uses } = options;
   if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
   if (policy !== null && options.trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
-  const { now, at = "document" } = options;
   if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
   if (at !== "document" && at !== "now" && !isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
+  if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
+  if (!(memory instanceof SignatureMemory)) throw new TypeError("memory: a SignatureMemory wanted");
+  if (uses !== undefined && !(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
   const context = {
-    trustAnchors: policy?.trustAnchors ?? options.trustAnchors ?? [AWS_NITRO_ROOT_G1],
+    trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
     now: new Date(now),
     at: at instanceof Date ? new Date(at) : at,
-    allowDebug: options.allowDebug === true || policy?.allowDebug === true,
-    ephemeralKey: options.ephemeralKey ? new Uint8Array(options.ephemeralKey) : null,
-    memory: options.memory ?? new SignatureMemory(),
+    allowDebug: allowDebug || policy?.allowDebug === true,
+    nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
+    question: expected === undefined ? null : questionOf(expected),
+    memory,
   };
-  return { policy, context };
+  const wantedKeys = ephemeralKey === undefined ? [] : [{ what: WANTED_KEY, key: bytesOf("ephemeralKey", ephemeralKey) }];
+  return { policy, context, wantedKeys, uses: uses ?? null };
+}
+
+const WANTED_KEY = "the key that was asked for";
+
+function refuseUnknown(what: string, value: unknown, names: object): void {
+  if (typeof value !== "object" || value === null) throw new TypeError(`${what}: an object wanted, with ${Object.keys(names).join(", ")}`);
+  const [unknown] = Object.keys(value).filter((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${Object.keys(names).join(", ")}`);
+}
+
+/** Decoded anew from a copy, so that what they are is not changed meanwhile. */
+function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
+  if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
+  const isGood = Array.isArray(anchors) && anchors.length > 0 && anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+  if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
+  return anchors.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(new Uint8Array(certificate.der)) }));
+}
+
+function bytesOf(name: string, value: unknown): Uint8Array {
+  if (value instanceof Uint8Array && value.length > 0) return new Uint8Array(value);
+  throw new TypeError(`${name}: bytes wanted, as a Uint8Array that is not empty`);
 }
 
 /** Comparisons with an invalid Date are all false: nothing would ever be too old. */
@@ -168,53 +234,107 @@ function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
-interface Appraisal {
-  readonly logs: readonly Checklist[];
-  /** The deployment that each boot proof is; null where it matches none, or was rejected before. */
-  readonly deployments: readonly (string | null)[];
+interface GivenPiece {
+  readonly subject: CheckSubject;
+  readonly piece: NamedEvidence;
 }
 
-function appraise(
-  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[], appProofs: readonly (VerifiedAppProof | null)[], policy: Policy, now: Date,
-): Appraisal {
-  const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
-  const deployments = bootProofs.map((bootProof, index) => {
-    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, logs[index]!);
-    logs[index]!.skipRest(DEPLOYMENT_CHECKS, `boot[${index}] was rejected before it could be held against the policy`);
-    return null;
+interface TakenEvidence {
+  readonly bootProofs: readonly { readonly input: TakenInput | VerifiedBootProof; readonly wantedKeys: readonly WantedKey[] }[];
+  readonly appProofs: readonly OpenedAppProof[];
+  readonly activity: ReturnType<typeof openActivity> | null;
+  readonly given: readonly GivenPiece[];
+}
+
+function takeEvidence(evidence: Evidence, wantedKeys: readonly WantedKey[]): TakenEvidence {
+  refuseUnknown("evidence", evidence, EVIDENCE_NAMES);
+  const { bootProofs, appProofs = [], activity } = evidence;
+  if (!Array.isArray(bootProofs)) throw new TypeError("evidence.bootProofs: a list of boot proofs wanted");
+  if (!Array.isArray(appProofs)) throw new TypeError("evidence.appProofs: a list of app proofs wanted");
+  if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
+  if (bootProofs.length + appProofs.length === 0 && activity === undefined) throw new TypeError("no evidence was given");
+  const boots = bootProofs.map((input, index) => given(`boot[${index}]`, input));
+  const apps = appProofs.map((input, index) => given(`app[${index}]`, input));
+  const whole = activity === undefined ? [] : [given("activity", activity)];
+  const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
+  const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
+  return {
+    bootProofs: boots.map(({ piece: { value, ephemeralKey } }) => ({
+      input: VerifiedBootProof.isOne(value) ? value : takeInput(value),
+      wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, { what: WANTED_KEY, key: ephemeralKey }],
+    })),
+    appProofs: inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`)),
+    activity: opened,
+    given: [...boots, ...apps, ...whole],
+  };
+}
+
+function given(subject: CheckSubject, input: unknown): GivenPiece {
+  return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
+}
+
+async function checkAppProofs({ appProofs, activity }: TakenEvidence, boots: readonly CheckedBootProof[], context: VerifyContext): Promise<CheckedAppProof[]> {
+  const { question } = context;
+  const common = { candidates: boots, withActivity: activity !== null, requestedAt: requestTime(question, activity?.value ?? null) };
+  const unanswered = activity === null ? unansweredAddresses(question, addressesOf(appProofs)) : [];
+  const settings = appProofs.map((_, index): AppProofSetting => ({ ...common, unanswered: index === 0 ? unanswered : [] }));
+  return Promise.all(appProofs.map((app, index) => checkAppProof(app, settings[index]!, context)));
+}
+
+function addressesOf(appProofs: readonly OpenedAppProof[]): string[] {
+  return appProofs.flatMap(({ payload }) => payload.addressDerivationProof?.address ?? []);
+}
+
+/** Addresses were asked about, and there is nothing that could speak of them. */
+function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: VerifyContext): Checklist[] {
+  if (activity !== null || appProofs.length > 0 || question?.addresses === null || question === null) return [];
+  const log = new Checklist("app[0]");
+  log.fail("app.request", "addresses were asked about, and no app proof was given");
+  return [log];
+}
+
+// The report.
+
+/** What a report says of itself and of what it was made from, so that it can be filed and found again. */
+async function documentation(
+  pieces: readonly GivenPiece[], policy: Policy | null, now: Date,
+): Promise<{ policy: string | null; policyDigest: string | null; verifiedAt: Date; evidence: EvidencePiece[] }> {
+  const verifiedAt = new Date(now);
+  const entries = pieces.map(async ({ subject, piece: { name, value, bytes } }) => {
+    return { subject, name, sha256: await digestOf(bytes ?? value) };
   });
-  const appLog = new Checklist("policy");
-  if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
-  appraiseAppProofs(appProofs, policy, now, appLog);
-  return { logs: [...logs, appLog], deployments };
+  const policyDigest = policy && (await digestOf(policyBytes(policy)));
+  return { policy: policy?.name ?? null, policyDigest, verifiedAt, evidence: await Promise.all(entries) };
+}
+
+/** SHA-256 in hex, of bytes or of text; null of anything else, which has no bytes. */
+async function digestOf(value: unknown): Promise<string | null> {
+  if (typeof value === "string") return toHex(await sha256(toUtf8(value)));
+  return value instanceof Uint8Array ? toHex(await sha256(value)) : null;
 }
 
 /** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
-function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
-  if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
-  return policy === null ? "authentic" : "verified";
+function judge(
+  logs: readonly Checklist[], pieces: readonly unknown[], policy: Policy | null, appraisal: Appraisal | null,
+): { readonly verdict: Verdict; readonly checks: readonly Check[] } {
+  const checks = [...logs, ...(appraisal?.logs ?? [])].flatMap((log) => log.list());
+  const isRejected = pieces.includes(null) || checks.some((check) => check.status === "fail");
+  if (isRejected) return { verdict: "rejected", checks };
+  return { verdict: policy === null ? "authentic" : "verified", checks };
 }
 
-interface Outcome {
-  readonly verdict: Verdict;
-  readonly policy: Policy | null;
-  readonly now: Date;
-  readonly time: Date | null;
-  readonly subjects: readonly CheckSubject[];
-  readonly checks: readonly Check[];
-  readonly claims: Claims | null;
-}
-
-function reportOf({ verdict, policy, now, time, subjects, checks, claims }: Outcome): Report {
-  const evidence: EvidencePiece[] = subjects.map((subject) => ({ subject, name: null, sha256: null }));
-  return makeReport({
-    verdict, policy: policy?.name ?? null, policyDigest: null, verifiedAt: now, validationTime: time, evidence, checks, claims,
-  });
-}
-
-function matchedPins(policy: Policy | null, name: string | null): MatchedPins | null {
-  if (policy === null || name === null) return null;
-  return { name, open: [], pcrs: pinnedPcrs(policy.deployments.find((deployment) => deployment.name === name)?.pcrs) };
+/** Of what was not rejected, where every piece is verified. */
+function evidenceClaims(
+  boots: readonly CheckedBootProof[], appProofs: readonly (VerifiedAppProof | null)[], activity: VerifiedActivity | null, appraisal: Appraisal | null,
+): Claims {
+  const bootProofs = boots.map(({ verified }) => verified);
+  return {
+    bootProofs: boots.flatMap(({ verified, trustAnchor }, index) => {
+      return verified && trustAnchor ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null)] : [];
+    }),
+    appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
+    activity: activity && activityClaims(activity),
+  };
 }
 
 /** Evidence that was rejected, where it was demanded that it is not. */
@@ -233,16 +353,23 @@ export class RejectedError extends Error {
 }
 
 /**
- * Demands the verdict `verified`. Throws {@link RejectedError} with every failed check; also for `authentic`, which
- * says that a genuine enclave is there, and not that it is the caller's.
+ * Demands the verdict `verified`, of a report that this package made. Throws {@link RejectedError} with every failed check;
+ * also for `authentic`, which says that a genuine enclave is there, and not that it is the caller's. Throws TypeError for
+ * any other object: a report that came with evidence is evidence, not a verdict.
  */
 export function requireVerified(report: Report): void {
+  requireMade(report);
   if (report.verdict !== "verified") throw rejection(report);
 }
 
-/** Demands the verdict `verified` or `authentic`. Throws {@link RejectedError} with every failed check. */
+/** Demands the verdict `verified` or `authentic`. Throws as {@link requireVerified} does. */
 export function requireAuthentic(report: Report): void {
+  requireMade(report);
   if (report.verdict === "rejected") throw rejection(report);
+}
+
+function requireMade(report: Report): void {
+  if (!isMadeReport(report)) throw new TypeError("a report of this package's verification is wanted: one that was read from anywhere proves nothing");
 }
 
 function rejection(report: Report): RejectedError {

@@ -150,27 +150,30 @@ export class Checklist {
     this.#prefix = prefix;
   }
 
-  pass(id: CheckId, detail: string = CHECK_TITLES[id]): void {
+  /** Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status. */
+  pass(id: CheckId, detail: string = CHECK_TITLES[id]): true {
     this.#set(id, "pass", detail);
+    return true;
   }
 
-  fail(id: CheckId, detail: string, compared?: Comparison): void {
+  fail(id: CheckId, detail: string, compared?: Comparison): false {
     this.#set(id, "fail", detail, compared);
+    return false;
   }
 
-  warn(id: CheckId, detail: string): void {
+  warn(id: CheckId, detail: string): true {
     this.#set(id, "warn", detail);
+    return true;
   }
 
-  skip(id: CheckId, reason: string): void {
+  skip(id: CheckId, reason: string): false {
     this.#set(id, "skip", reason);
+    return false;
   }
 
-  /** `fail` with all the reasons at once, or `pass` where there is none. Answers whether it passed. */
+  /** `fail` with all the reasons at once, or `pass` where there is none. */
   conclude(id: CheckId, reasons: readonly string[], passDetail?: string, compared?: Comparison): boolean {
-    if (reasons.length === 0) this.pass(id, passDetail);
-    else this.fail(id, listed(reasons, "; "), compared);
-    return reasons.length === 0;
+    return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), compared);
   }
 
   /** `skip` for those of the ids that have no answer yet. */
@@ -187,12 +190,6 @@ export class Checklist {
 
   status(id: CheckId): CheckStatus | undefined {
     return this.#answers[POSITIONS[id]]?.status;
-  }
-
-  /** No check failed, and each of the ids was asked. */
-  allPassed(ids: readonly CheckId[]): boolean {
-    const good = (status: CheckStatus | undefined): boolean => status === "pass" || status === "warn";
-    return ids.every((id) => good(this.status(id))) && this.list().every((check) => check.status !== "fail");
   }
 
   list(): Check[] {

@@ -62,6 +62,11 @@ export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
   return reading.value as T;
 }
 
+/** The whole value of a reading; null where there is a fault. Readers answer every field, or a fault. */
+export function wholeOf<T>(reading: Reading<T>): T | null {
+  return reading.faults.length > 0 ? null : (reading.value as T);
+}
+
 /** Runs a decoder and hands back its value, or the faults of the {@link MalformedError} it threw. */
 export function attempt<T>(decode: () => T): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
   try {

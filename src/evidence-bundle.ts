@@ -3,7 +3,8 @@
  * verified anew without a network, years later. A bundle is evidence like any other: nothing in it is believed.
  */
 import { type Policy, type PolicyFile, type ParsePolicyOptions, parsePolicy } from "./appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type Verification, type VerifyOptions, verifyEvidence } from "./bootproof.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type Verification, type VerifyOptions, verifyEvidence } from "./bootproof.js";
+import type { CheckId } from "./checks.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { jsonInput, unwrap } from "./decode/input.js";
@@ -11,6 +12,7 @@ import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./d
 import { type Fault, MalformedError, attempt } from "./errors.js";
 import type { Report } from "./report/report.js";
 import { VerifiedBootProof } from "./verify/boot-proof.js";
+import type { Expected } from "./verify/expectation.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
 import { certificatePem } from "./verify/trust-anchor.js";
 
@@ -22,8 +24,6 @@ const MAX_STATEMENTS = 100_000;
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
-/** Which version wrote the report, and what its files were called: another version, and a bundle, have neither to show. */
-const NOT_COMPARED: readonly string[] = ["tool", "evidence"];
 
 /**
  * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
@@ -62,14 +62,17 @@ export interface PackOptions {
   /** Complete in itself: see {@link selfContainedPolicy}. */
   readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
+  /** What was asked. It is not packed: whoever verifies the bundle says what they ask. */
+  readonly expected?: Expected;
 }
 
 /** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
 export function packEvidence(evidence: Evidence): BundleFile {
-  if (evidence.bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof))) throw new TypeError("bootProofs: JSON values wanted");
+  const bootProofs = evidence.bootProofs.map(valueOf);
+  if (bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof))) throw new TypeError("bootProofs: JSON values wanted");
   return {
     bundle: BUNDLE_FORMAT,
-    bootProofs: evidence.bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
+    bootProofs: bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
     appProofs: (evidence.appProofs ?? []).map(jsonOf),
     ...(evidence.activity !== undefined && { activity: unwrap(jsonOf(evidence.activity), "activity") }),
   };
@@ -84,8 +87,13 @@ function withOwnName(bootProof: unknown): unknown {
 }
 
 /** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
-function jsonOf(input: unknown): unknown {
+function jsonOf(piece: unknown): unknown {
+  const input = valueOf(piece);
   return attempt(() => jsonInput(input)).value ?? input;
+}
+
+function valueOf(piece: unknown): unknown {
+  return piece instanceof NamedEvidence ? piece.value : piece;
 }
 
 /**
@@ -93,10 +101,10 @@ function jsonOf(input: unknown): unknown {
  * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
  */
 export async function packBundle(evidence: Evidence, options: PackOptions): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now } = options;
+  const { policy, now, expected } = options;
   const packed = packEvidence(evidence);
   const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
-  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now });
+  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now, ...(expected && { expected }) });
   if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
   const { bundle, ...pieces } = packed;
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
@@ -147,6 +155,14 @@ function bundleOf(reader: MemberReader): Bundle {
   const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
   if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS) reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
   return { evidence, judgement: judgementOf(reader) };
+}
+
+/** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */
+export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
+  const { bootProofs, appProofs, activity } = bundle.evidence;
+  const named = (piece: unknown): NamedEvidence => new NamedEvidence(name, piece, { bytes });
+  const evidence = { bootProofs: bootProofs.map(named), appProofs: (appProofs ?? []).map(named), ...(activity !== undefined && { activity: named(activity) }) };
+  return { ...bundle, evidence };
 }
 
 function list(reader: MemberReader, name: string, most: number): JsonValue[] | undefined {
@@ -234,15 +250,24 @@ function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<stri
     .slice(0, MAX_DIFFERENCES);
 }
 
+/** What a report says of its making; and what depends on what was asked, which no bundle says. */
+const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
+const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
+
 /** What a report says, by place. The packed one may be of any shape. */
 function statements(report: object): Map<string, string> {
   const said = new Map<string, string>();
   for (const [name, value] of Object.entries(report)) {
-    if (NOT_COMPARED.includes(name)) continue;
-    if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => said.set(...statusOf(check, index, said)));
-    else gather(said, name, value as unknown);
+    if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
+    else if (!NOT_COMPARED.includes(name)) gather(said, name, value as unknown);
   }
+  for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
   return said;
+}
+
+function tell(check: unknown, index: number, said: Map<string, string>): void {
+  const { id } = (check ?? {}) as Record<string, unknown>;
+  if (!OF_THE_QUESTION.includes(id as string)) said.set(...statusOf(check, index, said));
 }
 
 function statusOf(check: unknown, index: number, said: ReadonlyMap<string, string>): [string, string] {

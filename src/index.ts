@@ -1,6 +1,6 @@
 /** What the package exports, nothing else. */
 export {
-  NO_POLICY_ANY_ENCLAVE, RejectedError, requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs,
+  NO_POLICY_ANY_ENCLAVE, NamedEvidence, RejectedError, requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs,
   verifyAttestation, verifyBootProof, verifyEvidence,
 } from "./bootproof.js";
 export type { Evidence, Verification, VerifyOptions } from "./bootproof.js";
@@ -25,9 +25,11 @@ export type * from "./decode/manifest/model.js";
 
 export { VerifiedActivity } from "./verify/activity.js";
 export { VerifiedAppProof } from "./verify/app-proof.js";
+export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { manifestHash } from "./verify/digest.js";
+export type { Expected } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
 export { SignatureMemory } from "./verify/signature-memory.js";
 export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";

@@ -95,7 +95,7 @@ describe("a report", () => {
   });
 
   it("of a bare document has the checks of a document, and of the policy", async () => {
-    const { report } = await verifyAttestation(whole.document, optionsOf(whole, { deployments: (all) => [{ pcrs: all["pcrs"]! }] }));
+    const { report } = await verifyAttestation(whole.document, optionsOf(whole, { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] }));
     expectShape(report);
     expectOrder(report, 1);
     const expected = [...["cose", "doc", "chain"].flatMap(idsOfRoom), "mode.debug", ...idsOfRoom("policy")];
@@ -105,7 +105,7 @@ describe("a report", () => {
   it("names the policy, and null where it has no name or there is none", async () => {
     expect((await judge(whole)).policy).toBe("lab");
     expect((await judge(whole, { noPolicy: true })).policy).toBeNull();
-    const unnamed = { policy: "bootproof/1", trustAnchors: [{ pem: whole.anchorPem }], deployments: [{ pivotHash: "ab".repeat(32) }] };
+    const unnamed = { policy: "bootproof/1", trustAnchors: [{ pem: whole.anchorPem }], deployments: [{ pivotHash: "ab".repeat(32), manifestSet: labDeployment(lab)["manifestSet"]! }] };
     expect((await verifyBootProof(whole.bootProof, { policy: parsePolicy(unnamed), now: NOW })).report.policy).toBeNull();
   });
 

@@ -1,151 +1,124 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
-import { equalBytes, toHex } from "../bytes.js";
-import type { Checklist} from "../checks.js";
-import { type CheckId, type Comparison } from "../checks.js";
+import { type CheckId, Checklist } from "../checks.js";
+import { listed } from "../errors.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { MemberSet } from "../decode/manifest/index.js";
 import { SKEW_MS } from "../verify/context.js";
-import type { DeploymentPins, PcrPin, Policy, SetPin } from "./policy.js";
+import { type DocumentFacts, PINS, PIN_CHECKS, PIN_NAMES, type PinAnswer, type PinName, comparePin, factsOf, leastBy } from "./pins.js";
+import type { DeploymentPins, Policy } from "./policy.js";
+import { type Question, type Scope, scopeOf } from "./questions.js";
 
-/** The pins of a deployment, in report order. */
-const PIN_CHECKS = [
-  "policy.pcrs", "policy.pivot", "policy.namespace", "policy.nonce", "policy.quorum-key", "policy.manifest-set", "policy.share-set",
-  "policy.commitment", "policy.labels",
-] as const satisfies readonly CheckId[];
-type PinCheck = (typeof PIN_CHECKS)[number];
+export { policyBytes } from "./policy.js";
+export type { Question } from "./questions.js";
 
-export const DEPLOYMENT_CHECKS = ["policy.deployment", ...PIN_CHECKS, "policy.age"] as const satisfies readonly CheckId[];
-
-/** What one pin says of the evidence; null where the deployment does not pin it. */
-type PinAnswer = { readonly status: "pass" | "fail" | "warn"; readonly detail: string; readonly compared?: Comparison } | null;
-
-/** What a deployment is compared with: a boot proof, or a bare document, which has no manifest. */
-interface Evidence {
-  readonly attestation: VerifiedAttestation;
-  readonly bootProof: VerifiedBootProof | null;
+/** The pinned deployment that a piece of evidence is. */
+export interface MatchedDeployment {
+  readonly name: string;
+  /** What the policy says that it leaves open. */
+  readonly open: readonly Question[];
+  /** Sentences of `policy.scope`: what is open or answered weakly, and what an attacker could do. */
+  readonly scope: readonly string[];
+  /** The PCRs that every image which it accepts is pinned by, in order. */
+  readonly pcrs: readonly number[];
 }
 
-/** Holds the evidence against every deployment. Answers the name of the one that matched, or null. */
-export function appraiseDeployment(evidence: VerifiedBootProof | VerifiedAttestation, policy: Policy, now: Date, log: Checklist): string | null {
-  const subject: Evidence = "attestation" in evidence
-    ? { attestation: evidence.attestation, bootProof: evidence }
-    : { attestation: evidence, bootProof: null };
-  const compared = policy.deployments.map((pins) => ({ pins, answers: comparePins(pins, subject) }));
-  const failures = (answers: Record<PinCheck, PinAnswer>): PinCheck[] => PIN_CHECKS.filter((id) => answers[id]?.status === "fail");
-  const { pins, answers } = leastBy(compared, (one) => failures(one.answers).length);
-  const differing = failures(answers);
+export interface Appraisal {
+  readonly logs: readonly Checklist[];
+  /** One for each boot proof; null where it matches none, or was rejected before. */
+  readonly deployments: readonly (MatchedDeployment | null)[];
+}
+
+const DEPLOYMENT_CHECKS: readonly CheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
+
+/** Holds verified evidence against the policy; null stands for a piece that was rejected. `now`: the present, for ages. */
+export function appraise(
+  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[], appProofs: readonly (VerifiedAppProof | null)[], policy: Policy, now: Date,
+): Appraisal {
+  const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
+  const matched = bootProofs.map((bootProof, index) => {
+    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, logs[index]!);
+    logs[index]!.skipRest(DEPLOYMENT_CHECKS, `boot[${index}] was rejected before it could be held against the policy`);
+    return null;
+  });
+  const appLog = new Checklist("policy");
+  if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
+  const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
+  appraiseAppProofs(appProofs, (proof) => signers.get(proof.bootProof) ?? null, policy, now, appLog);
+  return { logs: [...logs, appLog], deployments: matched.map((match) => match && matchedDeployment(match)) };
+}
+
+/** A deployment, compared. */
+interface Compared {
+  readonly pins: DeploymentPins;
+  readonly answers: ReadonlyMap<PinName, PinAnswer>;
+  readonly scope: Scope;
+  /** The checks that fail. */
+  readonly differing: readonly CheckId[];
+}
+
+function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
+  return Object.freeze({ name: pins.name, open: scope.open, scope: Object.freeze([...scope.reasons]), pcrs: Object.freeze(commonPcrs(pins)) });
+}
+
+function commonPcrs({ pcrs = [] }: DeploymentPins): number[] {
+  const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
+  return first.filter((index) => others.every((image) => image.includes(index)));
+}
+
+/** Holds the evidence against every deployment of its kind. Answers the first that matches whole, or null. */
+function appraiseDeployment(evidence: VerifiedBootProof | VerifiedAttestation, policy: Policy, now: Date, log: Checklist): Compared | null {
+  const facts = factsOf(evidence);
+  const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
+  appraiseAge(timestamp, policy, now, log);
+  const [kind, what] = facts.bootProof === null ? ["nitro", "a bare document"] as const : ["qos", "a boot proof"] as const;
+  const candidates = policy.deployments.filter((pins) => pins.kind === kind);
+  if (candidates.length === 0) {
+    log.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`);
+    log.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
+    return null;
+  }
+  const compared = candidates.map((pins) => compareDeployment(pins, facts));
+  const nearest = leastBy(compared, ({ differing }) => differing.length);
+  const { pins, differing } = nearest;
   if (differing.length === 0) log.pass("policy.deployment", `is ${pins.name}`);
   else log.fail("policy.deployment", `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`);
-  for (const id of PIN_CHECKS) report(id, answers[id], pins, log);
-  appraiseAge(subject.attestation.document.timestamp, policy, now, log);
-  return differing.length === 0 ? pins.name : null;
+  for (const id of PIN_CHECKS) report(id, nearest, log);
+  reportScope(nearest, log);
+  return differing.length === 0 ? nearest : null;
 }
 
-function report(id: PinCheck, answer: PinAnswer, pins: DeploymentPins, log: Checklist): void {
-  if (answer === null) log.skip(id, `${pins.name} does not pin it`);
-  else if (answer.status === "pass") log.pass(id, answer.detail);
-  else if (answer.status === "warn") log.warn(id, answer.detail);
-  else log.fail(id, answer.detail, answer.compared);
+function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
+  const asked = PIN_NAMES.map((name) => [name, comparePin(name, pins, facts)] as const);
+  const answers = new Map(asked.filter((entry): entry is [PinName, PinAnswer] => entry[1] !== null));
+  const unmet = [...answers].filter(([, answer]) => !answer.met).map(([name]) => PINS[name].check);
+  const scope = scopeOf(pins, facts);
+  const differing = DEPLOYMENT_CHECKS.filter((id) => unmet.includes(id) || (id === "policy.scope" && scope.faults.length > 0));
+  return { pins, answers, scope, differing };
 }
 
-function comparePins(pins: DeploymentPins, { attestation, bootProof }: Evidence): Record<PinCheck, PinAnswer> {
-  const manifest = bootProof?.manifest;
-  return {
-    "policy.pcrs": pins.pcrs ? comparePcrs(pins.pcrs, attestation.document.pcrs) : null,
-    "policy.pivot": oneOf(pins.pivotHash, manifest?.pivot?.hash, equalBytes, toHex),
-    "policy.namespace": oneOf(pins.namespace, manifest?.namespace.name, Object.is, (name) => JSON.stringify(name)),
-    "policy.nonce": compareNonce(pins.minNonce, manifest?.namespace.nonce),
-    "policy.quorum-key": oneOf(pins.quorumKey, manifest?.namespace.quorumKey, equalBytes, toHex),
-    "policy.manifest-set": compareSet(pins.manifestSet, manifest?.manifestSet),
-    "policy.share-set": compareSet(pins.shareSet, manifest?.shareSet),
-    "policy.commitment": bootProof || pins.commitment ? compareCommitment(pins.commitment, bootProof) : null,
-    "policy.labels": compareLabels(pins.labels, bootProof),
-  };
+/** Several pins may be answered by one check. */
+function report(id: CheckId, { pins, answers }: Compared, log: Checklist): boolean {
+  const own = [...answers].filter(([name]) => PINS[name].check === id).map(([, answer]) => answer);
+  const unmet = own.filter((answer) => !answer.met).map((answer) => answer.tell());
+  const [first] = own;
+  if (first === undefined) return log.skip(id, `${pins.name} does not pin it`);
+  if (unmet.length === 0) return log.pass(id, first.tell().detail);
+  const compared = unmet.map((difference) => difference.compared).filter((one) => one !== undefined);
+  return log.fail(id, unmet.map(({ detail }) => detail).join("; "), compared.length === 0 ? undefined : {
+    expected: compared.map(({ expected }) => expected).join("\n"),
+    actual: compared.map(({ actual }) => actual).join("\n"),
+  });
 }
 
-const NO_MANIFEST: PinAnswer = { status: "fail", detail: "pinned, and a bare document has no manifest to compare" };
-
-function pass(detail: string): PinAnswer {
-  return { status: "pass", detail };
+function reportScope({ pins, scope, differing }: Compared, log: Checklist): void {
+  if (scope.faults.length > 0) log.fail("policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
+  else if (differing.length > 0) log.skip("policy.scope", "no pinned deployment matches");
+  else if (scope.reasons.length > 0) log.warn("policy.scope", `${pins.name}: ${scope.reasons.join("; ")}`);
+  else log.pass("policy.scope");
 }
 
-function differs(expected: string, actual: string, detail = "is another than pinned"): PinAnswer {
-  return { status: "fail", detail, compared: { expected, actual } };
-}
-
-/** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
-function comparePcrs(images: readonly (readonly PcrPin[])[], pcrs: ReadonlyMap<number, Uint8Array>): PinAnswer {
-  const isMet = ({ index, accepted }: PcrPin): boolean => {
-    const attested = pcrs.get(index);
-    return attested !== undefined && accepted.some((value) => equalBytes(value, attested));
-  };
-  const differences = images.map((pins) => pins.filter((pin) => !isMet(pin)));
-  const differing = leastBy(differences, (pins) => pins.length);
-  if (differing.length === 0) return pass("as pinned");
-  const expected = differing.map(({ index, accepted }) => `PCR${index} ${accepted.map(toHex).join(" or ")}`).join("\n");
-  const actual = differing.map(({ index }) => `PCR${index} ${toHex(pcrs.get(index) ?? new Uint8Array()) || "absent"}`).join("\n");
-  return differs(expected, actual, `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`);
-}
-
-/** The first of the items with the smallest size. */
-function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
-  return items.reduce((least, item) => (size(item) < size(least) ? item : least));
-}
-
-function oneOf<T>(
-  accepted: readonly T[] | undefined, actual: T | undefined, equal: (a: T, b: T) => boolean, text: (value: T) => string,
-): PinAnswer {
-  if (accepted === undefined) return null;
-  if (actual === undefined) return NO_MANIFEST;
-  if (accepted.some((value) => equal(value, actual))) return pass("as pinned");
-  return differs(accepted.map(text).join(" or "), text(actual));
-}
-
-function compareNonce(least: number | undefined, actual: number | undefined): PinAnswer {
-  if (least === undefined) return null;
-  if (actual === undefined) return NO_MANIFEST;
-  if (actual >= least) return pass(`nonce ${actual}, at least ${least} wanted`);
-  return differs(`${least} or more`, String(actual), "the manifest is older than the policy allows");
-}
-
-/** The same members by key, in any order, and a threshold at least as high. Aliases do not count. */
-function compareSet(pin: SetPin | undefined, set: MemberSet | undefined): PinAnswer {
-  if (pin === undefined) return null;
-  if (set === undefined) return NO_MANIFEST;
-  const keys = (members: readonly Uint8Array[]): string[] => [...new Set(members.map(toHex))].sort();
-  const wanted = keys(pin.members);
-  const found = keys(set.members.map((member) => member.pubKey));
-  const sameMembers = wanted.join() === found.join() && set.members.length === found.length;
-  if (sameMembers && set.threshold >= pin.threshold) return pass(`${set.threshold} of ${found.length} members, as pinned`);
-  const text = (threshold: number, members: readonly string[]): string => `threshold ${threshold}\n${members.join("\n")}`;
-  const reason = sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned";
-  return differs(text(pin.threshold, wanted), text(set.threshold, found), reason);
-}
-
-/** Not pinned: a document that carries the commitment's PCRs must match `live`, a legacy one passes with a warning. */
-function compareCommitment(pinned: Policy["deployments"][number]["commitment"], bootProof: VerifiedBootProof | null): PinAnswer {
-  if (bootProof === null) return NO_MANIFEST;
-  const { commitment } = bootProof;
-  if (commitment === (pinned ?? "live")) return pass(`${commitment}, as ${pinned ? "pinned" : "wanted where the policy names none"}`);
-  if (pinned === undefined && commitment === "legacy") {
-    return { status: "warn", detail: 'legacy: pin "commitment": "legacy" if you accept it, "live" once the enclave commits' };
-  }
-  return differs(pinned ?? "live", commitment);
-}
-
-function compareLabels(pins: DeploymentPins["labels"], bootProof: VerifiedBootProof | null): PinAnswer {
-  if (pins === undefined) return null;
-  if (bootProof === null) return { status: "fail", detail: "pinned, and a bare document has no labels" };
-  const labels: Record<string, string> = { ...bootProof.unverifiedLabels };
-  const differing = Object.entries(pins).filter(([name, value]) => labels[name] !== value);
-  if (differing.length === 0) return pass("as pinned: the service's word, which nothing in the evidence vouches for");
-  const text = (values: Record<string, string | undefined>): string => differing.map(([name]) => `${name} ${JSON.stringify(values[name])}`).join("\n");
-  return differs(text(pins), text(labels), "the service's labels are others than pinned");
-}
-
-function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklist): void {
+function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklist): boolean {
   if (policy.maxAge === null) return log.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
@@ -157,23 +130,42 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklis
   });
 }
 
-/** Holds the app proofs against the policy's rules; null stands for one that was rejected. */
-export function appraiseAppProofs(appProofs: readonly (VerifiedAppProof | null)[], policy: Policy, now: Date, log: Checklist): void {
-  const { types, maxAge, required } = policy.appProofs;
+/** Holds the app proofs against the policy's rules, and each against those of the deployment whose enclave signed it. */
+function appraiseAppProofs(
+  appProofs: readonly (VerifiedAppProof | null)[], signerOf: (proof: VerifiedAppProof) => DeploymentPins | null, policy: Policy, now: Date, log: Checklist,
+): void {
+  const { required, decision } = policy.appProofs;
   const verified = appProofs.filter((proof) => proof !== null);
   const given = appProofs.length;
-  const faults = verified.flatMap(({ payload }) => {
-    const age = now.getTime() - payload.timestampMs;
-    return [
-      ...(types === null || types.includes(payload.type) ? [] : [`type ${payload.type} is not one of ${types.join(", ")}`]),
-      ...(maxAge === null || age <= maxAge ? [] : [`an app proof of type ${payload.type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),
-    ];
-  });
-  const missing = required && given === 0 ? ["the policy requires an app proof, and none was given"] : [];
-  if (faults.length + missing.length > 0) log.fail("policy.app-proof", [...faults, ...missing].join("; "));
+  const faults = [
+    ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, now)),
+    ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
+    ...(decision && !isAllowed(verified) ? ["the policy demands the decision to allow, and no app proof of it was verified"] : []),
+  ];
+  if (faults.length > 0) log.fail("policy.app-proof", listed(faults, "; "));
   else if (given === 0) log.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
   else if (verified.length < given) log.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else log.pass("policy.app-proof");
+}
+
+function appProofFaults({ payload }: VerifiedAppProof, signer: DeploymentPins | null, policy: Policy, now: Date): string[] {
+  const { types, maxAge } = policy.appProofs;
+  const { type, timestampMs } = payload;
+  const own = signer?.appProofTypes ?? null;
+  const age = now.getTime() - timestampMs;
+  return [
+    ...(types === null || types.includes(type) ? [] : [`type ${type} is not one of ${listed(types, ", ")}`]),
+    ...(own === null || own.includes(type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
+    ...(maxAge === null || age <= maxAge ? [] : [`an app proof of type ${type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),
+  ];
+}
+
+/** Whether there are policy outcomes, and the latest of them are all to allow (activity.md, "Decision"). */
+function isAllowed(verified: readonly VerifiedAppProof[]): boolean {
+  const outcomes = verified.map(({ payload }) => payload).filter(({ policyOutcomeProof }) => policyOutcomeProof !== undefined);
+  const latest = outcomes.reduce((most, { timestampMs }) => Math.max(most, timestampMs), Number.NEGATIVE_INFINITY);
+  return outcomes.length > 0 && outcomes.every(({ timestampMs, policyOutcomeProof }) =>
+    timestampMs < latest || policyOutcomeProof?.outcome === "OUTCOME_ALLOW");
 }
 
 function durationText(milliseconds: number): string {

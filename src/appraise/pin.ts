@@ -1,45 +1,83 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
-import { toHex } from "../bytes.js";
-import type { MemberSet } from "../decode/manifest/index.js";
-import { MemberReader } from "../decode/json.js";
+import { toUtf8 } from "../bytes.js";
+import { type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { type PolicyFile, parsePolicy } from "./policy.js";
+import { type DocumentFacts, type SetFile, factsOf, writePins } from "./pins.js";
+import { type DeploymentFile, MAX_POLICY_BYTES, type PolicyFile, parsePolicy } from "./policy.js";
+import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
-const PINNED_PCRS = [0, 1, 2, 3];
-
-/**
- * The policy that pins the deployment of a verified boot proof: PCR0–3, pivot hash, namespace, nonce, quorum key,
- * manifest set and commitment. A person reads it before it is committed. Throws TypeError for anything that verification
- * did not make, and {@link MalformedError} (`policy`) for a manifest that no policy can pin (a quorum key of odd length).
- */
-export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): PolicyFile {
-  if (!VerifiedBootProof.isOne(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
-  const { manifest, attestation } = verified;
-  const { namespace } = manifest;
-  const policy: PolicyFile = {
-    policy: "bootproof/1",
-    name: options.name ?? namespace.name,
-    trustAnchors: [anchorEntry(attestation.trustAnchor)],
-    deployments: [{
-      name: `${namespace.name} nonce ${namespace.nonce}`,
-      pcrs: Object.fromEntries(PINNED_PCRS.map((index) => [index, toHex(attestation.document.pcrs.get(index)!)])),
-      pivotHash: toHex(manifest.pivot!.hash),
-      namespace: namespace.name,
-      minNonce: namespace.nonce,
-      quorumKey: toHex(namespace.quorumKey),
-      manifestSet: setEntry(manifest.manifestSet),
-      commitment: verified.commitment,
-    }],
-    ...(verified.debug && { allowDebug: true }),
-  };
-  parsePolicy(policy);
-  return policy;
+/** A policy that was made, and what a person has to know of it before it is committed: sentences. */
+export interface MadePolicy {
+  readonly policy: PolicyFile;
+  readonly notes: readonly string[];
 }
 
-function setEntry(set: MemberSet): { threshold: number; members: string[] } {
-  return { threshold: set.threshold, members: set.members.map((member) => toHex(member.pubKey)) };
+/**
+ * The policy that pins the deployment of a verified boot proof: PCR0–3, the program with its arguments and environment,
+ * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where nothing else answers the three
+ * questions. What no policy can say (a quorum key of odd length) is left out. The same evidence verifies under it. A person
+ * reads it before it is committed. Throws TypeError for anything that verification did not make.
+ */
+export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): PolicyFile {
+  return makePolicy(verified, options).policy;
+}
+
+/** {@link pinPolicy}, with what the policy leaves open or answers weakly. */
+export function makePolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): MadePolicy {
+  if (!VerifiedBootProof.isOne(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
+  const { namespace } = verified.manifest;
+  const facts = factsOf(verified);
+  const { manifestHash, commitment } = facts.bootProof!;
+  const whole = writePins(facts, facts.bootProof!);
+  // The manifest's hash stands for what answers nothing (a set of public keys), and for parts too large for a policy.
+  const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
+  const made = [whole, { ...whole, manifestHash }, least].map((pins) => finished({
+    policy: "bootproof/1",
+    name: options.name ?? shortened(namespace.name),
+    trustAnchors: [anchorEntry(verified.attestation.trustAnchor)],
+    deployments: [{ name: shortened(`${namespace.name} nonce ${namespace.nonce}`), ...pins }],
+    ...(verified.debug && { allowDebug: true }),
+  }, facts));
+  const good = made.filter((one) => one.faults.length === 0);
+  const chosen = good.find(({ open }) => open.length === 0) ?? good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
+  if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
+  return chosen;
+}
+
+interface Finished extends MadePolicy {
+  readonly open: readonly Question[];
+  readonly faults: readonly Fault[];
+}
+
+const HASH_NOTE = "manifestHash is pinned: this manifest passes, and no successor of it";
+
+/** Says in the one deployment which questions are left open, and tells what the policy is worth. */
+function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
+  const [deployment] = policy.deployments as [DeploymentFile];
+  const withOpen = (open: readonly Question[]): PolicyFile => ({ ...policy, deployments: [open.length === 0 ? deployment : { ...deployment, open }] });
+  const trial = attempt(() => parsePolicy(asText(withOpen(QUESTIONS))));
+  if (trial.value === undefined) return { policy, notes: [], open: QUESTIONS, faults: trial.faults };
+  const pins = trial.value.deployments[0]!;
+  const { unanswered } = scopeOf(pins, facts);
+  const open = QUESTIONS.filter((question) => unanswered.includes(question));
+  const { reasons } = scopeOf({ ...pins, open }, facts);
+  return { policy: withOpen(open), notes: [...reasons, ...(deployment.manifestHash === undefined ? [] : [HASH_NOTE])], open, faults: [] };
+}
+
+/** As it is written to a file, which has a greatest size. */
+function asText(policy: PolicyFile): string {
+  const text = JSON.stringify(policy, undefined, 2);
+  return toUtf8(text).length <= MAX_POLICY_BYTES ? text : text.padEnd(MAX_POLICY_BYTES + 1);
+}
+
+const MAX_NAME = 200;
+
+/** A name for people, of evidence that chose its length. */
+function shortened(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, "")}…` : name;
 }
 
 function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
@@ -47,27 +85,59 @@ function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
   return { pem: certificatePem(anchor.certificate.der) };
 }
 
+/** What a release does not say, and its reader may know. */
+export interface ReleaseOptions {
+  readonly name?: string;
+  /** `live` where not given. */
+  readonly commitment?: CommitmentKind;
+  readonly manifestSet?: SetFile;
+  /** 130 bytes, in hex. */
+  readonly quorumKey?: string;
+}
+
+const RELEASE_PCRS = [0, 1, 2, 3];
+
 /**
  * The policy that pins one application of a published release: a parsed YAML of `version` and, for each application,
- * `appBinaryDigest` (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: it is worth what its source is. Throws
- * {@link MalformedError} (`release`).
+ * `appBinaryDigest` (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: it is worth what its source is. What the
+ * release leaves open it says in `open`. Throws {@link MalformedError} (`release`).
  */
-export function policyFromRelease(release: unknown, app: string): PolicyFile {
+export function policyFromRelease(release: unknown, app: string, options: ReleaseOptions = {}): PolicyFile {
+  return makeReleasePolicy(release, app, options).policy;
+}
+
+/** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
+export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
   const faults: Fault[] = [];
   const reader = MemberReader.of(release, "", faults);
   const version = reader?.string("version");
   const known = Object.keys(reader?.object ?? {}).filter((name) => name !== "version");
-  if (reader && !known.includes(app)) reader.fault(app, `not in this release, which has ${known.join(", ") || "nothing"}`);
+  if (reader && !known.includes(app)) reader.fault(app, `not in this release, which has ${shownNames(known)}`);
   const entry = reader && known.includes(app) ? reader.nested(app) : undefined;
   const digest = entry?.string("appBinaryDigest");
-  const pcrs = PINNED_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
+  const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
   if (faults.length > 0 || digest === undefined) throw new MalformedError("release", faults);
-  const policy: PolicyFile = {
-    policy: "bootproof/1",
-    name: `${app}, release ${version}`,
-    deployments: [{ name: `${app} ${version}`, pcrs: Object.fromEntries(pcrs) as Record<string, string>, pivotHash: digest }],
-  };
-  const checked = attempt(() => parsePolicy(policy));
-  if (checked.faults.length > 0) throw new MalformedError("release", checked.faults);
-  return policy;
+  const { name = `${app}, release ${version}`, ...pins } = options;
+  const made = finished({
+    policy: "bootproof/1", name,
+    deployments: [{ name: `${app} ${version}`, pcrs: Object.fromEntries(pcrs) as Record<string, string>, pivotHash: digest, ...pins }],
+  }, null);
+  if (made.faults.length > 0) throw new MalformedError("release", made.faults);
+  return made;
+}
+
+function shownNames(names: readonly string[]): string {
+  const most = 32;
+  const rest = names.length - most;
+  return (rest > 0 ? `${names.slice(0, most).map(shortened).join(", ")} and ${rest} more` : names.map(shortened).join(", ")) || "nothing";
+}
+
+/**
+ * A set from JSON: `{"threshold", "members"}`, members as keys in hex or, as in a manifest, as objects with a `pubKey`. What
+ * is wrong with it is told where the policy is read.
+ */
+export function memberSetFile(json: JsonValue): SetFile {
+  if (!isJsonObject(json) || !Array.isArray(json["members"])) return json as unknown as SetFile;
+  const members = json["members"].map((member) => (isJsonObject(member) && Object.hasOwn(member, "pubKey") ? member["pubKey"]! : member));
+  return { ...json, members } as unknown as SetFile;
 }

@@ -1,14 +1,23 @@
 /** The policy file, `bootproof/1`: what a user pins (policy.md). */
-import { fromHex } from "../bytes.js";
-import type { CommitmentKind } from "../verify/commitment.js";
-import { nameText } from "../decode/certificate.js";
+import { toUtf8 } from "../bytes.js";
+import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";
-import { type JsonValue, MemberReader, isJsonObject, jsonKind } from "../decode/json.js";
-import { type Fault, MalformedError, attempt, faultText } from "../errors.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { MalformedError, attempt, faultText } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
+import {
+  DEPLOYMENT_KINDS, type DeploymentKind, PINS, PIN_NAMES, type PcrPin, type PcrsFile, type PinName, type PinTypes, type Pins, type PinsFile, type SetPin,
+} from "./pins.js";
+import { QUESTIONS, type Question, openFaults } from "./questions.js";
+import {
+  COMMENT, type Members, Place, type Shape, choice, duration, flag, list, membersSchema, nonEmptyText, object, readMembers, text,
+} from "./shapes.js";
 
-/** The file, as JSON. */
+export type { PcrPin, PcrsFile, SetPin };
+
+/** The file, as JSON. `comment` may stand on any object, and changes nothing. */
 export interface PolicyFile {
+  readonly $schema?: string;
   readonly policy: "bootproof/1";
   readonly name?: string;
   readonly trustAnchors?: readonly (string | { readonly pem: string } | { readonly file: string })[];
@@ -16,29 +25,26 @@ export interface PolicyFile {
   readonly maxAge?: string;
   readonly appProofs?: {
     readonly types?: readonly string[]; readonly maxAge?: string; readonly required?: boolean; readonly coverage?: boolean;
+    readonly decision?: boolean;
   };
   readonly allowDebug?: boolean;
+  readonly comment?: string;
 }
 
-export interface DeploymentFile {
+export interface DeploymentFile extends PinsFile {
   readonly name?: string;
-  readonly pcrs?: PcrsFile | readonly PcrsFile[];
-  readonly pivotHash?: string | readonly string[];
-  readonly namespace?: string | readonly string[];
-  readonly minNonce?: number;
-  readonly quorumKey?: string | readonly string[];
-  readonly manifestSet?: { readonly threshold: number; readonly members: readonly string[] };
-  readonly shareSet?: { readonly threshold: number; readonly members: readonly string[] };
-  readonly commitment?: CommitmentKind;
-  readonly labels?: { readonly enclaveApp?: string; readonly owner?: string; readonly deploymentLabel?: string };
+  /** `qos` where not given. */
+  readonly kind?: DeploymentKind;
+  /** The questions that it leaves open, and means to. */
+  readonly open?: readonly Question[];
+  readonly appProofs?: { readonly types: readonly string[] };
+  readonly comment?: string;
 }
 
-/** PCR values in hex, by index. */
-export type PcrsFile = Readonly<Record<string, string | readonly string[]>>;
-
-/** A policy that was read and found well-formed. Durations are in milliseconds. */
+/** A policy that was read and found well-formed. Durations are in milliseconds. It cannot be changed, at any depth. */
 export interface Policy {
   readonly name: string | null;
+  /** Copies: the policy keeps its own. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
   readonly maxAge: number | null;
@@ -47,28 +53,13 @@ export interface Policy {
 }
 
 /** What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met. */
-export interface DeploymentPins {
+export interface DeploymentPins extends Pins {
+  /** Its place in the file, such as `deployments[0]`, where the file names none. */
   readonly name: string;
-  /** Images: one of them has to be met whole. */
-  readonly pcrs?: readonly (readonly PcrPin[])[];
-  readonly pivotHash?: readonly Uint8Array[];
-  readonly namespace?: readonly string[];
-  readonly minNonce?: number;
-  readonly quorumKey?: readonly Uint8Array[];
-  readonly manifestSet?: SetPin;
-  readonly shareSet?: SetPin;
-  readonly commitment?: CommitmentKind;
-  readonly labels?: { readonly enclaveApp?: string; readonly owner?: string; readonly deploymentLabel?: string };
-}
-
-export interface PcrPin {
-  readonly index: number;
-  readonly accepted: readonly Uint8Array[];
-}
-
-export interface SetPin {
-  readonly threshold: number;
-  readonly members: readonly Uint8Array[];
+  readonly kind: DeploymentKind;
+  readonly open: readonly Question[];
+  /** The types of app proof that its enclaves may sign; null: any that the policy allows. */
+  readonly appProofTypes: readonly string[] | null;
 }
 
 export interface AppProofRules {
@@ -77,6 +68,7 @@ export interface AppProofRules {
   readonly maxAge: number | null;
   readonly required: boolean;
   readonly coverage: boolean;
+  readonly decision: boolean;
 }
 
 export interface ParsePolicyOptions {
@@ -84,144 +76,229 @@ export interface ParsePolicyOptions {
   readonly readFile?: (path: string) => string;
 }
 
-const PCR_LENGTH = 48;
-const HASH_LENGTH = 32;
-const KEY_LENGTH = 130;
-const MAX_PCR = 31;
-const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** In bytes. */
+export const MAX_POLICY_BYTES = 1024 * 1024;
+export const MAX_DEPLOYMENTS = 1000;
+const MAX_TRUST_ANCHORS = 100;
+
+/** Bytes and names of the anchors, which the policy's readers get copies of. */
+type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
+
+/** As it was when this module was loaded. */
+const AWS_ROOT: AnchorSource = { name: AWS_NITRO_ROOT_G1.name, der: AWS_NITRO_ROOT_G1.certificate.der.slice() };
+
+interface PolicyMembers {
+  $schema: string;
+  policy: "bootproof/1";
+  name: string;
+  trustAnchors: readonly AnchorSource[];
+  deployments: readonly DeploymentPins[];
+  maxAge: number;
+  appProofs: Partial<AppProofRules>;
+  allowDebug: boolean;
+}
+
+const typesShape = list(nonEmptyText);
+
+const APP_PROOFS: Members<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
+  types: typesShape, maxAge: duration, required: flag, coverage: flag, decision: flag,
+};
+
+interface DeploymentMembers extends Pins {
+  name: string;
+  kind: DeploymentKind;
+  open: readonly Question[];
+  appProofs: { readonly types: readonly string[] };
+}
+
+const DEPLOYMENT: Members<DeploymentMembers> = {
+  name: text,
+  kind: choice(DEPLOYMENT_KINDS),
+  open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
+  appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{ [K in PinName]: PinTypes[K]["pin"] }>),
+};
+
+const DEPLOYMENT_SHAPE: Shape<DeploymentPins> = {
+  schema: membersSchema(DEPLOYMENT, []),
+  words: "an object",
+  read: readDeployment,
+};
+
+function policyMembers(options: ParsePolicyOptions): Members<PolicyMembers> {
+  return {
+    $schema: text,
+    policy: choice(["bootproof/1"]),
+    name: text,
+    trustAnchors: list(anchorShape(options), { most: MAX_TRUST_ANCHORS }),
+    deployments: list(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
+    maxAge: duration,
+    appProofs: object<Partial<AppProofRules>>(APP_PROOFS as Members<Partial<AppProofRules>>),
+    allowDebug: flag,
+  };
+}
+
+const REQUIRED = ["policy", "deployments"] as const;
+
+/** The JSON Schema of the file, made from what reads it. */
+export const POLICY_SCHEMA: JsonObject = membersSchema(policyMembers({}), REQUIRED);
 
 /**
  * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`) with
- * the path of every fault.
+ * the path of every fault, up to 100 of them.
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
-  const faults: Fault[] = [];
-  const reader = MemberReader.of(jsonInput(input), "", faults);
-  const policy = reader && policyOf(reader, options);
-  if (policy === undefined || faults.length > 0) throw new MalformedError("policy", faults);
-  parsedPolicies.add(policy);
-  return Object.freeze(policy);
+  const bytes = bytesOf(input);
+  const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
+  if (bytes === null) refuseSize(JSON.stringify(value)?.length ?? 0);
+  const place = new Place();
+  const read = readMembers(value as JsonValue, policyMembers(options), REQUIRED, place);
+  if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
+  if (read === undefined || place.faults.length > 0) throw new MalformedError("policy", place.faults);
+  const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
+  parsedPolicies.set(policy, bytes);
+  return policy;
 }
 
-const parsedPolicies = new WeakSet<object>();
+/** The bytes of each policy, where it was given as such. */
+const parsedPolicies = new WeakMap<object, Uint8Array | null>();
 
 /** Whether {@link parsePolicy} made it: nothing else was found well-formed, and an object without pins would fit anything. */
 export function isPolicy(value: unknown): value is Policy {
   return typeof value === "object" && value !== null && parsedPolicies.has(value);
 }
 
-function policyOf(reader: MemberReader, options: ParsePolicyOptions): Policy {
-  reader.refuseUnknown(["policy", "name", "trustAnchors", "deployments", "maxAge", "appProofs", "allowDebug"]);
-  if (reader.get("policy") !== "bootproof/1") reader.fault("policy", `"bootproof/1" wanted`);
-  const deployments = nonEmpty(reader, "deployments", reader.array("deployments", (value, path) => deploymentOf(value, path, reader.faults)));
-  return {
-    name: optional(reader, "name", () => reader.string("name")) ?? null,
-    trustAnchors: optional(reader, "trustAnchors", () => trustAnchors(reader, options)) ?? [AWS_NITRO_ROOT_G1],
-    deployments: deployments ?? [],
-    maxAge: optional(reader, "maxAge", () => duration(reader, "maxAge")) ?? null,
-    appProofs: appProofRules(optional(reader, "appProofs", () => reader.nested("appProofs"))),
-    allowDebug: optional(reader, "allowDebug", () => reader.boolean("allowDebug")) ?? false,
-  };
+/** A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value. */
+export function policyBytes(policy: Policy): Uint8Array | null {
+  return parsedPolicies.get(policy)?.slice() ?? null;
 }
 
-function appProofRules(rules: MemberReader | undefined): AppProofRules {
-  if (rules === undefined) return { types: null, maxAge: null, required: false, coverage: false };
-  rules.refuseUnknown(["types", "maxAge", "required", "coverage"]);
-  return {
-    types: optional(rules, "types", () => nonEmpty(rules, "types", rules.strings("types"))) ?? null,
-    maxAge: optional(rules, "maxAge", () => duration(rules, "maxAge")) ?? null,
-    required: optional(rules, "required", () => rules.boolean("required")) ?? false,
-    coverage: optional(rules, "coverage", () => rules.boolean("coverage")) ?? false,
-  };
+/** Null for what is neither text nor bytes. */
+function bytesOf(input: unknown): Uint8Array | null {
+  if (typeof input !== "string" && !(input instanceof Uint8Array)) return null;
+  refuseSize(input.length);
+  const bytes = typeof input === "string" ? toUtf8(input) : new Uint8Array(input);
+  refuseSize(bytes.length);
+  return bytes;
 }
 
-function deploymentOf(value: JsonValue, path: string, faults: Fault[]): DeploymentPins | undefined {
-  const reader = MemberReader.of(value, path, faults);
-  if (reader === undefined) return undefined;
-  reader.refuseUnknown([
-    "name", "pcrs", "pivotHash", "namespace", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels",
-  ]);
-  const pins: Record<keyof DeploymentPins, unknown> = {
-    name: optional(reader, "name", () => reader.string("name")) ?? path,
-    pcrs: optional(reader, "pcrs", () => oneOrMore(reader, "pcrs", pcrPins)),
-    pivotHash: optional(reader, "pivotHash", () => hexValues(reader, "pivotHash", HASH_LENGTH)),
-    namespace: optional(reader, "namespace", () => oneOrMore(reader, "namespace", namespaceName)),
-    minNonce: optional(reader, "minNonce", () => wholeNumber(reader, "minNonce", 0)),
-    quorumKey: optional(reader, "quorumKey", () => hexValues(reader, "quorumKey", KEY_LENGTH)),
-    manifestSet: optional(reader, "manifestSet", () => setPin(reader, "manifestSet")),
-    shareSet: optional(reader, "shareSet", () => setPin(reader, "shareSet")),
-    commitment: optional(reader, "commitment", () => commitment(reader)),
-    labels: optional(reader, "labels", () => labels(reader)),
-  };
-  if (!pinsCode(reader)) faults.push({ path, message: "pins no code: pcrs (0, 1 and 2) or pivotHash wanted" });
-  return Object.fromEntries(Object.entries(pins).filter(([, pin]) => pin !== undefined)) as unknown as DeploymentPins;
+function refuseSize(length: number): void {
+  if (length > MAX_POLICY_BYTES) throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
-/** A deployment has to say which code it means: the image (PCR0, 1 and 2) or the application binary. */
-function pinsCode(reader: MemberReader): boolean {
-  const pcrs = [reader.get("pcrs")].flat();
-  const image = (value: JsonValue | undefined): boolean => isJsonObject(value) && ["0", "1", "2"].every((index) => Object.hasOwn(value, index));
-  return pcrs.every(image) || reader.get("pivotHash") !== undefined;
-}
-
-function pcrPins(value: JsonValue, path: string, faults: Fault[]): PcrPin[] | undefined {
-  const reader = MemberReader.of(value, path, faults);
-  if (reader === undefined) return undefined;
-  const names = Object.keys(reader.object);
-  if (names.length === 0) faults.push({ path, message: "empty: what is not pinned is left out" });
-  return names.flatMap((name) => {
-    const isIndex = /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) <= MAX_PCR;
-    if (!isIndex) reader.fault(name, `not the index of a PCR (0 to ${MAX_PCR})`);
-    const accepted = hexValues(reader, name, PCR_LENGTH);
-    return isIndex && accepted ? { index: Number(name), accepted } : [];
+function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
+  const anchors = read.trustAnchors ?? [AWS_ROOT];
+  return Object.freeze({
+    name: read.name ?? null,
+    get trustAnchors(): readonly TrustAnchor[] {
+      return Object.freeze(anchors.map(anchorCopy));
+    },
+    deployments: read.deployments,
+    maxAge: read.maxAge ?? null,
+    appProofs: Object.freeze({ types: null, maxAge: null, required: false, coverage: false, decision: false, ...read.appProofs }),
+    allowDebug: read.allowDebug ?? false,
   });
 }
 
-function setPin(deployment: MemberReader, name: string): SetPin | undefined {
-  const reader = deployment.nested(name);
-  if (reader === undefined) return undefined;
-  reader.refuseUnknown(["threshold", "members"]);
-  const threshold = wholeNumber(reader, "threshold", 1);
-  const members = nonEmpty(reader, "members", reader.array("members", (value, path) => hexValue(value, path, KEY_LENGTH, reader.faults)));
-  if (threshold === undefined || members === undefined) return undefined;
-  const given = reader.get("members") as JsonValue[];
-  if (threshold > given.length) reader.fault("threshold", `${threshold}, with ${given.length} members`);
-  return { threshold, members };
+function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
+  return Object.freeze({ name, certificate: decodeCertificate(der.slice()) });
 }
 
-function commitment(reader: MemberReader): CommitmentKind | undefined {
-  const value = reader.get("commitment");
-  if (value === "live" || value === "setup" || value === "legacy") return value;
-  return reader.fault("commitment", `"live", "setup" or "legacy" wanted`);
+function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefined {
+  const read = readMembers(value, DEPLOYMENT, [], place);
+  if (read === undefined) return undefined;
+  const { name = place.path, kind = "qos", open = [], appProofs, ...named } = read;
+  const pins: Pins = named;
+  const foreign = Object.keys(read).filter((member) => !mayStand(member, kind));
+  for (const member of foreign) place.at(member).fault(`not in a deployment of kind ${kind}`);
+  refuseTogether(pins, place);
+  const deployment = Object.freeze({
+    name, kind, open, appProofTypes: appProofs?.types ?? null,
+    ...Object.fromEntries(PIN_NAMES.map((pin) => [pin, pins[pin] ?? unnamed(pin, kind)]).filter(([, pin]) => pin !== undefined)),
+  });
+  if (new Set(open).size < open.length) place.at("open").fault("a question twice");
+  // With a pin that could not be read nobody knows what is open.
+  const isWhole = foreign.length === 0 && Object.values(read).every((member) => member !== undefined);
+  if (isWhole) for (const fault of openFaults(deployment)) place.fault(fault);
+  return deployment;
 }
 
-function labels(deployment: MemberReader): DeploymentPins["labels"] {
-  const reader = deployment.nested("labels");
-  const names = ["enclaveApp", "owner", "deploymentLabel"];
-  reader?.refuseUnknown(names);
-  const pinned = names.filter((name) => reader?.get(name) !== undefined);
-  return Object.fromEntries(pinned.map((name) => [name, reader?.string(name) ?? ""]));
+function unnamed(pin: PinName, kind: DeploymentKind): unknown {
+  return PINS[pin].kinds.includes(kind) ? PINS[pin].unnamed : undefined;
 }
 
-function trustAnchors(reader: MemberReader, options: ParsePolicyOptions): TrustAnchor[] | undefined {
-  return nonEmpty(reader, "trustAnchors", reader.array("trustAnchors", (value, path) => {
-    const anchor = attempt(() => trustAnchor(value, path, options));
-    if (anchor.value === undefined) reader.faults.push({ path, message: faultText(anchor.faults) });
-    return anchor.value;
-  }));
+/** Members beside the pins that speak of what only QOS has. */
+const QOS_MEMBERS: readonly string[] = ["open", "appProofs"] satisfies (keyof DeploymentMembers)[];
+
+function mayStand(member: string, kind: DeploymentKind): boolean {
+  if (QOS_MEMBERS.includes(member)) return kind === "qos";
+  return !Object.hasOwn(PINS, member) || PINS[member as PinName].kinds.includes(kind);
 }
 
-function trustAnchor(value: JsonValue, path: string, options: ParsePolicyOptions): TrustAnchor {
-  if (value === AWS_NITRO_ROOT_G1_NAME) return AWS_NITRO_ROOT_G1;
-  if (isJsonObject(value) && Object.keys(value).length === 1) {
-    if (typeof value["pem"] === "string") return namedBySubject(parseTrustAnchor(path, value["pem"]));
-    if (typeof value["file"] === "string") return parseTrustAnchor(`file ${value["file"]}`, anchorFile(value["file"], options));
+function refuseTogether(pins: Pins, place: Place): void {
+  for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
+    const { needs, excludes = [] } = PINS[name];
+    if (needs !== undefined && !Object.hasOwn(pins, needs)) place.at(name).fault(`counts within a ${needs}, and none is pinned`);
+    const both = excludes.filter((other) => Object.hasOwn(pins, other));
+    if (both.length > 0) place.at(name).fault(`never met together with ${both.join(", ")}: a manifest has one or the other`);
+  }
+}
+
+/** Names stand once; and where the policy names types, deployments of different applications name their own. */
+function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
+  const names = new Set<string>();
+  deployments.forEach(({ name }, index) => {
+    if (names.has(name)) place.at("deployments").at(index).at("name").fault(`${JSON.stringify(name)} is another deployment's name already`);
+    names.add(name);
+  });
+  const signing = deployments.map((deployment, index) => ({ deployment, index })).filter(({ deployment }) => deployment.kind === "qos");
+  if (!namesTypes || new Set(signing.map(({ deployment }) => applicationOf(deployment))).size < 2) return;
+  for (const { deployment, index } of signing.filter((one) => one.deployment.appProofTypes === null)) {
+    const says = `${deployment.name} has to name its own: the policy names types, and has deployments of different applications, ` +
+      "of which one must not vouch for what only another may";
+    place.at("deployments").at(index).at("appProofs").at("types").fault(says);
+  }
+}
+
+/** What tells one application from another: the namespace and the program. */
+function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
+  const sorted = (values: readonly string[] | undefined): string[] | null => values?.toSorted() ?? null;
+  const program = workloads ? Object.entries(workloads).map(([name, digests]) => [name, sorted(digests)]).sort() : sorted(pivotHash);
+  return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
+}
+
+function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
+  const entry = (name: string): JsonObject => ({
+    type: "object", properties: { [name]: text.schema, [COMMENT]: text.schema }, required: [name], additionalProperties: false,
+  });
+  return {
+    schema: { anyOf: [{ const: AWS_NITRO_ROOT_G1_NAME }, entry("pem"), entry("file")] },
+    words: `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}`,
+    read: (value, place) => {
+      const anchor = attempt(() => trustAnchor(value, place, options));
+      return anchor.value ?? place.fault(faultText(anchor.faults));
+    },
+  };
+}
+
+function trustAnchor(value: JsonValue, place: Place, options: ParsePolicyOptions): AnchorSource {
+  if (value === AWS_NITRO_ROOT_G1_NAME) return AWS_ROOT;
+  if (isJsonObject(value)) {
+    const { [COMMENT]: comment, ...rest } = value;
+    const { pem, file } = rest;
+    if (comment !== undefined) text.read(comment, place.at(COMMENT));
+    if (Object.keys(rest).length === 1 && typeof pem === "string") return namedBySubject(parseTrustAnchor(place.path, pem));
+    if (Object.keys(rest).length === 1 && typeof file === "string") return sourceOf(parseTrustAnchor(`file ${file}`, anchorFile(file, options)));
   }
   throw anchorFault(`"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …} wanted`);
 }
 
-function namedBySubject(anchor: TrustAnchor): TrustAnchor {
-  return { ...anchor, name: `${nameText(anchor.certificate.subject)} (the policy's PEM)` };
+function namedBySubject(anchor: TrustAnchor): AnchorSource {
+  return sourceOf({ ...anchor, name: `${nameText(anchor.certificate.subject)} (the policy's PEM)` });
+}
+
+function sourceOf({ name, certificate }: TrustAnchor): AnchorSource {
+  return { name, der: certificate.der.slice() };
 }
 
 function anchorFile(path: string, options: ParsePolicyOptions): string {
@@ -235,59 +312,4 @@ function anchorFile(path: string, options: ParsePolicyOptions): string {
 
 function anchorFault(message: string): MalformedError {
   return new MalformedError("policy", [{ path: "", message }]);
-}
-
-function optional<T>(reader: MemberReader, name: string, read: () => T | undefined): T | undefined {
-  if (!Object.hasOwn(reader.object, name)) return undefined;
-  if (reader.object[name] === null) return reader.fault(name, "null: leave out what is not wanted");
-  return read();
-}
-
-function nonEmpty<T>(reader: MemberReader, name: string, list: T[] | undefined): T[] | undefined {
-  return list?.length === 0 && !reader.faults.some((fault) => fault.path.startsWith(reader.at(name)))
-    ? reader.fault(name, "empty: at least one wanted")
-    : list;
-}
-
-/** One value, or an array of accepted ones. */
-function oneOrMore<T>(
-  reader: MemberReader, name: string, read: (value: JsonValue, path: string, faults: Fault[]) => T | undefined,
-): T[] | undefined {
-  const value = reader.get(name);
-  if (Array.isArray(value)) return nonEmpty(reader, name, reader.array(name, (item, path) => read(item, path, reader.faults)));
-  const single = read(value ?? null, reader.at(name), reader.faults);
-  return single === undefined ? undefined : [single];
-}
-
-function namespaceName(value: JsonValue, path: string, faults: Fault[]): string | undefined {
-  if (typeof value === "string" && value !== "") return value;
-  faults.push({ path, message: value === "" ? "empty" : `${jsonKind(value)}, a string wanted` });
-  return undefined;
-}
-
-function hexValues(reader: MemberReader, name: string, length: number): Uint8Array[] | undefined {
-  return oneOrMore(reader, name, (value, path, faults) => hexValue(value, path, length, faults));
-}
-
-function hexValue(value: JsonValue, path: string, length: number, faults: Fault[]): Uint8Array | undefined {
-  const bytes = typeof value === "string" ? fromHex(value) : null;
-  if (bytes?.length === length) return bytes;
-  const wanted = `${2 * length} wanted`;
-  if (typeof value !== "string") faults.push({ path, message: `${jsonKind(value)}, hex of ${2 * length} digits wanted` });
-  else if (!/^[0-9a-fA-F]*$/.test(value)) faults.push({ path, message: `not hex, ${2 * length} digits wanted` });
-  else faults.push({ path, message: `${value.length} hex digits, ${wanted}` });
-  return undefined;
-}
-
-function wholeNumber(reader: MemberReader, name: string, least: number): number | undefined {
-  const value = reader.get(name);
-  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= 0xffffffff) return value;
-  return reader.fault(name, `${typeof value === "number" ? value : jsonKind(value)}, a whole number of ${least} or more wanted`);
-}
-
-function duration(reader: MemberReader, name: string): number | undefined {
-  const value = reader.get(name);
-  const parts = typeof value === "string" ? /^([1-9][0-9]{0,8})([smhd])$/.exec(value) : null;
-  if (parts !== null) return Number(parts[1]) * DURATION_UNITS[parts[2]!]!;
-  return reader.fault(name, `${jsonKind(value)}, a duration such as "10m", "12h" or "30d" wanted`);
 }

@@ -68,6 +68,11 @@ export function isConfigured(args: ArgumentReader, io: Io): boolean {
   return connectionOptionsGiven(args).length > 0 || Object.values(ENV).some((name) => (io.env[name] ?? "") !== "");
 }
 
+/** The organization that is asked about, by the option or by the environment; undefined where neither says. */
+export function organizationOf({ organizationId }: ConnectionFlags, io: Io): string | undefined {
+  return organizationId ?? (io.env[ENV.organizationId] || undefined);
+}
+
 /** The connection, with every fault of it told; undefined where there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
   const baseUrl = setting(args, "--base-url URL", flags.baseUrl, io.env[ENV.baseUrl], ENV.baseUrl, "where is the service?");

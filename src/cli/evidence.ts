@@ -1,18 +1,18 @@
 /** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
-import { type Evidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import type { Check } from "../checks.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { unwrap } from "../decode/input.js";
-import { isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { BundleVerification } from "../evidence-bundle.js";
 import type { Report } from "../report/report.js";
+import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
 import { type InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
-/** Files of app proofs, and of the activity. */
+/** Files of evidence. */
 export interface EvidenceFiles {
   readonly bootProofs: readonly string[];
   readonly appProofs: readonly string[];
@@ -25,7 +25,17 @@ export type Source =
   | { readonly kind: "bundle"; readonly file: string }
   /** The boot proof of the key is fetched; app proofs and activity may come as files. */
   | { readonly kind: "key"; readonly ephemeralKey: string; readonly files: EvidenceFiles; readonly connection: Connection }
-  | { readonly kind: "activity"; readonly activityId: string; readonly connection: Connection };
+  /** The activity is fetched, or in a file; what it lacks is fetched. */
+  | { readonly kind: "activity"; readonly activityId: string | undefined; readonly file: string | undefined; readonly connection: Connection };
+
+/** What the command line says was asked, but for what is in a file. */
+export interface AskedFlags {
+  readonly organizationId: string | undefined;
+  readonly activityId: string | undefined;
+  readonly addresses: readonly string[] | undefined;
+  /** The request as it was submitted: JSON. */
+  readonly request: string | undefined;
+}
 
 /** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
 export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
@@ -50,71 +60,92 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
     case "attestation": {
       const document = await files.bytes(source.file);
       files.settle();
-      return (await verifyAttestation(unarmoured(document!).bytes, options)).report;
+      const piece = new NamedEvidence(source.file, unarmoured(document!).bytes, { bytes: document! });
+      return (await verifyAttestation(piece, options)).report;
     }
     case "key": {
       const evidence = await readEvidence(files, source.files);
-      const { fetchBootProof } = await import("./fetched.js");
-      const bootProof = await fetchBootProof({ ephemeralKey: source.ephemeralKey }, source.connection, io);
+      const { fetchBootProofOf } = await import("./fetch.js");
+      const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       return (await verifyEvidence({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey: fromHex(source.ephemeralKey)! })).report;
     }
     case "activity":
-      files.settle();
-      return reportOnActivity(source, options, io);
+      return reportOnActivity(source, options, files, io);
   }
 }
 
-/** Asks of an answered activity what the client's verified calls ask of one, too. */
-async function reportOnActivity({ activityId, connection }: Source & { kind: "activity" }, options: VerifyOptions, io: Io): Promise<Report> {
-  const [{ fetchActivity, mistakenIdentity }, { contradictionsOf }] = await Promise.all([
-    import("./fetched.js"), import("../client/contradictions.js"),
-  ]);
-  const evidence = await fetchActivity(activityId, connection, io);
-  const { activity } = evidence;
-  const { report } = await verifyEvidence(evidence, options);
-  if (activity === undefined) return report;
-  const identity = { id: activityId, organizationId: connection.organizationId };
-  const expected = { organizationId: String(activity["organizationId"]), request: null, operation: null };
-  return withContradictions(report, [...mistakenIdentity(activity, identity), ...contradictionsOf(activity, expected)]);
+/** The activity that was asked for, with its evidence from the service. */
+async function reportOnActivity(source: Source & { kind: "activity" }, options: VerifyOptions, files: InputFiles, io: Io): Promise<Report> {
+  const { file, connection } = source;
+  const given = file === undefined ? undefined : await files.piece(file);
+  files.settle();
+  const { fetchActivityEvidence } = await import("./fetch.js");
+  const wanted = given === undefined ? { activityId: source.activityId! } : { activity: unwrap(given.value, "activity") as JsonValue };
+  const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
+  const facts = given === undefined ? {} : { bytes: given.bytes };
+  return (await verifyEvidence({
+    bootProofs: bootProofs.map(({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! })),
+    activity: new NamedEvidence(file ?? null, { activity }, facts),
+  }, options)).report;
 }
 
-/** The report, with `activity.claims` failed for these reasons beside its own. */
-function withContradictions(report: Report, reasons: readonly string[]): Report {
-  if (reasons.length === 0) return report;
-  const checks = report.checks.map((check): Check => {
-    if (check.id !== "activity.claims") return check;
-    return { ...check, status: "fail", detail: [...(check.status === "fail" ? [check.detail] : []), ...reasons].join("; ") };
-  });
-  return { ...report, verdict: "rejected", checks, claims: null };
+/** What was asked: of the options, and of the request's file. Undefined: nothing. */
+export async function readExpected(files: InputFiles, { organizationId, activityId, addresses, request }: AskedFlags): Promise<Expected | undefined> {
+  const submitted = request === undefined ? undefined : await readRequest(files, request);
+  const organization = organizationId ?? submitted?.organizationId;
+  if (submitted && organization !== submitted.organizationId) {
+    return files.fault(request!, `the request is of organization ${submitted.organizationId}, --organization-id says ${organization!}`);
+  }
+  if (organization === undefined) return undefined;
+  return { ...submitted, organizationId: organization, ...(activityId !== undefined && { id: activityId }), ...(addresses && { addresses }) };
 }
 
-/** The evidence of files. */
+/** The body of a submit, as it was sent (service-interface 4.1). */
+async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
+  const json = await files.json(path);
+  if (json === undefined) return undefined;
+  const request: JsonObject = isJsonObject(json) ? json : {};
+  const { organizationId, type, timestampMs, parameters } = request;
+  const isRequest = [organizationId, type].every((member) => typeof member === "string" && member !== "") && isJsonObject(parameters) &&
+    typeof timestampMs === "string" && /^[0-9]{1,16}$/.test(timestampMs);
+  if (!isRequest) return files.fault(path, "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted");
+  return { organizationId: String(organizationId), type: String(type), parameters, requestedAt: Number(timestampMs) };
+}
+
+/** The evidence of files, each piece under the name of its file. */
 export async function readEvidence(files: InputFiles, { bootProofs, appProofs, activity }: EvidenceFiles): Promise<Evidence> {
   const boots: unknown[] = [];
-  for (const path of bootProofs) boots.push(...(await bootProofList(files, path)));
+  for (const path of bootProofs) boots.push(...(await piecesOf(files, path, (json) => bootProofList(files, path, json))));
   const apps: unknown[] = [];
-  for (const path of appProofs) apps.push(...boundedAppProofs(files, path, await files.json(path)));
-  const read = activity === undefined ? undefined : await files.json(activity);
-  if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read, "activity"));
+  for (const path of appProofs) apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
+  const read = activity === undefined ? undefined : await files.piece(activity);
+  if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
   files.settle();
-  return { bootProofs: boots, appProofs: apps, ...(read !== undefined && { activity: read }) };
+  const named = read && new NamedEvidence(activity!, read.value, { bytes: read.bytes });
+  return { bootProofs: boots, appProofs: apps, ...(named && { activity: named }) };
+}
+
+/** The pieces of a file: each goes by its name and its bytes. */
+async function piecesOf(files: InputFiles, path: string, list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>): Promise<NamedEvidence[]> {
+  const read = await files.piece(path);
+  if (read === undefined) return [];
+  return (await list(read.value)).map((value) => new NamedEvidence(path, value, { bytes: read.bytes }));
 }
 
 /** The boot proofs of a file: one, or those of a bundle. */
-async function bootProofList(files: InputFiles, path: string): Promise<unknown[]> {
-  const json = await files.json(path);
+async function bootProofList(files: InputFiles, path: string, json: JsonValue): Promise<readonly unknown[]> {
   const list = isJsonObject(json) ? json["bootProofs"] : undefined;
   if (!Array.isArray(list) || list.length === 0) return [json];
   const { MAX_BUNDLE_BOOT_PROOFS } = await import("../evidence-bundle.js");
   return bounded(files, path, list, "boot proofs", MAX_BUNDLE_BOOT_PROOFS);
 }
 
-function boundedAppProofs(files: InputFiles, path: string, input: unknown): unknown[] {
+function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {
   return bounded(files, path, appProofList(input), "app proofs", MAX_APP_PROOFS);
 }
 
 /** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
-function bounded(files: InputFiles, path: string, entries: unknown[], what: string, most: number): unknown[] {
+function bounded(files: InputFiles, path: string, entries: readonly unknown[], what: string, most: number): readonly unknown[] {
   if (entries.length <= most) return entries;
   files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
   return [];
@@ -122,16 +153,17 @@ function bounded(files: InputFiles, path: string, entries: unknown[], what: stri
 
 async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
   const bundles = await import("../evidence-bundle.js");
-  const json = await files.json(file, MAX_BUNDLE_BYTES);
-  if (json !== undefined && !bundles.isBundle(json)) {
+  const read = await files.piece(file, MAX_BUNDLE_BYTES);
+  if (read !== undefined && !bundles.isBundle(read.value)) {
     files.fault(file, "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity or --attestation");
   }
   files.settle();
-  const bundle = files.decoded(file, () => bundles.decodeBundle(json));
+  const bundle = files.decoded(file, () => bundles.decodeBundle(read!.value));
   files.settle();
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }
-  const verification = await bundles.verifyBundle(bundle!, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
+  const named = bundles.namedBundle(bundle!, file, read!.bytes);
+  const verification = await bundles.verifyBundle(named, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
   return { report: verification.report, bundle: verification };
 }

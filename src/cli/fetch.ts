@@ -1,9 +1,10 @@
 /** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
 import type { Command } from "commander";
+import type { ActivityEvidence, AskService } from "../client/index.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { printable, printableJson } from "../report/printable.js";
-import { CONNECTION_HELP, type Connection, type ConnectionFlags, addConnectionOptions, connectionOf } from "./connection.js";
+import { CONNECTION_HELP, type Connection, type ConnectionFlags, addConnectionOptions, connect, connectionOf, reached } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import type { Wanted } from "./fetched.js";
 import { type Io, UnreachableError } from "./io.js";
 import { ArgumentReader, ephemeralKeyOf } from "./options.js";
 
@@ -41,11 +42,17 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
     const wanted = wantedOf(args, flags);
     const connection = connectionOf(args, flags, io);
     args.settle();
-    const evidence = await fetchEvidence(wanted!, connection!, io);
+    const evidence = await fetched(wanted!, connection!, io);
     io.stdout.write(printableJson(`${JSON.stringify(evidence, undefined, 2)}\n`));
     finish(EXIT.good);
   });
 }
+
+/** What is asked for, by one of three names. */
+type Wanted =
+  | { readonly ephemeralKey: string }
+  | { readonly app: string }
+  | { readonly activityId: string };
 
 function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFlags): Wanted | undefined {
   if ([ephemeralKey, app, activity].filter((value) => value !== undefined).length !== 1) {
@@ -56,14 +63,68 @@ function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFl
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
-async function fetchEvidence(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
-  const { fetchActivity, fetchBootProof, mistakenIdentity, noAppProofs } = await import("./fetched.js");
-  if (!("activityId" in wanted)) return { bootProof: await fetchBootProof(wanted, connection, io) };
+async function fetched(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
+  if (!("activityId" in wanted)) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
   const { packEvidence } = await import("../evidence-bundle.js");
-  const { missing, ...evidence } = await fetchActivity(wanted.activityId, connection, io);
-  const mistaken = mistakenIdentity(evidence.activity, { id: wanted.activityId, organizationId: connection.organizationId });
-  if (mistaken.length > 0) throw new UnreachableError([printable(`${connection.baseUrl}: get_activity: answered another activity: ${mistaken.join("; ")}`)]);
-  if (missing.length > 0) throw new UnreachableError(missing.map((key) => printable(`${connection.baseUrl}: there is no boot proof of the key ${key}, which an app proof of the activity names`)));
-  if (evidence.bootProofs.length === 0) throw noAppProofs(wanted.activityId, connection);
-  return packEvidence(evidence);
+  const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
+  refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
+  if (missing.length > 0) throw unreachable(connection, missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`));
+  return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
+}
+
+/** What is written could be verified later, by whoever no longer knows what was asked for: another activity is not written. */
+function refuseMistaken(activity: JsonValue, wanted: { readonly id: string; readonly organizationId: string }, connection: Connection): void {
+  const answered = isJsonObject(activity) ? activity : {};
+  const mistaken = (["id", "organizationId"] as const).filter((name) => answered[name] !== wanted[name]).map((name) => {
+    const value = answered[name];
+    return `get_activity: answered another activity: ${name} is ${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`;
+  });
+  if (mistaken.length > 0) throw unreachable(connection, mistaken);
+}
+
+/** The boot proof of a key, or of the enclave of an application that booted last, as it came. */
+export async function fetchBootProofOf(
+  wanted: { readonly ephemeralKey: string } | { readonly app: string }, connection: Connection, io: Io,
+): Promise<JsonValue> {
+  const client = await connect(connection, io);
+  const answer = "app" in wanted ? client.query("get_latest_boot_proof", { appName: wanted.app }) : client.query("get_boot_proof", wanted);
+  const { bootProof } = await reached(answer, connection);
+  if (bootProof === undefined) throw unreachable(connection, ["the answer is not what the interface promises: bootProof is missing. Check the base address."]);
+  return bootProof;
+}
+
+/**
+ * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not answer
+ * it, or where there are no app proofs, throws {@link UnreachableError}.
+ */
+export async function fetchActivityEvidence(
+  wanted: { readonly activityId: string } | { readonly activity: JsonValue }, connection: Connection, io: Io,
+): Promise<ActivityEvidence<JsonValue>> {
+  const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
+  const ask: AskService = (name, parameters) => client.query(name, parameters);
+  const activity = "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
+  if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
+  const evidence = await reached(library.fetchEvidence(ask, activity, (key) => library.fetchBootProof(ask, key)), connection);
+  if (!hasAppProofs(evidence.activity)) throw noAppProofs(connection);
+  return evidence;
+}
+
+function hasAppProofs(activity: JsonValue): boolean {
+  const { appProofs } = isJsonObject(activity) ? activity : {};
+  return !Array.isArray(appProofs) || appProofs.length > 0;
+}
+
+function noActivity(activityId: string, connection: Connection): UnreachableError {
+  const advice = `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
+    "app proofs that were fetched by its id alone say nothing of what was asked.";
+  return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
+}
+
+function noAppProofs(connection: Connection): UnreachableError {
+  const advice = "nothing else proves it, and activities have them that were submitted with generateAppProofs";
+  return unreachable(connection, [`there are no app proofs of the activity: ${advice}`]);
+}
+
+function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {
+  return new UnreachableError(messages.map((message) => printable(`${baseUrl}: ${message}`)));
 }

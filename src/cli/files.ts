@@ -49,10 +49,11 @@ export class InputFiles {
     return bytes && this.decoded(path, () => parseJson(bytes));
   }
 
-  async jsonOfAll(paths: readonly string[]): Promise<(JsonValue | undefined)[]> {
-    const values: (JsonValue | undefined)[] = [];
-    for (const path of paths) values.push(await this.json(path));
-    return values;
+  /** The value of a JSON file, and its bytes. */
+  async piece(path: string, maxBytes = MAX_FILE_BYTES): Promise<{ readonly value: JsonValue; readonly bytes: Uint8Array } | undefined> {
+    const bytes = await this.bytes(path, maxBytes);
+    const value = bytes && this.decoded(path, () => parseJson(bytes));
+    return bytes && value !== undefined ? { value, bytes } : undefined;
   }
 
   /** What a decoder makes of a file; each of its faults becomes one of the file. */

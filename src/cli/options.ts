@@ -70,6 +70,12 @@ export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array |
   return args.fault(`--ephemeral-key: ${found}, ${2 * EPHEMERAL_KEY_BYTES} hex digits wanted`);
 }
 
+/** The nonce of an option. */
+export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
+  const nonce = fromHex(text);
+  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex wanted, as they were asked for");
+}
+
 /** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
 export function parseTime(text: string): Date | null {
   const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text);

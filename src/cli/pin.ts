@@ -1,8 +1,9 @@
 /** `bootproof pin`: a policy on stdout, from evidence that has just been verified, or from a published release. */
 import type { Command } from "commander";
-import type { PolicyFile } from "../appraise/policy.js";
+import type { MadePolicy, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
 import type { Report } from "../report/report.js";
+import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { printable } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
@@ -17,6 +18,9 @@ interface PinFlags {
   readonly trustAnchor?: string;
   readonly name?: string;
   readonly allowDebug?: boolean;
+  readonly commitment?: string;
+  readonly manifestSet?: string;
+  readonly quorumKey?: string;
 }
 
 const EXAMPLES = `
@@ -26,6 +30,9 @@ Examples:
 
   From the measurements that a service publishes with a release:
     $ bootproof pin --release r2025.9.3.yaml --app signer > policy.json
+
+  A release does not say whose deployment it is: who may approve its manifests, or which quorum key it holds, does.
+    $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json > policy.json
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
@@ -38,6 +45,9 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
     .option("--trust-anchor <file>", "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it")
     .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
     .option("--app <name>", "with --release: the application to pin")
+    .option("--commitment <kind>", `with --release: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
+    .option("--manifest-set <file>", "with --release: who approves manifests, JSON {\"threshold\": n, \"members\": [\"hex\", …]}")
+    .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
     .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
     .option("--name <name>", "the policy's name, which reports show")
     .usage("--boot-proof FILE [--trust-anchor FILE] | --release FILE --app NAME")
@@ -50,15 +60,21 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
 }
 
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
-  const { bootProof, release, app, trustAnchor, allowDebug } = flags;
+  const { bootProof, release, app, trustAnchor, allowDebug, commitment, manifestSet, quorumKey } = flags;
   if (bootProof === undefined && release === undefined) args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
   if (bootProof !== undefined && release !== undefined) args.fault("--boot-proof and --release do not go together: give one");
   if (release !== undefined && app === undefined) args.fault("--release needs --app NAME: which application of the release?");
-  if (release === undefined && app !== undefined) args.fault("--app goes with --release only");
+  const ofRelease = { "--app": app, "--commitment": commitment, "--manifest-set": manifestSet, "--quorum-key": quorumKey };
+  for (const [option, value] of Object.entries(ofRelease)) {
+    if (release === undefined && value !== undefined) args.fault(`${option} goes with --release only`);
+  }
+  if (commitment !== undefined && !isCommitmentKind(commitment)) {
+    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
+  }
   if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
   if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
   args.refuseRepeated();
-  args.refuseRepeatedStdin([bootProof, release, trustAnchor]);
+  args.refuseRepeatedStdin([bootProof, release, trustAnchor, manifestSet]);
   args.settle();
 }
 
@@ -77,9 +93,10 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
   const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);
   const [verified] = bootProofs;
   if (!verified) return refuse(report, io);
-  const { pinPolicy } = await import("../appraise/pin.js");
-  writePolicy(pinPolicy(verified, flags.name === undefined ? {} : { name: flags.name }), io);
-  io.stderr.write(adviceOnPinning(report));
+  const { makePolicy } = await import("../appraise/pin.js");
+  const made = makePolicy(verified, flags.name === undefined ? {} : { name: flags.name });
+  writePolicy(made, io);
+  io.stderr.write(adviceOnPinning(report, made.notes));
   return EXIT.good;
 }
 
@@ -89,27 +106,52 @@ async function refuse(report: Report, io: Io): Promise<number> {
   return exitCodeOf(report.verdict);
 }
 
-function adviceOnPinning(report: Report): string {
+function adviceOnPinning(report: Report, notes: readonly string[]): string {
   const warnings = report.checks.filter((check) => check.status === "warn");
   return [
     "Pinned what this boot proof shows, whoever's enclave it is: compare it with a source you trust before you rely on it.",
     ...warnings.map((check) => `warning: ${check.id}: ${printable(check.detail)}`),
+    ...scopeWarnings(notes),
     "",
   ].join("\n");
 }
 
+/** What the report of every later verification will say, too. */
+function scopeWarnings(notes: readonly string[]): string[] {
+  return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
+}
+
 async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
-  const { policyFromRelease } = await import("../appraise/pin.js");
+  const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
   const path = flags.release!;
   const files = new InputFiles(io);
   const text = await files.text(path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
+  const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
   files.settle();
-  const policy = files.decoded(path, () => policyFromRelease(release, flags.app!));
+  const options: ReleaseOptions = {
+    ...(flags.name !== undefined && { name: flags.name }),
+    ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
+    ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
+    ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
+  };
+  const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
   files.settle();
-  writePolicy(flags.name === undefined ? policy! : { ...policy!, name: flags.name }, io);
-  io.stderr.write("Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n");
+  writePolicy(made!, io);
+  io.stderr.write([
+    "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
+    ...scopeWarnings(made!.notes),
+    ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
+    "",
+  ].join("\n"));
   return EXIT.good;
+}
+
+const RELEASE_REMEDY = "A release names image, program and role only: --manifest-set FILE, or --quorum-key HEX of a live enclave, says whose " +
+  "deployment it is; --commitment live (the default) refuses legacy documents.";
+
+function isCommitmentKind(text: string | undefined): text is CommitmentKind {
+  return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
 /** Every scalar as text: a digest of decimal digits alone is no number. */
@@ -120,6 +162,6 @@ async function parseYaml(files: InputFiles, path: string, text: string): Promise
   return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
 }
 
-function writePolicy(policy: PolicyFile, io: Io): void {
+function writePolicy({ policy }: MadePolicy, io: Io): void {
   io.stdout.write(`${JSON.stringify(policy, undefined, 2)}\n`);
 }

@@ -4,12 +4,14 @@ import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import type { Report } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
-import { CONNECTION_HELP, type ConnectionFlags, addConnectionOptions, connectionOf, connectionOptionsGiven, isConfigured } from "./connection.js";
-import type { EvidenceFiles, Judged, Source } from "./evidence.js";
+import {
+  CONNECTION_HELP, type ConnectionFlags, addConnectionOptions, connectionOf, connectionOptionsGiven, isConfigured, organizationOf,
+} from "./connection.js";
+import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
-import { ArgumentReader, type Format, ephemeralKeyOf } from "./options.js";
+import { ArgumentReader, type Format, ephemeralKeyOf, nonceOf } from "./options.js";
 
 interface VerifyFlags extends ConnectionFlags {
   readonly bootProof?: string[];
@@ -19,6 +21,9 @@ interface VerifyFlags extends ConnectionFlags {
   readonly attestation?: string;
   readonly policy?: string | false;
   readonly ephemeralKey?: string;
+  readonly nonce?: string;
+  readonly request?: string;
+  readonly address?: string[];
   readonly at?: string;
   readonly now?: string;
   readonly allowDebug?: boolean;
@@ -32,7 +37,8 @@ interface VerifyRequest {
   /** Undefined: the bundle's own. False: none, as the caller said in so many words. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
-  readonly options: Omit<VerifyOptions, "policy" | "trustAnchors">;
+  readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
+  readonly asked: AskedFlags;
   readonly format: Format;
 }
 
@@ -53,6 +59,10 @@ Examples:
   Fetched from the service, and verified in one go (the connection from the environment):
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
+
+  Was it what I asked for? The organization, the request as it was sent, the addresses that I was told:
+    $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \
+        --organization-id ID --request request.json --address 0x…
 
   A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
@@ -82,6 +92,9 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     .option("--no-policy", "accept any genuine enclave of anybody: the verdict is \"authentic\" at best")
     .option("--ephemeral-key <hex>", "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched")
     .option("--activity-id <id>", "fetch an activity's app proofs and their boot proofs, and verify them")
+    .option("--nonce <hex>", "the nonce that was asked for: each document has to carry it")
+    .option("--request <file>", "what was asked: the request as it was submitted, JSON; the activity has to be its answer")
+    .option("--address <address...>", "what was asked: addresses, each of which an app proof has to speak of")
     .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time (default: document)")
     .option("--now <time>", "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)")
     .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
@@ -104,14 +117,15 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const bundle = bundleOf(args, stray);
   refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
-  args.refuseRepeatedStdin([bundle, ...bootProof, ...appProof, activity, attestation, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([bundle, ...bootProof, ...appProof, activity, attestation, flags.request, policy || undefined, trustAnchor]);
   const format = args.format(flags.format);
   const options = verifyOptions(args, flags, io);
   const source = sourceOf(args, flags, bundle, io);
+  const asked = askedOf(args, flags, io);
   args.settle();
   // Commander has `policy` true where neither --policy nor --no-policy is given.
   const chosen = typeof policy === "string" ? policy : args.has("no-policy") ? false : undefined;
-  return { source: source!, policy: chosen, trustAnchor, options, format };
+  return { source: source!, policy: chosen, trustAnchor, options, asked, format };
 }
 
 const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation", "activity-id"];
@@ -131,8 +145,9 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   if (flags.trustAnchor !== undefined && (withPolicy || (isBundle && !withoutPolicy))) {
     args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
   }
-  refuseBeside(args, "attestation", "is for a bare document", ["boot-proof", "app-proof", "activity", "ephemeral-key", "activity-id"]);
-  refuseBeside(args, "activity-id", "fetches all of the evidence", ["boot-proof", "app-proof", "activity", "ephemeral-key"]);
+  refuseBeside(args, "attestation", "is for a bare document",
+    ["boot-proof", "app-proof", "activity", "ephemeral-key", "activity-id", "organization-id", "request", "address"]);
+  refuseBeside(args, "activity-id", "fetches all of the evidence", ["boot-proof", "app-proof", "ephemeral-key"]);
 }
 
 function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
@@ -145,42 +160,59 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   const { bootProof, appProof = [], activity, attestation, ephemeralKey, activityId } = flags;
   const files: EvidenceFiles = { bootProofs: bootProof ?? [], appProofs: appProof, activity };
   const isThere = bundle !== undefined || attestation !== undefined || bootProof !== undefined;
-  const isFetched = !isThere && (ephemeralKey !== undefined || activityId !== undefined);
+  const isOfActivity = activityId !== undefined || (activity !== undefined && ephemeralKey === undefined && appProof.length === 0);
+  const isFetched = !isThere && (ephemeralKey !== undefined || isOfActivity);
   if (!isFetched) {
-    const idle = connectionOptionsGiven(args);
+    const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
     if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with --ephemeral-key alone`);
   }
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
   if (bootProof !== undefined) return { kind: "files", files };
-  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE);
-  if (!isFetched) return undefined;
+  if (!isFetched || !isConfigured(args, io)) return args.fault(WHAT_IS_THERE);
   const connection = connectionOf(args, flags, io);
   if (connection === undefined) return undefined;
   if (activityId === "") return args.fault("--activity-id: empty");
-  return activityId !== undefined ? { kind: "activity", activityId, connection } : { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
+  if (isOfActivity) return { kind: "activity", activityId, file: activity, connection };
+  return { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
+}
+
+/** What was asked; of a bare document nothing can be. */
+function askedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): AskedFlags {
+  const { activityId, address: addresses, request } = flags;
+  const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
+  if (flags.organizationId === "") args.fault("--organization-id: empty");
+  if (addresses?.includes("")) args.fault("--address: empty");
+  if (addresses !== undefined && organizationId === undefined && request === undefined) {
+    args.fault("--address: whose addresses? Give --organization-id, or the request with --request");
+  }
+  return { organizationId, activityId, addresses, request };
 }
 
 function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
   const at = flags.at === undefined || flags.at === "document" || flags.at === "now" ? flags.at : args.time("--at", flags.at, "document, now, or ");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
+  const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   return {
     now: now ?? io.now(),
     ...(at !== undefined && { at }),
     ...(ephemeralKey && { ephemeralKey }),
+    ...(nonce && { nonce }),
     ...(flags.allowDebug === true && { allowDebug: true }),
   };
 }
 
 async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const library = await import("../bootproof.js");
-  const { judge } = await import("./evidence.js");
+  const { judge, readExpected } = await import("./evidence.js");
   const files = new InputFiles(io);
   const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
   const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
+  const expected = await readExpected(files, request.asked);
   return judge(request.source, {
     ...request.options,
+    ...(expected && { expected }),
     policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
     ...(anchor && { trustAnchors: [anchor] }),
   }, files, io);

@@ -2,12 +2,10 @@
 import { fromHex } from "../bytes.js";
 import { verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
-import type { Check } from "../checks.js";
 import type { JsonValue } from "../decode/json.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { SignatureMemory } from "../verify/signature-memory.js";
-import { ServiceError } from "./errors.js";
-import { QUERY_OPERATIONS } from "./operations.js";
+import { type AskService, fetchBootProof } from "./evidence.js";
 import { query } from "./requests.js";
 import type { Transport } from "./transport.js";
 
@@ -16,8 +14,6 @@ export interface FetchedBootProof {
   /** Verified; or the answer as it came, where it was rejected. */
   readonly evidence: VerifiedBootProof | JsonValue;
   readonly verified: VerifiedBootProof | null;
-  /** The checks of its own that failed, with the key that was asked for among them. */
-  readonly failures: readonly Check[];
 }
 
 interface Entry {
@@ -67,17 +63,12 @@ export class BootProofMemory {
 
   /** Without the signal of the caller: another caller may be waiting for the same key. */
   async #fetch(key: string): Promise<FetchedBootProof | null> {
-    const answer = await query(this.#transport, QUERY_OPERATIONS.getBootProof, { ephemeralKey: key }).catch(noneWhereNotFound);
+    const ask: AskService = (name, parameters) => query(this.#transport, { name }, parameters);
+    const answer = await fetchBootProof(ask, key);
     if (answer === null) return null;
-    const { report, bootProof } = await verifyBootProof(answer, {
+    const { bootProof } = await verifyBootProof(answer, {
       policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, ephemeralKey: fromHex(key)!,
     });
-    const failures = report.checks.filter((check) => check.subject === "boot[0]" && check.status === "fail");
-    return { evidence: bootProof ?? answer, verified: bootProof, failures };
+    return { evidence: bootProof ?? answer, verified: bootProof };
   }
-}
-
-function noneWhereNotFound(error: unknown): null {
-  if (error instanceof ServiceError && error.status === 404) return null;
-  throw error;
 }

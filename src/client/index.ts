@@ -10,7 +10,9 @@ export { createSessionTarget, openCredentialBundle, openSession } from "./sessio
 export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
-export type { VerificationOptions, VerifiedCall, VerifiedClient, VerifiedSubmitFunctions } from "./verified.js";
+export type { VerificationOptions, VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
+export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence } from "./evidence.js";
+export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 
 export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
 export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";

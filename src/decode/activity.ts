@@ -9,6 +9,10 @@ export interface Activity {
   readonly organizationId: string;
   readonly status: string;
   readonly type: string;
+  /** What votes name it by; null where it is not there. */
+  readonly fingerprint: string | null;
+  /** When it was submitted, in milliseconds since the epoch; null where it does not say. */
+  readonly requestedAt: number | null;
   /** One member, named after the type: what was requested. */
   readonly intent: JsonObject;
   /** One member, named after the type: the outcome. */
@@ -37,6 +41,8 @@ export function readActivity(input: unknown): Reading<Activity> {
     organizationId: reader.string("organizationId"),
     status: reader.string("status"),
     type: reader.string("type"),
+    fingerprint: textOrNull(outcome.get("fingerprint") ?? reader.get("fingerprint")),
+    requestedAt: requestTime(outcome) ?? requestTime(reader),
     intent: outcome.nested("intent")?.object,
     result: outcome.nested("result")?.object,
     appProofs: appProofs(reader, outcome),
@@ -51,18 +57,44 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
 }
 
+/** Members that stand in the activity and in its repetition, and that have to be the same in both. */
+const REPEATED = ["id", "organizationId", "status", "type", "fingerprint", "timestampMs", "createdAt", "intent"];
+
 /**
  * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it. The
  * reader of one place would otherwise believe what the proofs of the other say.
  */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
-  for (const name of ["id", "organizationId", "status", "type", "intent"]) {
+  for (const name of REPEATED) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
-    if (stated !== undefined && repeated !== undefined && JSON.stringify(stated) !== JSON.stringify(repeated)) {
+    if (stated !== undefined && repeated !== undefined && !equalJson(stated, repeated)) {
       outcome.fault(name, `differs from the activity's own ${name}`);
     }
   }
   reader.nested("result")?.refuseUnknown(["activity"]);
+}
+
+/** The same value, whatever the order of members. */
+function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]));
+}
+
+function textOrNull(value: JsonValue | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** Milliseconds of `timestampMs`, or of `createdAt` in either of its forms (service-interface 2 and 2.1). */
+function requestTime(reader: MemberReader): number | null {
+  const created = reader.get("createdAt");
+  const seconds = isJsonObject(created) ? millisecondsOf(created["seconds"]) : null;
+  return millisecondsOf(reader.get("timestampMs")) ?? (seconds === null ? millisecondsOf(created) : 1000 * seconds);
+}
+
+function millisecondsOf(value: JsonValue | undefined): number | null {
+  return typeof value === "string" && /^(?:0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : null;
 }
 
 /** Those of both places, where they stand in two: none may be left unjudged. */
@@ -71,19 +103,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   const holders = stated.length === 0 ? [outcome] : stated;
   const lists = holders.map((holder) => holder.array("appProofs", (value) => value));
   if (!lists.every((list) => list !== undefined)) return undefined;
-  const [first, second] = lists.map((list) => JSON.stringify(list));
-  const list = first === second ? lists[0]! : lists.flat();
+  const list = equalJson(lists[0], lists[1]) ? lists[0]! : lists.flat();
   if (list.length > MAX_APP_PROOFS) return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
-}
-
-/** The strings under the given member names, wherever they stand inside a value: single, or in an array. */
-export function stringsNamed(value: JsonValue | undefined, names: readonly string[]): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => stringsNamed(item, names));
-  if (!isJsonObject(value)) return [];
-  return Object.keys(value).flatMap((name) => {
-    const member = value[name];
-    const here = names.includes(name) ? [member].flat().filter((item) => typeof item === "string") : [];
-    return [...here, ...stringsNamed(member, names)];
-  });
 }

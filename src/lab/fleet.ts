@@ -19,6 +19,11 @@ import type { Reader, Transaction } from "./state.js";
 export const APPS = ["policy-engine", "signer"] as const;
 export type App = (typeof APPS)[number];
 
+/** What each application's proofs speak of. */
+const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
+  "policy-engine": "APP_PROOF_TYPE_POLICY_OUTCOME", signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+};
+
 /** What a release is. */
 export interface ReleaseOptions {
   readonly app: App;
@@ -125,10 +130,11 @@ export class Fleet {
   policyFile(reader: Reader): JsonObject {
     const deployments = reader.all("releases").filter((release) => release.pinned).map((release): JsonObject => ({
       ...labDeployment(this.forge(release)), name: `${release.app} ${release.name}`, commitment: release.generation,
+      appProofs: { types: [APP_PROOF_TYPES[release.app]] },
     }));
     return labPolicy(this.trustAnchorPem, deployments, {
       maxAge: "30d",
-      appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION", "APP_PROOF_TYPE_POLICY_OUTCOME"], coverage: true },
+      appProofs: { types: Object.values(APP_PROOF_TYPES), coverage: true },
     });
   }
 

@@ -5,15 +5,18 @@
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Approval, Manifest, ManifestEnvelope, ManifestVersion, PivotManifest } from "../decode/manifest/index.js";
+import {
+  type Approval, type Manifest, type ManifestEnvelope, type ManifestVersion, type PivotManifest, type WorkloadManifest,
+  manifestEncodings,
+} from "../decode/manifest/index.js";
 import {
   type AddressFacts, type Alter, type AppProofAlterations, type DocumentAlterations, type Generation, type Measurements,
   LAB_LABELS, SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
 } from "./enclave.js";
 import { NitroPki, certificatePem } from "./pki.js";
 import {
-  type JsonSpelling, type LabMember, type ManifestEncoding, type ManifestParts, type QosKeyPair, approve, encodeEnvelope,
-  encodeManifest, generateMembers, generateQosKeyPair, makeManifest, manifestHash, memberSet, sha256,
+  LAB_WORKLOAD, type JsonSpelling, type LabMember, type ManifestEncoding, type ManifestParts, type QosKeyPair, approve,
+  encodeEnvelope, encodeManifest, generateMembers, generateQosKeyPair, makeManifest, manifestHash, memberSet, sha256,
 } from "./qos.js";
 
 /** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
@@ -68,13 +71,15 @@ export class Lab implements LabParts {
 
 /** What can be altered in the making of manifest and envelope, in the order of the making. */
 export interface ManifestAlterations {
-  /** Before it is hashed, approved and attested. */
+  /** v0 to v2: before it is hashed, approved and attested. */
   readonly manifest?: Alter<PivotManifest>;
+  /** v3: likewise. */
+  readonly workloadManifest?: Alter<WorkloadManifest>;
   /** The hash that approvals sign and the enclave binds. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
-  /** After hash and approvals: what the manifest is shown as beside the envelope. */
+  /** v0 to v2, after hash and approvals: what the manifest is shown as beside the envelope. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
   /** Where they are encoded as JSON. */
@@ -90,7 +95,7 @@ export interface ForgeOptions {
   readonly at: Date;
   /** v2 where not given. */
   readonly version?: ManifestVersion;
-  /** JSON for v2, borsh for the older ones, where not given. */
+  /** JSON for v2 and v3, borsh for the older ones, where not given. */
   readonly encoding?: ManifestEncoding["encoding"];
   /** As the manifest's where not given. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
@@ -165,8 +170,8 @@ interface ForgedManifest {
 }
 
 function forgeManifest(options: ForgeOptions): ForgedManifest {
-  const { lab, version = "v2", encoding = version === "v2" ? "json" : "borsh", spelling, alterManifest: alter = {} } = options;
-  const manifest = altered(makeManifest(version, lab.manifestParts()), alter.manifest);
+  const { lab, version = "v2", encoding = manifestEncodings(version)[0], spelling, alterManifest: alter = {} } = options;
+  const manifest = alteredManifest(makeManifest(version, lab.manifestParts()), alter.manifest, alter.workloadManifest);
   const hash = altered(manifestHash(manifest), alter.hash);
   const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));
   const shares = lab.shareMembers.map((member) => approve(hash, member));
@@ -175,11 +180,20 @@ function forgeManifest(options: ForgeOptions): ForgedManifest {
     manifestSetApprovals: alter.approvals?.(approvals, hash) ?? approvals,
     shareSetApprovals: alter.shareApprovals?.(shares, hash) ?? shares,
   }, alter.envelope);
-  const bytes = encodeManifest(altered(manifest, alter.shown), { encoding, spelling, alterJson: alter.json });
+  const bytes = encodeManifest(alteredManifest(manifest, alter.shown), { encoding, spelling, alterJson: alter.json });
   const envelopeBytes = encodeEnvelope(envelope, {
     encoding: options.envelopeEncoding ?? encoding, spelling, alterJson: alter.envelopeJson,
   });
   return { manifest, hash, bytes: altered(bytes, alter.bytes), envelopeBytes: altered(envelopeBytes, alter.envelopeBytes) };
+}
+
+/** Throws TypeError where an alteration is given that the manifest's version cannot have: it would change nothing. */
+function alteredManifest(
+  manifest: Manifest, alter: Alter<PivotManifest> | undefined, alterWorkloads?: Alter<WorkloadManifest>,
+): Manifest {
+  const other = manifest.pivot === undefined ? alter : alterWorkloads;
+  if (other !== undefined) throw new TypeError(`an alteration of another manifest than ${manifest.version}`);
+  return manifest.pivot === undefined ? altered(manifest, alterWorkloads) : altered(manifest, alter);
 }
 
 /** An activity as the service answers it, completed, with the app proofs it was asked for. */
@@ -204,7 +218,7 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
 }
 
 /** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */
-export function labDeployment(lab: Lab): JsonObject {
+export function labDeployment(lab: Lab, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
     threshold: set.threshold, members: set.members.map((member) => toHex(member.pubKey)),
@@ -212,7 +226,7 @@ export function labDeployment(lab: Lab): JsonObject {
   return {
     name: lab.labels.deploymentLabel,
     pcrs: { "0": toHex(enclave.pcr0), "1": toHex(enclave.pcr1), "2": toHex(enclave.pcr2), "3": toHex(enclave.pcr3) },
-    pivotHash: toHex(pivotHash),
+    ...applicationPin(version, pivotHash),
     namespace: namespace.name,
     minNonce: namespace.nonce,
     quorumKey: toHex(namespace.quorumKey),
@@ -220,6 +234,15 @@ export function labDeployment(lab: Lab): JsonObject {
     shareSet: keys(shareSet),
     labels: { ...lab.labels },
   };
+}
+
+/** How a policy pins the application of a manifest of the version. */
+function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject {
+  const pivot = { pivotHash: toHex(hash) };
+  const pins: { readonly [V in ManifestVersion]: JsonObject } = {
+    v0: pivot, v1: pivot, v2: pivot, v3: { workloads: { [LAB_WORKLOAD]: `sha256:${toHex(hash)}` } },
+  };
+  return pins[version];
 }
 
 /** A policy of these deployments, anchored in the given root; `rest` adds members or takes their place. */

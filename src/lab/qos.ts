@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import {
-  type Approval, type BridgeConfig, type Manifest, type ManifestEnvelope, type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember,
-  encodeBorshEnvelope, manifestHashInput,
+  type Approval, type BridgeConfig, type Manifest, type ManifestByVersion, type ManifestEnvelope, type ManifestOf,
+  type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember, type Workload, type WorkloadManifest,
+  approvalNames, encodeBorshEnvelope, encodeBorshManifest, manifestHashInput,
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
@@ -62,20 +63,54 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
 
 /** The parts of a manifest that are the same in every version. */
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
+  /** The application: the pivot's hash, or the digest of the workload's image. */
   readonly pivotHash: Uint8Array;
 }
 
 /** A manifest as each version has it, with each optional part in use. */
-export function makeManifest(version: ManifestVersion, { pivotHash, ...parts }: ManifestParts): PivotManifest {
-  const pivot = { hash: pivotHash, restart: "Always" as const, args: ["--config", "/etc/signer.json"] };
+export function makeManifest<V extends ManifestVersion>(version: V, parts: ManifestParts): ManifestByVersion[V] {
+  return MAKERS[version](parts);
+}
+
+const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => ManifestByVersion[V] } = {
+  v0: ({ pivotHash, ...parts }) => ({ version: "v0", ...parts, pivot: olderPivot(pivotHash), patchSet: patchSetOf(parts) }),
+  v1: ({ pivotHash, ...parts }) => ({ version: "v1", ...parts, pivot: newerPivot(pivotHash), patchSet: patchSetOf(parts) }),
+  v2: ({ pivotHash, ...parts }) => ({
+    version: "v2", ...parts, pivot: { ...newerPivot(pivotHash), env: new Map([["LOG_LEVEL", "info"]]) }, dns: DNS,
+  }),
+  v3: ({ pivotHash, ...parts }) => ({
+    version: "v3", ...parts, workloads: [workload(pivotHash)], dns: DNS,
+    volumes: new Map([["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }]]),
+  }),
+};
+
+const DNS = { resolvers: ["169.254.169.253", "fd00:ec2::253"] };
+
+function olderPivot(hash: Uint8Array): PivotManifest["pivot"] {
+  return { hash, restart: "Always", args: ["--config", "/etc/signer.json"] };
+}
+
+function newerPivot(hash: Uint8Array): PivotManifest["pivot"] {
   const server: BridgeConfig = { type: "server", port: 3000, host: "0.0.0.0" };
   const client: BridgeConfig = { type: "client", port: 443, host: null };
-  const newer = { ...pivot, bridgeConfig: [server, client], debugMode: false };
-  const patchSet = { threshold: 1, members: parts.manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
-  if (version === "v0") return { version, ...parts, pivot, patchSet };
-  if (version === "v1") return { version, ...parts, pivot: newer, patchSet };
-  const env = new Map([["LOG_LEVEL", "info"]]);
-  return { version: "v2", ...parts, pivot: { ...newer, env }, dns: { resolvers: ["169.254.169.253", "fd00:ec2::253"] } };
+  return { ...olderPivot(hash), bridgeConfig: [server, client], debugMode: false };
+}
+
+function patchSetOf({ manifestSet }: Pick<ManifestParts, "manifestSet">): NonNullable<PivotManifest["patchSet"]> {
+  return { threshold: 1, members: manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
+}
+
+/** The name of the one workload that the manifests v3 of a lab have. */
+export const LAB_WORKLOAD = "signer";
+
+function workload(imageDigest: Uint8Array): Workload {
+  return {
+    name: LAB_WORKLOAD, imageDigest, restart: "always",
+    mounts: [
+      { type: "volume", source: "scratch", mountPath: "/var/scratch", readOnly: false },
+      { type: "file", source: "/qos.quorum.key", mountPath: "/run/qos/quorum.key", readOnly: true },
+    ],
+  };
 }
 
 export function manifestHash(manifest: Manifest): Uint8Array {
@@ -100,7 +135,7 @@ export interface ManifestEncoding {
 }
 
 export function encodeManifest(manifest: Manifest, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
-  return encoding === "borsh" ? manifestHashInput(manifest) : jsonBytes(manifestJson(manifest, spelling), alterJson);
+  return encoding === "borsh" ? encodeBorshManifest(manifest) : jsonBytes(manifestJson(manifest, spelling), alterJson);
 }
 
 export function encodeEnvelope(envelope: ManifestEnvelope, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
@@ -112,30 +147,47 @@ function jsonBytes(json: JsonObject, alter: ManifestEncoding["alterJson"]): Uint
 }
 
 /** A manifest in its version's JSON, camel case. */
-export function manifestJson(manifest: Manifest, spelling: JsonSpelling = {}): JsonObject {
-  const { version, pivot, patchSet, dns } = manifest as PivotManifest;
-  const { env, ...plainPivot } = pivot;
-  const envJson = env && Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }]));
-  const json = {
-    ...(version === "v2" && { version }),
-    namespace: manifest.namespace,
-    pivot: { ...plainPivot, ...(envJson && { env: envJson }) },
-    manifestSet: manifest.manifestSet,
-    shareSet: manifest.shareSet,
-    enclave: manifest.enclave,
-    ...(patchSet && { patchSet }),
-    ...(dns && { dns }),
-  };
-  return spelled(json, spelling) as JsonObject;
+export function manifestJson<V extends ManifestVersion>(manifest: ManifestOf<V>, spelling: JsonSpelling = {}): JsonObject {
+  return spelledObject(JSON_FORMS[manifest.version](manifest), spelling);
 }
 
-/** An envelope in its version's JSON: the names of v0's approvals are in snake case. */
+const JSON_FORMS: { readonly [V in ManifestVersion]: (manifest: ManifestByVersion[V]) => object } = {
+  v0: unversionedJson,
+  v1: unversionedJson,
+  v2: ({ pivot: { env, ...pivot }, ...manifest }) => ({ ...manifest, pivot: { ...pivot, ...(env && { env: envJson(env) }) } }),
+  v3: workloadManifestJson,
+};
+
+function unversionedJson({ namespace, pivot, manifestSet, shareSet, enclave, patchSet }: PivotManifest): object {
+  return { namespace, pivot, manifestSet, shareSet, enclave, ...(patchSet && { patchSet }) };
+}
+
+function envJson(env: ReadonlyMap<string, string>): object {
+  return Object.fromEntries([...env].map(([name, value]) => [name, { plain: { value } }]));
+}
+
+function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: WorkloadManifest): object {
+  return {
+    ...manifest,
+    workloads: workloads.map(({ imageDigest, mounts, ...rest }) => ({
+      ...rest, type: "oci", image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
+      ...(mounts.length > 0 && { mounts }),
+    })),
+    enclave: { type: "nitro", ...enclave },
+    ...(volumes && { volumes: Object.fromEntries(volumes) }),
+  };
+}
+
+/** An envelope in its version's JSON. */
 export function envelopeJson(envelope: ManifestEnvelope, spelling: JsonSpelling = {}): JsonObject {
   const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
-  const approvals = manifest.version === "v0"
-    ? { manifest_set_approvals: manifestSetApprovals, share_set_approvals: shareSetApprovals }
-    : { manifestSetApprovals, shareSetApprovals };
-  return { manifest: manifestJson(manifest, spelling), ...(spelled(approvals, spelling) as JsonObject) };
+  const names = approvalNames(manifest.version);
+  const approvals = { [names.manifestSet]: manifestSetApprovals, [names.shareSet]: shareSetApprovals };
+  return { manifest: manifestJson(manifest, spelling), ...spelledObject(approvals, spelling) };
+}
+
+function spelledObject(value: object, spelling: JsonSpelling): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelled(member, spelling)]));
 }
 
 function spelled(value: unknown, spelling: JsonSpelling): JsonValue {
@@ -143,7 +195,7 @@ function spelled(value: unknown, spelling: JsonSpelling): JsonValue {
   if (typeof value === "number" && spelling.numbers === "string") return String(value);
   if (Array.isArray(value)) return value.map((item) => spelled(item, spelling));
   if (typeof value !== "object" || value === null) return value as JsonValue;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, spelled(member, spelling)]));
+  return spelledObject(value, spelling);
 }
 
 function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): string {

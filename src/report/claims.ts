@@ -17,13 +17,6 @@ export interface MatchedPins {
   readonly pcrs: readonly number[];
 }
 
-/** The PCRs that each of a policy's images pins; none where it pins no image by them. */
-export function pinnedPcrs(images: readonly (readonly { readonly index: number }[])[] | undefined): number[] {
-  const [first = [], ...others] = images ?? [];
-  const indexes = first.map(({ index }) => index).sort((a, b) => a - b);
-  return indexes.filter((index) => others.every((image) => image.some((pin) => pin.index === index)));
-}
-
 /** What the report needs of a verified attestation. */
 interface AttestationFacts {
   readonly document: AttestationDocument;

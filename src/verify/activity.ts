@@ -1,35 +1,61 @@
-/** An activity and its app proofs: whether what the enclave signed agrees with what the service says was done. */
-import { type CheckId, Checklist } from "../checks.js";
-import { type Activity, readActivity, stringsNamed } from "../decode/activity.js";
-import type { AppProofPayload } from "../decode/app-proof.js";
+/**
+ * An activity and its app proofs: whether it is the answer to what was asked, and whether what the enclave signed agrees
+ * with what the service says was done (rules: `src/verify/README.md`, "Activities").
+ */
+import { Checklist } from "../checks.js";
+import { type Activity, readActivity } from "../decode/activity.js";
+import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
-import { type Reading, faultText, listed } from "../errors.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type Reading, faultText, listed, wholeOf } from "../errors.js";
+import { type Coverage, coverageOf } from "./addresses.js";
+import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
-
-export const ACTIVITY_CHECKS = ["activity.decode", "activity.claims", "activity.coverage"] as const satisfies readonly CheckId[];
+import {
+  type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, soleMember, unansweredAddresses,
+} from "./expectation.js";
 
 const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
-const ADDRESS_NAMES = ["address", "addresses"];
-const WALLET_NAMES = ["walletId", "walletIds"];
-/** Where an activity makes or names another organization, its proofs may speak of that one. */
-const ORGANIZATION_NAMES = ["organizationId", "subOrganizationId"];
+/** Types that make keys: whatever address their results hold is new. */
+const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
+
+interface ActivityFacts {
+  readonly activity: Activity;
+  readonly appProofs: readonly VerifiedAppProof[];
+  readonly coverage: Coverage;
+  readonly question: Question | null;
+  readonly wallet: string | null;
+  readonly subOrganizationId: string | null;
+}
 
 /** An activity that its verified app proofs agree with. Only verification makes one. */
 export class VerifiedActivity {
   readonly #verified = true;
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
+  /** What was asked of it: where it is empty, nobody said whose activity it should be. */
+  readonly asked: readonly (keyof Expected)[];
   /** Addresses in the result that an app proof backs, and those that none does. */
   readonly coveredAddresses: readonly string[];
   readonly uncoveredAddresses: readonly string[];
+  /** The wallet that it is about; null where it is about none. */
+  readonly walletId: string | null;
+  /** The new organization that app proofs speak of; null where they all speak of the activity's own. */
+  readonly subOrganizationId: string | null;
+  /** Members of the result, as paths, that no app proof speaks of. */
+  readonly resultWithoutProof: readonly string[];
 
   /** @internal */
-  constructor(activity: Activity, appProofs: readonly VerifiedAppProof[], addresses: Coverage, leave: symbol) {
+  constructor({ activity, appProofs, coverage, question, wallet, subOrganizationId }: ActivityFacts, leave: symbol) {
     if (leave !== LEAVE) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
-    this.coveredAddresses = addresses.covered;
-    this.uncoveredAddresses = addresses.uncovered;
+    this.asked = askedMembers(question);
+    this.coveredAddresses = coverage.covered;
+    this.uncoveredAddresses = coverage.uncovered;
+    this.walletId = wallet;
+    this.subOrganizationId = subOrganizationId;
+    this.resultWithoutProof = membersWithoutProof(activity, appProofs, coverage, subOrganizationId);
     Object.freeze(this);
   }
 
@@ -41,114 +67,216 @@ export class VerifiedActivity {
 /** Stays in this module, so that no other code can make the verified type. */
 const LEAVE = Symbol("verified");
 
-interface Coverage {
-  readonly covered: readonly string[];
-  readonly uncovered: readonly string[];
-}
+type ReadActivity = Reading<Activity>["value"];
 
 /** What could be read of an activity: its app proofs are judged before it is. */
 export interface OpenedActivity {
   readonly log: Checklist;
-  readonly value: Reading<Activity>["value"];
+  readonly value: ReadActivity;
+  /** Null where there is a fault. */
+  readonly whole: Activity | null;
 }
 
 /** Asks `activity.decode` of the input, bare or in its wrapper. */
 export function openActivity(input: TakenInput): OpenedActivity {
   const log = new Checklist("activity");
-  const { value, faults } = readInput(input, readActivity);
-  log.conclude("activity.decode", faults.length > 0 ? [faultText(faults)] : []);
-  return { log, value };
+  const reading = readInput(input, readActivity);
+  log.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  return { log, value: reading.value, whole: wholeOf(reading) };
+}
+
+/** What an activity is held against. */
+export interface ActivityDemands {
+  readonly question: Question | null;
+  /** An address without a proof fails, instead of warning. */
+  readonly coverage: boolean;
+  /** Null: reuse is not asked. */
+  readonly uses: AppProofUses | null;
 }
 
 /**
- * Asks `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity, inside it or beside it: who
- * gives them together says that they are about it. Null stands for one that was rejected.
- * `coverageRequired`: an address without a proof fails, instead of warning.
+ * Asks `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity, inside it
+ * or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
  */
 export function checkActivity(
-  opened: OpenedActivity, appProofs: readonly (VerifiedAppProof | null)[], coverageRequired: boolean,
+  opened: OpenedActivity, appProofs: readonly (VerifiedAppProof | null)[], { question, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
-  const { log, value } = opened;
+  const { log, value, whole } = opened;
   const proofs = appProofs.filter((proof) => proof !== null);
-  checkClaims(value, proofs, appProofs.length, log);
-  const coverage = checkCoverage(value, proofs, coverageRequired, log);
-  const whole = log.allPassed(ACTIVITY_CHECKS) && proofs.length === appProofs.length;
-  return whole ? new VerifiedActivity(value as Activity, proofs, coverage, LEAVE) : null;
+  const wallet = walletOf(value);
+  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const coverage = coverageOf({
+    intent: soleMember(value.intent), result: soleMember(value.result), walletId: wallet.id,
+    mayRepeatIntent: !MAKES_KEYS.test(value.type ?? ""), proofs: derivations,
+  });
+  const answers = checkRequest(question, value, coverage, log);
+  const organization = spokenOf(value, proofs, question);
+  const contradictions = [
+    ...organization.contradictions, ...wallet.contradictions, ...walletContradictions(wallet, derivations),
+    ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
+    ...outcomeContradictions(proofs, value.status), ...reuseContradictions(proofs, usedFor(question, value), uses),
+  ];
+  const agrees = checkClaims(value, contradictions, proofs.length, appProofs.length, organization.subOrganizationId, log);
+  const covers = checkCoverage(value, coverage, required, log);
+  if (whole === null || !answers || !agrees || !covers || proofs.length !== appProofs.length) return null;
+  const facts = { activity: whole, appProofs: proofs, coverage, question, wallet: wallet.id, subOrganizationId: organization.subOrganizationId };
+  return new VerifiedActivity(facts, LEAVE);
 }
 
-function checkClaims(activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], given: number, log: Checklist): void {
-  const statements = statementsOf(activity);
-  const contradictions = [...proofs.flatMap(({ payload }) => contradictionsOf(payload, statements)), ...outcomeContradictions(proofs, activity.status)];
-  if (contradictions.length > 0) log.conclude("activity.claims", contradictions);
-  else if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
-  else if (proofs.length === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
-  else if (proofs.length < given) log.skip("activity.claims", `${given - proofs.length} of ${given} app proofs were rejected, and are not compared`);
-  else log.pass("activity.claims");
+/** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
+export function usedFor(question: Question | null, activity: ReadActivity): UsedFor {
+  const { organizationId, type, parameters, requestedAt } = question ?? {};
+  const submitted = parameters && requestedAt ? JSON.stringify([organizationId, type, parameters, requestedAt]) : null;
+  return { activityId: activity.id ?? "", submitted };
 }
 
-/** What an activity speaks of, each in its comparable form. */
-interface Statements {
-  readonly organizations: ReadonlySet<string>;
-  readonly wallets: ReadonlySet<string>;
-  readonly addresses: ReadonlySet<string>;
+function checkRequest(question: Question | null, activity: ReadActivity, coverage: Coverage, log: Checklist): boolean {
+  if (question === null) {
+    log.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
+    return true;
+  }
+  const missing = unansweredAddresses(question, coverage.covered);
+  const reasons = [
+    ...activityContradictions(question, activity),
+    ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
+  ];
+  return log.conclude("activity.request", reasons, `as asked: ${askedMembers(question).join(", ")}`);
 }
 
-function statementsOf(activity: OpenedActivity["value"]): Statements {
-  const said = (names: readonly string[]): string[] => [...stringsNamed(activity.intent, names), ...stringsNamed(activity.result, names)];
-  const comparable = (texts: readonly string[]): Set<string> => new Set(texts.map(comparableIdentifier));
+interface Organizations {
+  readonly contradictions: readonly string[];
+  /** Where proofs speak of the organization that the activity made, and may. */
+  readonly subOrganizationId: string | null;
+}
+
+/** A proof speaks of the activity's organization; those of a new sub-organization may speak of that one. */
+function spokenOf(activity: ReadActivity, proofs: readonly VerifiedAppProof[], question: Question | null): Organizations {
+  const { organizationId } = activity;
+  if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
+  const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
+  const foreign = spoken.filter((claimed) => claimed !== organizationId);
+  const made = madeOrganization(activity, question);
   return {
-    organizations: comparable([activity.organizationId ?? [], said(ORGANIZATION_NAMES)].flat()),
-    wallets: comparable(said(WALLET_NAMES)),
-    addresses: comparable(said(ADDRESS_NAMES)),
+    contradictions: foreign.filter((claimed) => claimed !== made)
+      .map((claimed) => `an app proof speaks of organization ${claimed}, the activity of ${organizationId}`),
+    subOrganizationId: foreign.includes(made ?? "") ? made : null,
   };
 }
 
-function contradictionsOf(payload: AppProofPayload, { organizations, wallets, addresses }: Statements): string[] {
-  const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
-  if (claim === undefined) return [];
-  const { walletId, address } = "address" in claim ? claim : {};
-  return [
-    ...contradiction("organization", claim.organizationId, organizations),
-    ...contradiction("wallet", walletId, wallets),
-    ...contradiction("address", address, addresses),
-  ];
+function claimedOrganization({ addressDerivationProof, policyOutcomeProof }: VerifiedAppProof["payload"]): string | undefined {
+  return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
-function contradiction(what: string, claimed: string | undefined, stated: ReadonlySet<string>): string[] {
-  if (claimed === undefined || stated.size === 0 || stated.has(comparableIdentifier(claimed))) return [];
-  const [first] = stated;
-  const others = stated.size > 1 ? ` and ${stated.size - 1} others` : "";
-  return [`an app proof speaks of ${what} ${claimed}, the activity of ${first}${others}`];
+/** The one place where the result may name an organization: and only of the one type, where no other was asked for. */
+function madeOrganization(activity: ReadActivity, question: Question | null): string | null {
+  const asked = question?.type ?? activity.type;
+  if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
+  return textMember(soleMember(activity.result), "subOrganizationId");
+}
+
+function textMember(value: JsonValue | undefined, name: string): string | null {
+  const member = isJsonObject(value) ? value[name] : undefined;
+  return typeof member === "string" && member !== "" ? member : null;
+}
+
+interface ActivityWallet {
+  readonly id: string | null;
+  /** The result's own, which a proof without a wallet does not fit. */
+  readonly inResult: string | null;
+  readonly contradictions: readonly string[];
+}
+
+/** The wallet that the activity is about: the intent's, which the result's has to equal; else the result's. */
+function walletOf({ intent, result }: ReadActivity): ActivityWallet {
+  const [intended, answered] = [walletsIn(soleMember(intent)), walletsIn(soleMember(result))];
+  const [inIntent = null, inResult = null] = [intended[0], answered[0]];
+  const all = [...new Set([...intended, ...answered])];
+  const contradictions = all.length > 1 ? [`intent and result name several wallets: ${listed(all, ", ")}`] : [];
+  return { id: inIntent ?? inResult, inResult, contradictions };
+}
+
+/** A wallet is named by `walletId`, here or one level down. */
+function walletsIn(holder: JsonValue | undefined): string[] {
+  const nested = isJsonObject(holder) ? holder["wallet"] : undefined;
+  return [textMember(holder, "walletId"), textMember(nested, "walletId")].filter((id) => id !== null);
+}
+
+function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly AddressDerivationProof[]): string[] {
+  const named = [...new Set(proofs.map(({ walletId }) => walletId))];
+  return named.flatMap((walletId) => {
+    if (walletId === undefined) return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
+    return walletId === id ? [] : [`an app proof speaks of wallet ${walletId}, the activity of ${id ?? "none"}`];
+  });
+}
+
+function strayText(address: string, derivationPath: string | undefined): string {
+  const path = derivationPath === undefined ? "without a path" : `at path ${derivationPath}`;
+  return `an app proof speaks of address ${address} ${path}, which is nowhere in the result`;
 }
 
 /** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */
 function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
   const decisions = proofs.filter(({ payload }) => payload.policyOutcomeProof !== undefined).map(({ payload }) => payload);
-  const last = Math.max(...decisions.map((payload) => payload.timestampMs));
+  const last = decisions.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0);
   const outcomes = decisions.filter((payload) => payload.timestampMs === last).map((payload) => payload.policyOutcomeProof!.outcome);
   if (status !== COMPLETED || outcomes.every((outcome) => outcome === "OUTCOME_ALLOW")) return [];
   return [`the enclave's last decision is ${outcomes.join(", ")}, and the activity is said to be completed`];
 }
 
-function checkCoverage(
-  activity: OpenedActivity["value"], proofs: readonly VerifiedAppProof[], required: boolean, log: Checklist,
-): Coverage {
-  if (activity.result === undefined) {
-    log.skip("activity.coverage", "the result could not be read");
-    return { covered: [], uncovered: [] };
-  }
-  const addresses = [...new Set(stringsNamed(activity.result, ADDRESS_NAMES))];
-  const proven = new Set(proofs.flatMap((proof) => proof.payload.addressDerivationProof?.address ?? []).map(comparableIdentifier));
-  const isCovered = (address: string): boolean => proven.has(comparableIdentifier(address));
-  const uncovered = addresses.filter((address) => !isCovered(address));
-  const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
-  if (uncovered.length === 0) log.pass("activity.coverage", addresses.length === 0 ? "the result holds no address" : undefined);
-  else if (required) log.fail("activity.coverage", reason);
-  else log.warn("activity.coverage", reason);
-  return { covered: addresses.filter(isCovered), uncovered };
+function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {
+  return uses?.areFree(proofs, use) === false ? ["one of its app proofs came with the answer to something else before"] : [];
 }
 
-/** The case of hex digits carries a checksum (EIP-55), not another address: it does not tell two apart. */
-function comparableIdentifier(text: string): string {
-  return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
+/** The caveat of the one exception, which headlines repeat. */
+const NEW_ORGANIZATION = "its app proofs speak of a new sub-organization: no enclave signed that it is new, or yours";
+
+function checkClaims(
+  activity: ReadActivity, contradictions: readonly string[], proofs: number, given: number, subOrganizationId: string | null, log: Checklist,
+): boolean {
+  if (contradictions.length > 0) return log.conclude("activity.claims", contradictions);
+  if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
+  else if (proofs === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
+  else if (proofs < given) log.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
+  else if (subOrganizationId !== null) log.warn("activity.claims", NEW_ORGANIZATION);
+  else log.pass("activity.claims");
+  return proofs > 0;
+}
+
+function checkCoverage(activity: ReadActivity, { covered, uncovered }: Coverage, required: boolean, log: Checklist): boolean {
+  if (activity.result === undefined) {
+    log.skip("activity.coverage", "the result could not be read");
+    return false;
+  }
+  const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
+  if (uncovered.length === 0) log.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
+  else if (required) log.fail("activity.coverage", reason);
+  else log.warn("activity.coverage", reason);
+  return uncovered.length === 0 || !required;
+}
+
+/** So many are told. */
+const MAX_WITHOUT_PROOF = 100;
+
+/** The result's members that no app proof speaks of: whole, but for those in which some place is covered. */
+function membersWithoutProof(
+  { result }: Activity, proofs: readonly VerifiedAppProof[], { coveredPaths }: Coverage, subOrganizationId: string | null,
+): string[] {
+  const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const proven = new Set<JsonValue>([...derivations.map(({ walletId }) => walletId ?? ""), subOrganizationId ?? ""]);
+  const covered = new Set(coveredPaths);
+  const partly = new Set(coveredPaths.flatMap(ancestorsOf));
+  const walk = (value: JsonValue, path: string, name: string): string[] => {
+    const isProven = covered.has(path) || (["walletId", "subOrganizationId"].includes(name) && proven.has(value));
+    if (isEmpty(value) || isProven) return [];
+    if (Array.isArray(value) && partly.has(path)) return value.flatMap((item, index) => walk(item, `${path}[${index}]`, ""));
+    if (!isJsonObject(value)) return [path];
+    return Object.entries(value).flatMap(([member, inner]) => walk(inner, path === "" ? member : `${path}.${member}`, member));
+  };
+  const sole = soleMember(result);
+  return sole === undefined ? [] : walk(sole, "", "").slice(0, MAX_WITHOUT_PROOF);
+}
+
+/** Of `wallet.addresses[0]`: `wallet.addresses` and `wallet`. */
+function ancestorsOf(path: string): string[] {
+  return [...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index));
 }

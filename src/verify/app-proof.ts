@@ -1,28 +1,35 @@
-/** App proofs: a payload that a live enclave's attested key signed. */
+/** App proofs: a payload that an enclave's attested key signed (qos.md, "App proofs"). */
 import { equalBytes, toUtf8 } from "../bytes.js";
-import { type CheckId, Checklist, type CheckSubject } from "../checks.js";
+import { Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
 import { type TakenInput, readInput, takeInput } from "../decode/input.js";
-import { type Reading, faultText } from "../errors.js";
+import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
+import { COMMITMENTS } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
+import { proofContradictions } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureMemory } from "./signature-memory.js";
 
-export const APP_PROOF_CHECKS = [
-  "app.decode", "app.signature", "app.key", "app.payload", "app.time",
-] as const satisfies readonly CheckId[];
+interface AppProofFacts {
+  readonly payload: AppProofPayload;
+  readonly signature: Uint8Array;
+  readonly bootProof: VerifiedBootProof;
+}
 
 /** An app proof of which every check passed, under a verified boot proof. Only verification makes one. */
 export class VerifiedAppProof {
   readonly #verified = true;
   readonly payload: AppProofPayload;
+  /** `r ‖ s`, 64 bytes. */
+  readonly signature: Uint8Array;
   readonly bootProof: VerifiedBootProof;
 
   /** @internal */
-  constructor(payload: AppProofPayload, bootProof: VerifiedBootProof, leave: symbol) {
+  constructor({ payload, signature, bootProof }: AppProofFacts, leave: symbol) {
     if (leave !== LEAVE) throw new TypeError("a VerifiedAppProof is made by verification only");
     this.payload = payload;
+    this.signature = signature;
     this.bootProof = bootProof;
     Object.freeze(this);
   }
@@ -41,76 +48,146 @@ export interface BootProofCandidate {
   readonly verified: VerifiedBootProof | null;
 }
 
+/** What app proofs are given with. */
+export interface AppProofSetting {
+  readonly candidates: readonly BootProofCandidate[];
+  /** An activity came with them: it is what the question is about. */
+  readonly withActivity: boolean;
+  /** Milliseconds since the epoch: proofs are not older, but for skew. Null: nobody said. */
+  readonly requestedAt: number | null;
+  /** Asked addresses that none of the proofs speaks of; the first proof fails for them. */
+  readonly unanswered: readonly string[];
+}
+
 export interface CheckedAppProof {
   readonly log: Checklist;
   readonly verified: VerifiedAppProof | null;
 }
 
-/** Asks every check of an app proof, under the one of the boot proofs whose attested key it names. */
-export async function checkAppProof(
-  input: TakenInput, candidates: readonly BootProofCandidate[], context: VerifyContext, subject: CheckSubject,
-): Promise<CheckedAppProof> {
+type ReadAppProof = Reading<AppProof>["value"];
+type ReadPayload = Reading<AppProofPayload>["value"];
+
+/** An app proof and its payload, as far as they could be read. */
+export interface OpenedAppProof {
+  readonly log: Checklist;
+  readonly proof: ReadAppProof;
+  readonly payload: ReadPayload;
+  /** Null where there is a fault. */
+  readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
+}
+
+/** Asks `app.decode` and `app.payload` of the input. */
+export function openAppProof(input: TakenInput, subject: CheckSubject): OpenedAppProof {
   const log = new Checklist(subject);
-  const { value: proof, faults } = readInput(input, readAppProof);
-  log.conclude("app.decode", faults.length > 0 ? [faultText(faults)] : []);
-  const bootProof = checkKey(proof, candidates, log);
-  await checkSignature(proof, bootProof, context.memory, log);
-  const payload = checkPayload(proof, log);
-  checkTime(payload.timestampMs, bootProof, context.now, log);
-  const passed = log.allPassed(APP_PROOF_CHECKS) && bootProof !== null;
-  return { log, verified: passed ? new VerifiedAppProof(payload as AppProofPayload, bootProof, LEAVE) : null };
+  const read = readInput(input, readAppProof);
+  log.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
+  const payload = openPayload(read.value, log);
+  const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
+  const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
+  return { log, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
-async function checkSignature(
-  proof: Reading<AppProof>["value"], bootProof: VerifiedBootProof | null, memory: SignatureMemory, log: Checklist,
-): Promise<void> {
-  const { publicKey, proofPayload, signature } = proof;
-  if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
-    log.skip("app.signature", "key, payload or signature could not be read");
-    return;
+function openPayload({ proofPayload }: ReadAppProof, log: Checklist): Reading<AppProofPayload> | null {
+  if (proofPayload === undefined) {
+    log.skip("app.payload", "the payload could not be read");
+    return null;
   }
-  const key = await (bootProof?.signingKey() ?? memory.key("P-256", signingPoint(publicKey)));
-  const valid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
-  if (valid) log.pass("app.signature");
-  else if (isQosPublicKey(publicKey)) log.fail("app.signature", "the signature is not one of the key over this payload");
-  else log.fail("app.signature", "the key is not two points of P-256");
+  const reading = readInput(takeInput(proofPayload), readAppProofPayload);
+  log.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  return reading;
 }
 
-function checkKey(proof: Reading<AppProof>["value"], candidates: readonly BootProofCandidate[], log: Checklist): VerifiedBootProof | null {
-  const { publicKey } = proof;
+/** Asks the other checks of an app proof, under the one of the boot proofs whose attested key it names. */
+export async function checkAppProof(opened: OpenedAppProof, setting: AppProofSetting, context: VerifyContext): Promise<CheckedAppProof> {
+  const { log, proof, payload, whole } = opened;
+  const named = checkKey(proof, setting.candidates, log);
+  const isSigned = await checkSignature(proof, named.bootProof, context.memory, log);
+  const isTimely = checkTime(payload.timestampMs, named.bootProof, setting.requestedAt, context.now, log);
+  const isAnswer = checkRequest(payload, setting, context, log);
+  if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer) return { log, verified: null };
+  const facts = { payload: whole.payload, signature: whole.proof.signature, bootProof: named.bootProof };
+  return { log, verified: new VerifiedAppProof(facts, LEAVE) };
+}
+
+interface NamedBootProof {
+  /** The verified boot proof that attests the key; null where there is none. */
+  readonly bootProof: VerifiedBootProof | null;
+  /** Keys of its kind sign app proofs. */
+  readonly maySign: boolean;
+}
+
+const NOBODY: NamedBootProof = { bootProof: null, maySign: false };
+
+function checkKey({ publicKey }: ReadAppProof, candidates: readonly BootProofCandidate[], log: Checklist): NamedBootProof {
   if (publicKey === undefined) {
     log.skip("app.key", "the key could not be read");
-    return null;
+    return NOBODY;
   }
   const named = candidates.filter(({ statedKey }) => statedKey !== null && equalBytes(statedKey, publicKey));
   const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
-  if (bootProof?.commitment === "setup") log.fail("app.key", "the key is one of the enclave's setup, not of its life");
-  else if (bootProof !== null) log.pass("app.key");
-  else if (named.length > 0) log.skip("app.key", "the boot proof of this key was rejected");
+  if (bootProof !== null) return checkKind(bootProof, log);
+  if (named.length > 0) log.skip("app.key", "the boot proof of this key was rejected");
   else if (candidates.some(({ statedKey }) => statedKey === null)) log.skip("app.key", "no readable boot proof attests this key");
   else log.fail("app.key", "no boot proof that was given attests this key");
-  return bootProof;
+  return NOBODY;
 }
 
-function checkPayload(proof: Reading<AppProof>["value"], log: Checklist): Reading<AppProofPayload>["value"] {
-  const { proofPayload } = proof;
-  if (proofPayload === undefined) {
-    log.skip("app.payload", "the payload could not be read");
-    return {};
+/** Only keys of the kinds that are listed for it sign app proofs. */
+function checkKind(bootProof: VerifiedBootProof, log: Checklist): NamedBootProof {
+  const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
+  log.conclude("app.key", maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`]);
+  return { bootProof, maySign };
+}
+
+async function checkSignature(
+  { publicKey, proofPayload, signature }: ReadAppProof, bootProof: VerifiedBootProof | null, memory: SignatureMemory, log: Checklist,
+): Promise<boolean> {
+  if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
+    log.skip("app.signature", "key, payload or signature could not be read");
+    return false;
   }
-  const { value, faults } = readInput(takeInput(proofPayload), readAppProofPayload);
-  log.conclude("app.payload", faults.length > 0 ? [faultText(faults)] : []);
-  return value;
+  const key = await (bootProof?.signingKey() ?? memory.key("P-256", signingPoint(publicKey)));
+  const isValid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
+  const wrong = isQosPublicKey(publicKey) ? "the signature is not one of the key over this payload" : "the key is not two points of P-256";
+  return log.conclude("app.signature", isValid ? [] : [wrong]);
 }
 
-function checkTime(timestampMs: number | undefined, bootProof: VerifiedBootProof | null, now: Date, log: Checklist): void {
-  if (timestampMs === undefined) return log.skip("app.time", "timestampMs could not be read");
+function checkTime(
+  timestampMs: number | undefined, bootProof: VerifiedBootProof | null, requestedAt: number | null, now: Date, log: Checklist,
+): boolean {
+  if (timestampMs === undefined) {
+    log.skip("app.time", "timestampMs could not be read");
+    return false;
+  }
   const made = new Date(timestampMs).toISOString();
   const booted = bootProof?.attestation.document.timestamp;
+  const beforeBoot = booted !== undefined && timestampMs < booted - SKEW_MS
+    ? [`made at ${made}, before the boot document of ${new Date(booted).toISOString()}`] : [];
+  // Such an enclave answers for a document at any time of its life.
+  const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const reasons = [
     ...(timestampMs > now.getTime() + SKEW_MS ? [`made at ${made}, in the future of ${now.toISOString()}`] : []),
-    ...(booted !== undefined && timestampMs < booted - SKEW_MS ? [`made at ${made}, before the boot document of ${new Date(booted).toISOString()}`] : []),
+    ...(isAnyTime ? [] : beforeBoot),
+    ...(requestedAt !== null && timestampMs < requestedAt - SKEW_MS
+      ? [`made at ${made}, before the request of ${new Date(requestedAt).toISOString()} was sent`] : []),
   ];
-  if (reasons.length === 0 && booted === undefined) return log.skip("app.time", "there is no verified boot proof to compare with");
-  log.conclude("app.time", reasons, `made at ${made}`);
+  if (reasons.length > 0) return log.conclude("app.time", reasons);
+  if (booted === undefined) log.skip("app.time", "there is no verified boot proof to compare with");
+  else if (beforeBoot.length > 0) log.warn("app.time", `${beforeBoot[0]!}, which a live enclave may make at any time`);
+  else log.pass("app.time", `made at ${made}`);
+  return booted !== undefined;
+}
+
+/** Of proofs that came without an activity: whether they speak of what was asked for. */
+function checkRequest(payload: ReadPayload, { withActivity, unanswered }: AppProofSetting, { question }: VerifyContext, log: Checklist): boolean {
+  const skipped = (reason: string): boolean => {
+    log.skip("app.request", reason);
+    return true;
+  };
+  if (withActivity) return skipped("an activity is given: that is held against the question");
+  if (question === null) return skipped("nobody said what was asked: whose proof it should be is open");
+  const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
+  const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
+  if (claim === undefined && missing.length === 0) return skipped("a payload of its type names no organization");
+  return log.conclude("app.request", [...(claim === undefined ? [] : proofContradictions(question, claim)), ...missing]);
 }

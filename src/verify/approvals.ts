@@ -6,11 +6,16 @@ import type { SignatureMemory } from "./signature-memory.js";
 
 export interface CheckedApprovals {
   readonly faults: readonly string[];
+  /** Approvals that repeat one of the same member. */
+  readonly repeated: readonly string[];
   /** The members whose approvals are valid, each once. */
   readonly approvers: readonly QuorumMember[];
 }
 
-/** Holds approvals of the manifest hash against the set: its members, and who of them approved. Thresholds are asked apart. */
+/**
+ * Holds approvals of the manifest hash against the set: its members, and who of them approved. Each has to be valid, a
+ * repeated one too; whether one may be repeated, and how many there have to be, is asked apart.
+ */
 export async function checkApprovals(
   approvals: readonly Approval[], set: MemberSet, manifestHash: Uint8Array, memory: SignatureMemory,
 ): Promise<CheckedApprovals> {
@@ -20,13 +25,15 @@ export async function checkApprovals(
     const who = `approval ${index + 1} (${member.alias})`;
     const key = toHex(member.pubKey);
     if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
-    if (seen.has(key)) return { fault: `${who} is a second one of the same member` };
+    const isRepeated = seen.has(key);
     seen.add(key);
     const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
-    return valid ? { member } : { fault: `${who}: the signature is not one of its member over this manifest` };
+    if (!valid) return { fault: `${who}: the signature is not one of its member over this manifest` };
+    return isRepeated ? { repeated: `${who} is a second one of the same member` } : { member };
   }));
   return {
     faults: [...memberFaults(set), ...answers.flatMap((answer) => answer.fault ?? [])],
+    repeated: answers.flatMap((answer) => answer.repeated ?? []),
     approvers: answers.flatMap((answer) => answer.member ?? []),
   };
 }

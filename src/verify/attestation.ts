@@ -4,7 +4,7 @@ import type { CheckId, Checklist } from "../checks.js";
 import { type AttestationDocument, type AttestationDocumentReading, readAttestationDocument } from "../decode/attestation-document.js";
 import { type CoseSign1, algorithmFaults, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
 import type { Manifest } from "../decode/manifest/index.js";
-import { attempt, faultText } from "../errors.js";
+import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
@@ -17,11 +17,20 @@ export const ATTESTATION_CHECKS = [
 
 const COSE_SIGNATURE_LENGTH = 96;
 
-/** What could be read and asked of a document. Nothing in it is verified unless every check passed. */
+interface AttestationFacts {
+  readonly document: AttestationDocument;
+  /** The caller's anchor that the path starts at. */
+  readonly trustAnchor: TrustAnchor;
+  readonly validationTime: Date;
+}
+
+/** What could be read and asked of a document. Nothing in it is verified but the facts. */
 export interface CheckedAttestation {
   readonly document: AttestationDocumentReading["value"];
-  readonly trustAnchor: TrustAnchor | null;
+  /** Null where it could not be read. */
   readonly validationTime: Date | null;
+  /** Null unless every check passed. */
+  readonly facts: AttestationFacts | null;
 }
 
 /** An attestation document whose signature and certificate path were verified. Only verification makes one. */
@@ -32,7 +41,7 @@ export class VerifiedAttestation {
   readonly validationTime: Date;
 
   /** @internal */
-  constructor(document: AttestationDocument, trustAnchor: TrustAnchor, validationTime: Date, leave: symbol) {
+  constructor({ document, trustAnchor, validationTime }: AttestationFacts, leave: symbol) {
     if (leave !== LEAVE) throw new TypeError("a VerifiedAttestation is made by verification only");
     this.document = document;
     this.trustAnchor = trustAnchor;
@@ -52,27 +61,26 @@ const LEAVE = Symbol("verified");
 export async function checkAttestation(bytes: Uint8Array, context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
   const message = checkStructure(bytes, log);
   if (message === undefined) return unread(log, "the COSE_Sign1 could not be read");
-  log.conclude("cose.algorithm", algorithmFaults(message));
-  const document = checkDocument(message, log);
-  const validationTime = validationTimeOf(document, context);
-  const [trustAnchor] = await Promise.all([
-    checkPath(document, validationTime, context, log),
+  const isEs384 = log.conclude("cose.algorithm", algorithmFaults(message));
+  const { value: document, whole } = checkDocument(message, log);
+  const validationTime = validationTimeOf(document, context) ?? null;
+  const [trustAnchor, isSigned] = await Promise.all([
+    checkPath(document, validationTime ?? undefined, context, log),
     checkSignature(message, document, context.memory, log),
   ]);
-  return { document, trustAnchor, validationTime: validationTime ?? null };
+  const isGood = isEs384 && isSigned && whole !== null && trustAnchor !== null && validationTime !== null;
+  return { document, validationTime, facts: isGood ? { document: whole, trustAnchor, validationTime } : null };
 }
 
-/** The verified document, where every check of {@link ATTESTATION_CHECKS} passed, and no other one of the list failed. */
-export function verifiedAttestation(checked: CheckedAttestation, log: Checklist): VerifiedAttestation | null {
-  const { document, trustAnchor, validationTime } = checked;
-  if (!log.allPassed(ATTESTATION_CHECKS) || trustAnchor === null || validationTime === null) return null;
-  return new VerifiedAttestation(document as AttestationDocument, trustAnchor, validationTime, LEAVE);
+/** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */
+export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAttestation | null {
+  return facts && new VerifiedAttestation(facts, LEAVE);
 }
 
 /** The answer where there is no document to ask. */
 export function unread(log: Checklist, reason: string): CheckedAttestation {
   log.skipRest(ATTESTATION_CHECKS, reason);
-  return { document: {}, trustAnchor: null, validationTime: null };
+  return { document: {}, validationTime: null, facts: null };
 }
 
 function checkStructure(bytes: Uint8Array, log: Checklist): CoseSign1 | undefined {
@@ -81,14 +89,15 @@ function checkStructure(bytes: Uint8Array, log: Checklist): CoseSign1 | undefine
   return decoded.value;
 }
 
-function checkDocument(message: CoseSign1, log: Checklist): AttestationDocumentReading["value"] {
-  const { value, faults, unknownKeys } = readAttestationDocument(message.payload);
+function checkDocument(message: CoseSign1, log: Checklist): { value: AttestationDocumentReading["value"]; whole: AttestationDocument | null } {
+  const reading = readAttestationDocument(message.payload);
+  const { value, faults, unknownKeys } = reading;
   if (faults.length === 0 && unknownKeys.length > 0) {
     log.warn("doc.structure", `the document has keys that its format does not name, ignored: ${unknownKeys.join(", ")}`);
   } else {
     log.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
   }
-  return value;
+  return { value, whole: wholeOf<AttestationDocument>(reading) };
 }
 
 /** The moment that certificates are held against; undefined where it is the document's, which could not be read. */
@@ -111,28 +120,24 @@ async function checkPath(
 
 async function checkSignature(
   message: CoseSign1, document: AttestationDocumentReading["value"], memory: SignatureMemory, log: Checklist,
-): Promise<void> {
+): Promise<boolean> {
   const { signature } = message;
   if (signature.length !== COSE_SIGNATURE_LENGTH) {
-    log.fail("cose.signature", `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`);
-    return;
+    return log.fail("cose.signature", `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`);
   }
-  if (document.certificate === undefined) {
-    log.skip("cose.signature", "the leaf certificate could not be read");
-    return;
-  }
+  if (document.certificate === undefined) return log.skip("cose.signature", "the leaf certificate could not be read");
   const point = pointOfSpki("P-384", document.certificate.subjectPublicKeyInfo);
-  const valid = point !== null && (await memory.verify("P-384", point, signatureInput(message), signature));
-  log.conclude("cose.signature", valid ? [] : ["the signature is not one of the leaf certificate's key over this document"]);
+  const isValid = point !== null && (await memory.verify("P-384", point, signatureInput(message), signature));
+  return log.conclude("cose.signature", isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"]);
 }
 
 /**
  * `mode.debug`: all-zero measurements mean a debug enclave. `manifest` is null for a bare document, undefined where it
- * could not be read.
+ * could not be read. Answers whether debug mode was found, and allowed; null where the check did not pass.
  */
 export function checkDebugMode(
   document: AttestationDocumentReading["value"], manifest: Manifest | null | undefined, allowDebug: boolean, log: Checklist,
-): void {
+): boolean | null {
   const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
   const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));
   const missing = codePcrs.filter(({ value }) => value === undefined);
@@ -141,16 +146,27 @@ export function checkDebugMode(
     ...(manifest?.pivot?.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
   ];
   if (reasons.length > 0) {
-    if (allowDebug) log.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
-    else log.fail("mode.debug", reasons.join("; "));
-  } else if (missing.length > 0) {
+    if (!allowDebug) {
+      log.fail("mode.debug", reasons.join("; "));
+      return null;
+    }
+    return log.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
+  }
+  if (missing.length > 0) {
     const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
     // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
-    if (manifest === null && document.pcrs !== undefined) log.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
-    else log.skip("mode.debug", reason);
-  } else if (manifest === undefined) {
-    log.skip("mode.debug", "the manifest could not be read");
-  } else {
-    log.pass("mode.debug");
+    const isBare = manifest === null && document.pcrs !== undefined;
+    if (isBare) {
+      log.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
+      return null;
+    }
+    log.skip("mode.debug", reason);
+    return null;
   }
+  if (manifest === undefined) {
+    log.skip("mode.debug", "the manifest could not be read");
+    return null;
+  }
+  log.pass("mode.debug");
+  return false;
 }

@@ -2,27 +2,26 @@
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
-import { type TakenInput, readInput } from "../decode/input.js";
+import type { TakenInput } from "../decode/input.js";
 import {
-  type Manifest, type ManifestEnvelope, type QuorumMember, declaredManifestVersion, decodeManifest, decodeManifestEnvelope,
+  type Manifest, type ManifestEnvelope, type QuorumMember, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, manifestDraft,
 } from "../decode/manifest/index.js";
-import { type Reading, attempt, faultText } from "../errors.js";
-import { ATTESTATION_CHECKS, type CheckedAttestation, type VerifiedAttestation, checkAttestation, checkDebugMode, unread, validationTimeOf, verifiedAttestation } from "./attestation.js";
+import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
+import {
+  type CheckedAttestation, type VerifiedAttestation, checkAttestation, checkDebugMode, unread, validationTimeOf, verifiedAttestation,
+} from "./attestation.js";
 import { recheckCertificatePath } from "./certificate-path.js";
+import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
 import { manifestHash } from "./digest.js";
 import { type VerifyingKey, importPoint } from "./ecdsa.js";
-import { type CommitmentKind, checkCommitment } from "./commitment.js";
-import { checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import { type WantedKey, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
 import { signingPoint } from "./qos-key.js";
 import type { SignatureMemory } from "./signature-memory.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
-export const BOOT_PROOF_CHECKS = [
-  "boot.decode", ...ATTESTATION_CHECKS, "manifest.decode", "envelope.decode", "envelope.manifest", "envelope.approvals",
-  "envelope.shares", "bind.user-data", "bind.pcrs", "bind.key", "bind.commitment", "bind.nonce", "mode.debug",
-] as const satisfies readonly CheckId[];
+type ReadBootProof = Reading<BootProof>["value"];
 
 interface BootProofFacts {
   readonly attestation: VerifiedAttestation;
@@ -30,14 +29,16 @@ interface BootProofFacts {
   /** 32 bytes. */
   readonly manifestHash: Uint8Array;
   readonly approvers: readonly QuorumMember[];
-  readonly commitment: CommitmentKind;
+  readonly commitment: Commitment;
   readonly debug: boolean;
   readonly unverifiedLabels: BootProofLabels;
+  /** 130 bytes. */
+  readonly ephemeralKey: Uint8Array;
   readonly checks: readonly Check[];
 }
 
 /** A boot proof of which every check passed. Only verification makes one; its byte arrays and maps are to be read only. */
-export class VerifiedBootProof implements BootProofFacts {
+export class VerifiedBootProof {
   readonly #verified = true;
   #signingKey: Promise<VerifyingKey | null> | undefined;
   readonly attestation: VerifiedAttestation;
@@ -47,6 +48,8 @@ export class VerifiedBootProof implements BootProofFacts {
   readonly approvers: readonly QuorumMember[];
   /** Which key the enclave committed to; `legacy` where it commits to none. */
   readonly commitment: CommitmentKind;
+  /** The enclave committed to this manifest in PCR18 too. */
+  readonly manifestCommitted: boolean;
   /** Debug mode was found, and allowed by the caller. */
   readonly debug: boolean;
   /** The service's word: nothing in the evidence vouches for it. */
@@ -63,10 +66,11 @@ export class VerifiedBootProof implements BootProofFacts {
     this.manifest = facts.manifest;
     this.manifestHash = facts.manifestHash;
     this.approvers = facts.approvers;
-    this.commitment = facts.commitment;
+    this.commitment = facts.commitment.kind;
+    this.manifestCommitted = facts.commitment.manifestCommitted;
     this.debug = facts.debug;
     this.unverifiedLabels = facts.unverifiedLabels;
-    this.ephemeralKey = facts.attestation.document.publicKey!;
+    this.ephemeralKey = facts.ephemeralKey;
     this.checks = facts.checks;
     Object.freeze(this);
   }
@@ -91,138 +95,162 @@ export interface CheckedBootProof {
   /** The key that the document names, verified or not: for finding the boot proof an app proof speaks of. */
   readonly statedKey: Uint8Array | null;
   readonly validationTime: Date | null;
-  /** The caller's anchor that the path starts at; null where it starts at none. */
+  /** The caller's anchor that the path starts at, as the caller calls it; null where the path is not good. */
   readonly trustAnchor: TrustAnchor | null;
 }
 
+/** A boot proof as it was taken over, with the keys that it was asked for by. */
+export interface BootProofInput {
+  readonly input: TakenInput | VerifiedBootProof;
+  readonly wantedKeys: readonly WantedKey[];
+}
+
 /** Asks every check of a boot proof, bare or in its wrapper, or of one that was verified before. */
-export async function checkBootProof(input: TakenInput | VerifiedBootProof, context: VerifyContext, subject: CheckSubject): Promise<CheckedBootProof> {
-  if (VerifiedBootProof.isOne(input)) return recheckBootProof(input, context, subject);
+export async function checkBootProof({ input, wantedKeys }: BootProofInput, context: VerifyContext, subject: CheckSubject): Promise<CheckedBootProof> {
+  if (VerifiedBootProof.isOne(input)) return recheckBootProof(input, wantedKeys, context, subject);
   const log = new Checklist(subject);
-  const proof = checkDecoding(input, log);
-  const [attestation, approved] = await Promise.all([
+  const { value: proof, whole } = checkDecoding(input, log);
+  const [checked, approved] = await Promise.all([
     checkDocument(proof, context, log),
     checkManifest(proof, context.memory, log),
   ]);
-  const { document } = attestation;
-  const commitment = await checkBinding(document, proof.ephemeralPublicKey, approved, context, log);
-  checkDebugMode(document, approved.manifest, context.allowDebug, log);
-  const facts = {
-    ...approved,
-    attestation: verifiedAttestation(attestation, log),
-    commitment,
-    debug: log.status("mode.debug") === "warn",
-    unverifiedLabels: proof.labels,
-    checks: Object.freeze(log.list()),
-  };
-  // Every check passed, so that every fact is there.
-  const verified = log.allPassed(BOOT_PROOF_CHECKS) ? new VerifiedBootProof(facts as BootProofFacts, LEAVE) : null;
-  return { log, verified, statedKey: document.publicKey ?? null, validationTime: attestation.validationTime, trustAnchor: attestation.trustAnchor };
+  const { document } = checked;
+  const bound = [
+    checkUserData(document.userData, approved.manifestHash, log),
+    checkPcrs(document.pcrs, approved.manifest, log),
+    checkNonce(document.nonce, context.nonce, log),
+  ].every(Boolean);
+  const ephemeralKey = checkKey(document.publicKey, proof.ephemeralPublicKey, wantedKeys, log);
+  const commitment = await checkCommitment(document, approved.manifestHash, log);
+  const debug = checkDebugMode(document, approved.manifest, context.allowDebug, log);
+  const attestation = verifiedAttestation(checked);
+  const isWhole = whole !== null && attestation !== null && approved.facts !== null && bound && ephemeralKey !== null && commitment !== null && debug !== null;
+  const verified = isWhole ? new VerifiedBootProof({
+    ...approved.facts, attestation, commitment, debug, ephemeralKey, unverifiedLabels: whole.labels, checks: Object.freeze(log.list()),
+  }, LEAVE) : null;
+  const trustAnchor = attestation?.trustAnchor ?? null;
+  return { log, verified, statedKey: document.publicKey ?? null, validationTime: checked.validationTime, trustAnchor };
 }
 
-/** Asks again what depends on the caller and not on the evidence: anchor, time, wanted key, debug mode. */
-function recheckBootProof(verified: VerifiedBootProof, context: VerifyContext, subject: CheckSubject): CheckedBootProof {
+/** Asks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
+function recheckBootProof(
+  verified: VerifiedBootProof, wantedKeys: readonly WantedKey[], context: VerifyContext, subject: CheckSubject,
+): CheckedBootProof {
   const log = new Checklist(subject);
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
   log.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
-  const validationTime = validationTimeOf(document, context);
-  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, log);
-  if (context.ephemeralKey !== null) checkKey(ephemeralKey, ephemeralKey, context.ephemeralKey, log);
-  else log.pass("bind.key");
-  checkDebugMode(document, verified.manifest, context.allowDebug, log);
-  const stillGood = log.allPassed(BOOT_PROOF_CHECKS) ? verified : null;
-  return { log, verified: stillGood, statedKey: ephemeralKey, validationTime: validationTime ?? null, trustAnchor };
+  const validationTime = validationTimeOf(document, context) ?? null;
+  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, log);
+  const key = checkKey(ephemeralKey, ephemeralKey, wantedKeys, log);
+  const isAsked = checkNonce(document.nonce, context.nonce, log);
+  const debug = checkDebugMode(document, verified.manifest, context.allowDebug, log);
+  const isStillGood = trustAnchor !== null && key !== null && isAsked && debug !== null;
+  return { log, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
 }
 
-const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "mode.debug"];
+const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
 
-function checkDecoding(input: TakenInput, log: Checklist): Reading<BootProof>["value"] {
-  const { value, faults } = readInput(input, readBootProof);
-  log.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
-  return value;
+function checkDecoding(input: TakenInput, log: Checklist): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
+  const reading = input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
+  const { value, faults, missing } = reading;
+  if (faults.length === 0 && missing.length > 0) {
+    log.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
+  } else {
+    log.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
+  }
+  return { value, whole: wholeOf<BootProof>(reading) };
 }
 
-async function checkDocument(proof: Reading<BootProof>["value"], context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
+async function checkDocument(proof: ReadBootProof, context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
   if (proof.attestationDocument === undefined) return unread(log, "the attestation document's field could not be read");
   return checkAttestation(proof.attestationDocument, context, log);
 }
 
 interface ApprovedManifest {
-  readonly manifest: Manifest | undefined;
-  readonly manifestHash: Uint8Array | undefined;
+  readonly manifest: Manifest;
+  readonly manifestHash: Uint8Array;
   readonly approvers: readonly QuorumMember[];
 }
 
-async function checkManifest(proof: Reading<BootProof>["value"], memory: SignatureMemory, log: Checklist): Promise<ApprovedManifest> {
+/** What could be read, and hashed, of the manifest; and the facts, where it is the one that its own set approved. */
+interface CheckedManifest {
+  readonly manifest: Manifest | undefined;
+  readonly manifestHash: Uint8Array | undefined;
+  readonly facts: ApprovedManifest | null;
+}
+
+async function checkManifest(proof: ReadBootProof, memory: SignatureMemory, log: Checklist): Promise<CheckedManifest> {
   const declared = proof.declaredManifestVersion;
-  const manifest = decodeAs("manifest.decode", proof.manifest, decodeManifest, (value) => value, declared, log);
+  const { value: manifest, isDeclared } = decodeAs("manifest.decode", proof.manifest, decodeManifest, (value) => value, declared, log);
   const envelope = decodeAs("envelope.decode", proof.manifestEnvelope, decodeManifestEnvelope, (value) => value.manifest, declared, log);
   const hash = manifest && (await manifestHash(manifest));
-  await checkSameManifest(manifest, hash, envelope, log);
-  const approvers = await checkEnvelopeApprovals(envelope, memory, log);
-  return { manifest, manifestHash: hash, approvers };
+  const isSame = await checkSameManifest(manifest, hash, envelope.value, log);
+  const approvers = await checkEnvelopeApprovals(envelope.value, memory, log);
+  const isGood = manifest !== undefined && hash !== undefined && isDeclared && envelope.isDeclared && isSame && approvers !== null;
+  return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
+}
+
+interface DecodedAs<T> {
+  readonly value: T | undefined;
+  /** It is of the declared version, where one is declared. */
+  readonly isDeclared: boolean;
 }
 
 /** Decodes, and holds the version against the declared one. A value of another version is still handed on, to be asked. */
 function decodeAs<T>(
   id: CheckId, bytes: Uint8Array | undefined, decode: (bytes: Uint8Array) => T, manifestOf: (value: T) => Manifest,
   declared: string | null | undefined, log: Checklist,
-): T | undefined {
-  if (bytes === undefined) {
-    log.skip(id, "its field of the boot proof could not be read");
-    return undefined;
-  }
+): DecodedAs<T> {
+  if (bytes === undefined) return { value: undefined, isDeclared: log.skip(id, "its field of the boot proof could not be read") };
   const decoded = attempt(() => decode(bytes));
-  if (decoded.value === undefined) {
-    log.fail(id, faultText(decoded.faults));
-    return undefined;
-  }
+  if (decoded.value === undefined) return { value: undefined, isDeclared: log.fail(id, faultText(decoded.faults)) };
   const { version } = manifestOf(decoded.value);
   const agrees = declared === null || declared === undefined || declaredManifestVersion(declared) === version;
-  log.conclude(id, agrees ? [] : [`the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`], `version ${version}`);
-  return decoded.value;
+  const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;
+  const draft = manifestDraft(version);
+  const isDeclared = agrees && draft !== null
+    ? log.warn(id, `version ${version}: ${draft}`)
+    : log.conclude(id, agrees ? [] : [other], `version ${version}`);
+  return { value: decoded.value, isDeclared };
 }
 
 async function checkSameManifest(
   manifest: Manifest | undefined, hash: Uint8Array | undefined, envelope: ManifestEnvelope | undefined, log: Checklist,
-): Promise<void> {
+): Promise<boolean> {
   if (!manifest || !hash || !envelope) return log.skip("envelope.manifest", "manifest or envelope could not be read");
   const approvedHash = await manifestHash(envelope.manifest);
-  log.conclude("envelope.manifest", [
+  return log.conclude("envelope.manifest", [
     ...(envelope.manifest.version === manifest.version ? [] : [`the envelope's manifest is ${envelope.manifest.version}, the manifest is ${manifest.version}`]),
     ...(equalBytes(approvedHash, hash) ? [] : ["the envelope's manifest has another hash than the manifest"]),
   ]);
 }
 
-/** The envelope is asked on its own: that its manifest is the one shown is `envelope.manifest`. */
+/**
+ * The envelope is asked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved; null
+ * where not as the set demands.
+ */
 async function checkEnvelopeApprovals(
   envelope: ManifestEnvelope | undefined, memory: SignatureMemory, log: Checklist,
-): Promise<readonly QuorumMember[]> {
+): Promise<readonly QuorumMember[] | null> {
   if (envelope === undefined) {
     log.skipRest(["envelope.approvals", "envelope.shares"], "the envelope could not be read");
-    return [];
+    return null;
   }
-  const { manifestSet, shareSet } = envelope.manifest;
+  const { manifestSet } = envelope.manifest;
   const hash = await manifestHash(envelope.manifest);
-  const { faults, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, memory);
+  const { faults, repeated, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, memory);
   const summary = `${approvers.length} of ${manifestSet.members.length} members approved, ${manifestSet.threshold} wanted`;
-  log.conclude("envelope.approvals", [...faults, ...thresholdFaults(manifestSet, approvers.length)], summary);
-  if (envelope.shareSetApprovals.length === 0) {
-    log.pass("envelope.shares", "there are no share-set approvals");
-  } else {
-    const shares = await checkApprovals(envelope.shareSetApprovals, shareSet, hash, memory);
-    log.conclude("envelope.shares", shares.faults, `${shares.approvers.length} share-set approvals`);
-  }
-  return approvers;
+  const reasons = [...faults, ...repeated, ...thresholdFaults(manifestSet, approvers.length)];
+  const answers = [log.conclude("envelope.approvals", reasons, summary), await checkShares(envelope, hash, memory, log)];
+  return answers.every(Boolean) ? approvers : null;
 }
 
-async function checkBinding(
-  document: CheckedAttestation["document"], claimedKey: Uint8Array | undefined, approved: ApprovedManifest, context: VerifyContext, log: Checklist,
-): Promise<CommitmentKind | null> {
-  checkUserData(document.userData, approved.manifestHash, log);
-  checkPcrs(document.pcrs, approved.manifest, log);
-  checkKey(document.publicKey, claimedKey, context.ephemeralKey, log);
-  checkNonce(document.nonce, log);
-  return (await checkCommitment(document, approved.manifestHash, log))?.kind ?? null;
+/** QOS records an approval for every share that is posted, and asks nothing about repeats: those are told, and count once. */
+async function checkShares({ manifest, shareSetApprovals }: ManifestEnvelope, hash: Uint8Array, memory: SignatureMemory, log: Checklist): Promise<boolean> {
+  if (shareSetApprovals.length === 0) return log.pass("envelope.shares", "there are no share-set approvals");
+  const { faults, repeated, approvers } = await checkApprovals(shareSetApprovals, manifest.shareSet, hash, memory);
+  if (faults.length > 0) return log.conclude("envelope.shares", faults);
+  if (repeated.length > 0) return log.warn("envelope.shares", `${listed(repeated, "; ")}: a repeated one counts once`);
+  return log.pass("envelope.shares", `${approvers.length} share-set approvals`);
 }

@@ -29,7 +29,7 @@ interface Placed {
   readonly casBelow: number;
 }
 
-/** Asks the five `chain.*` checks. Answers the anchor that the path starts at, where it starts at one. */
+/** Asks the five `chain.*` checks. Answers the anchor that the path starts at, where the whole path is good. */
 export async function checkCertificatePath(
   document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
   anchors: readonly TrustAnchor[],
@@ -42,12 +42,14 @@ export async function checkCertificatePath(
   // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, memory);
-  reportAnchor(anchor, anchors, claimedRoot, broken.some((link) => link.below === 1), log);
-  log.conclude("chain.signature", broken.map((link) => link.fault));
-  log.conclude("chain.algorithm", await algorithmFaults(path, memory));
-  reportValidity(path, validationTime, log);
-  log.conclude("chain.constraints", path.flatMap(constraintFaults));
-  return anchor;
+  const answers = [
+    reportAnchor(anchor, anchors, claimedRoot, broken.some((link) => link.below === 1), log),
+    log.conclude("chain.signature", broken.map((link) => link.fault)),
+    log.conclude("chain.algorithm", await algorithmFaults(path, memory)),
+    reportValidity(path, validationTime, log),
+    log.conclude("chain.constraints", path.flatMap(constraintFaults)),
+  ];
+  return answers.every(Boolean) ? anchor : null;
 }
 
 /** Asks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or another time. */
@@ -57,9 +59,9 @@ export function recheckCertificatePath(
 ): TrustAnchor | null {
   const { certificate, cabundle } = attestation.document;
   const anchor = anchorOf(cabundle[0]!, anchors);
-  reportAnchor(anchor, anchors, cabundle[0]!, false, log);
-  reportValidity(placed([...cabundle, certificate]), validationTime, log);
-  return anchor;
+  const isAnchored = reportAnchor(anchor, anchors, cabundle[0]!, false, log);
+  const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, log);
+  return isAnchored && isValid ? anchor : null;
 }
 
 function anchorOf(claimedRoot: Certificate, anchors: readonly TrustAnchor[]): TrustAnchor | null {
@@ -79,18 +81,15 @@ function placed(path: readonly Certificate[]): Placed[] {
 
 function reportAnchor(
   anchor: TrustAnchor | null, anchors: readonly TrustAnchor[], claimed: Certificate, firstLinkBroken: boolean, log: Checklist,
-): void {
+): boolean {
   const names = anchors.map((candidate) => candidate.name).join(", ");
   if (anchor === null) {
     const reason = `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
-    log.fail("chain.anchor", reason);
-  } else if (firstLinkBroken) {
-    log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
-  } else if (isAwsNitroRoot(anchor)) {
-    log.pass("chain.anchor", `starts at ${anchor.name}`);
-  } else {
-    log.warn("chain.anchor", `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's word is`);
+    return log.fail("chain.anchor", reason);
   }
+  if (firstLinkBroken) return log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
+  if (isAwsNitroRoot(anchor)) return log.pass("chain.anchor", `starts at ${anchor.name}`);
+  return log.warn("chain.anchor", `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's word is`);
 }
 
 interface BrokenLink {
@@ -137,9 +136,9 @@ async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory)
   return faults.flat();
 }
 
-function reportValidity(path: readonly Placed[], time: Date | undefined, log: Checklist): void {
-  if (time === undefined) log.skip("chain.validity", "the document's time could not be read");
-  else log.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
+function reportValidity(path: readonly Placed[], time: Date | undefined, log: Checklist): boolean {
+  if (time === undefined) return log.skip("chain.validity", "the document's time could not be read");
+  return log.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
 /** Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). */

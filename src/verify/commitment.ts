@@ -12,16 +12,18 @@ interface CommitmentRow {
   readonly register: { readonly pcr: number; readonly domain: string } | null;
   /** Whether a key of this kind may sign app proofs. */
   readonly signsAppProofs: boolean;
+  /** Whether the enclave answers for a document over this key at any time of its life, and not only when it boots. */
+  readonly attestsAnyTime: boolean;
 }
 
 /** The kinds of document, by what the enclave committed to before it asked for it. */
 export const COMMITMENTS = {
   /** The key that the application serves with. */
-  live: { register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" }, signsAppProofs: true },
+  live: { register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" }, signsAppProofs: true, attestsAnyTime: true },
   /** The key that shares are encrypted to, before the enclave holds its quorum key. */
-  setup: { register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" }, signsAppProofs: false },
+  setup: { register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" }, signsAppProofs: false, attestsAnyTime: false },
   /** Images until mid 2026 lock PCR0 to 15 only, and commit to nothing. */
-  legacy: { register: null, signsAppProofs: true },
+  legacy: { register: null, signsAppProofs: true, attestsAnyTime: false },
 } as const satisfies Record<string, CommitmentRow>;
 
 export type CommitmentKind = keyof typeof COMMITMENTS;

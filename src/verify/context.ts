@@ -1,4 +1,5 @@
 /** What verification takes from its caller: nothing is read from a clock or a network inside. */
+import type { Question } from "./expectation.js";
 import type { SignatureMemory } from "./signature-memory.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -10,8 +11,10 @@ export interface VerifyContext {
   readonly at: "document" | "now" | Date;
   /** Debug mode becomes a warning. */
   readonly allowDebug: boolean;
-  /** The ephemeral key that was asked for; null where none was. */
-  readonly ephemeralKey: Uint8Array | null;
+  /** The nonce that was asked for; null where none was. */
+  readonly nonce: Uint8Array | null;
+  /** What was asked of activities and app proofs; null where nobody said. */
+  readonly question: Question | null;
   readonly memory: SignatureMemory;
 }
 

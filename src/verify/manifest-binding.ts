@@ -5,14 +5,16 @@ import type { AttestationDocument, AttestationDocumentReading } from "../decode/
 import type { Manifest } from "../decode/manifest/index.js";
 import { isQosPublicKey } from "./qos-key.js";
 
-export function checkUserData(userData: AttestationDocument["userData"] | undefined, hash: Uint8Array | undefined, log: Checklist): void {
+/** `bind.user-data`. Answers whether the document commits to the manifest. */
+export function checkUserData(userData: AttestationDocument["userData"] | undefined, hash: Uint8Array | undefined, log: Checklist): boolean {
   if (userData === undefined || hash === undefined) return log.skip("bind.user-data", "user_data or the manifest could not be read");
   if (userData !== null && equalBytes(userData, hash)) return log.pass("bind.user-data");
   const actual = userData === null ? "absent" : toHex(userData);
   return log.fail("bind.user-data", "user_data is not the hash of the manifest", { expected: toHex(hash), actual });
 }
 
-export function checkPcrs(pcrs: AttestationDocument["pcrs"] | undefined, manifest: Manifest | undefined, log: Checklist): void {
+/** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
+export function checkPcrs(pcrs: AttestationDocument["pcrs"] | undefined, manifest: Manifest | undefined, log: Checklist): boolean {
   if (pcrs === undefined || manifest === undefined) return log.skip("bind.pcrs", "the PCRs or the manifest could not be read");
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   const differing = [pcr0, pcr1, pcr2, pcr3].flatMap((wanted, index) => {
@@ -27,26 +29,50 @@ export function checkPcrs(pcrs: AttestationDocument["pcrs"] | undefined, manifes
   });
 }
 
-/** `claimed`: the service's `ephemeralPublicKeyHex`; `wanted`: the key that was asked for, null where none was. */
+/** A key that the document has to attest, and what it is in words. */
+export interface WantedKey {
+  readonly what: string;
+  readonly key: Uint8Array;
+}
+
+/** `bind.key`: the document attests a QOS key, the one that was claimed and every one that was asked for. Answers it. */
 export function checkKey(
-  publicKey: AttestationDocument["publicKey"] | undefined, claimed: Uint8Array | undefined, wanted: Uint8Array | null, log: Checklist,
-): void {
-  if (publicKey === undefined) return log.skip("bind.key", "the document's public_key could not be read");
-  if (publicKey === null) return log.fail("bind.key", "the document attests no public_key");
-  const other = [
-    { what: "ephemeralPublicKeyHex", key: claimed },
-    { what: "the key that was asked for", key: wanted ?? undefined },
-  ].filter(({ key }) => key !== undefined && !equalBytes(key, publicKey));
+  publicKey: AttestationDocument["publicKey"] | undefined, claimed: Uint8Array | undefined, wanted: readonly WantedKey[], log: Checklist,
+): Uint8Array | null {
+  if (publicKey === undefined) {
+    log.skip("bind.key", "the document's public_key could not be read");
+    return null;
+  }
+  if (publicKey === null) {
+    log.fail("bind.key", "the document attests no public_key");
+    return null;
+  }
+  const all = [...(claimed === undefined ? [] : [{ what: "ephemeralPublicKeyHex", key: claimed }]), ...wanted];
+  const other = all.filter(({ key }) => !equalBytes(key, publicKey));
   const reasons = [
     ...(isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"]),
     ...other.map(({ what }) => `public_key is not ${what}`),
   ];
-  const compared = other[0]?.key && { expected: toHex(other[0].key), actual: toHex(publicKey) };
-  if (reasons.length === 0 && claimed === undefined) return log.skip("bind.key", "ephemeralPublicKeyHex could not be read");
-  log.conclude("bind.key", reasons, undefined, compared);
+  const compared = other[0] && { expected: toHex(other[0].key), actual: toHex(publicKey) };
+  if (reasons.length > 0) {
+    log.fail("bind.key", reasons.join("; "), compared);
+    return null;
+  }
+  if (claimed === undefined) {
+    log.skip("bind.key", "ephemeralPublicKeyHex could not be read");
+    return null;
+  }
+  log.pass("bind.key");
+  return publicKey;
 }
 
-export function checkNonce(nonce: AttestationDocument["nonce"] | undefined, log: Checklist): void {
+/** `bind.nonce`. A nonce of no bytes is none: hardware makes both. Answers whether it is as asked. */
+export function checkNonce(nonce: AttestationDocument["nonce"] | undefined, wanted: Uint8Array | null, log: Checklist): boolean {
   if (nonce === undefined) return log.skip("bind.nonce", "the nonce could not be read");
-  log.conclude("bind.nonce", nonce === null ? [] : [`the document carries a nonce of ${nonce.length} bytes`]);
+  const found = nonce === null || nonce.length === 0 ? null : nonce;
+  if (wanted === null && found === null) return log.pass("bind.nonce", "the document carries no nonce, and none was asked for");
+  if (wanted === null) return log.fail("bind.nonce", `the document carries a nonce of ${found!.length} bytes, and none was asked for`);
+  if (found !== null && equalBytes(found, wanted)) return log.pass("bind.nonce", "the document carries the nonce that was asked for");
+  const detail = found === null ? "the document carries no nonce, and one was asked for" : "the document carries another nonce than was asked for";
+  return log.fail("bind.nonce", detail, { expected: toHex(wanted), actual: found === null ? "absent" : toHex(found) });
 }

@@ -55,7 +55,7 @@ describe("a policy pinned from a genuine pair", async () => {
     expect(Object.keys(pinnedFirst.deployments[0]!).sort()).toEqual(["commitment", "manifestSet", "minNonce", "name", "namespace", "pcrs", "pivotHash", "quorumKey"]);
     expect(pinnedFirst.deployments[0]).toMatchObject({
       pcrs: Object.fromEntries([0, 1, 2, 3].map((index) => [index, toHex(proof.attestation.document.pcrs.get(index)!)])),
-      pivotHash: toHex(proof.manifest.pivot.hash), namespace: "preprod/signer", quorumKey: toHex(proof.manifest.namespace.quorumKey),
+      pivotHash: toHex(proof.manifest.pivot!.hash), namespace: "preprod/signer", quorumKey: toHex(proof.manifest.namespace.quorumKey),
       manifestSet: { threshold: proof.manifest.manifestSet.threshold, members: proof.manifest.manifestSet.members.map(({ pubKey }) => toHex(pubKey)) },
     });
   });

@@ -36,7 +36,9 @@ const full: JsonObject = {
   allowDebug: false,
 };
 
-const least: JsonObject = { policy: "bootproof/1", deployments: [{ pivotHash: HASH }] };
+const image: JsonObject = { "0": PCR, "1": PCR, "2": PCR, "3": PCR };
+const code: JsonObject = { pcrs: image, pivotHash: HASH };
+const least: JsonObject = { policy: "bootproof/1", deployments: [code] };
 
 type Faults = readonly (readonly [path: string, says: string])[];
 
@@ -84,7 +86,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("deployments", [], "deployments", "empty"),
   one("deployments", {}, "deployments", "an object, an array wanted"),
   one("deployments", "x", "deployments", "a string, an array wanted"),
-  one("deployments", null, "deployments", "missing, an array wanted"),
+  one("deployments", null, "deployments", "null, an array wanted"),
   one("allowDebug", "true", "allowDebug", "a string, true or false wanted"),
   one("allowDebug", 1, "allowDebug", "a number, true or false wanted"),
   isNull("allowDebug", "allowDebug"),
@@ -162,6 +164,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.namespace`, ["a", ["b"]], d("namespace[1]"), "an array, a string wanted"),
   one(`${D}.namespace`, { name: "a" }, d("namespace"), "an object, a string wanted"),
   isNull(`${D}.namespace`, d("namespace")),
+  lacks(`${D}.namespace`, d("minNonce"), "counts within a namespace"),
   one(`${D}.minNonce`, "7", d("minNonce"), "a string, a whole number of 0 or more wanted"),
   one(`${D}.minNonce`, -1, d("minNonce"), "-1, a whole number"),
   one(`${D}.minNonce`, 1.5, d("minNonce"), "1.5, a whole number"),
@@ -229,21 +232,6 @@ describe("a malformed policy", () => {
     expect(malformed.length).toBeGreaterThan(120);
   });
 
-  it.each<[name: string, deployment: JsonObject]>([
-    ["nothing", {}],
-    ["a namespace alone", { namespace: "x" }],
-    ["everything but code", drop("pivotHash")(drop("pcrs")((full["deployments"] as JsonObject[])[0]!))],
-    ["PCR0 and PCR1 without PCR2", { pcrs: { "0": PCR, "1": PCR } }],
-    ["PCR3 and PCR4 alone", { pcrs: { "3": PCR, "4": PCR } }],
-    ["two images, one of them without PCR2", { pcrs: [{ "0": PCR, "1": PCR, "2": PCR }, { "0": PCR, "1": PCR }] }],
-  ])("pins no code: %s", (_, deployment) => {
-    expectFaults({ ...full, deployments: [deployment] }, [["deployments[0]", "pins no code: pcrs (0, 1 and 2) or pivotHash wanted"]]);
-  });
-
-  it("of several deployments names the one that pins no code", () => {
-    expectFaults({ ...least, deployments: [{ pivotHash: HASH }, { pivotHash: HASH }, { namespace: "x" }] }, [["deployments[2]", "pins no code"]]);
-  });
-
   it("tells all its faults at once", () => {
     expectFaults({
       policy: "x", extra: 1, name: 2, trustAnchors: ["y"], maxAge: "z", allowDebug: "n",
@@ -260,7 +248,7 @@ describe("a malformed policy", () => {
       [d("pcrs.0"), "2 hex digits"], [d("pcrs.2"), "a number"], [d("pcrs.40"), "not the index"], [d("pivotHash"), "not hex"], [d("unknown"), "unknown"],
       ["deployments[1]", "a number"],
       ["deployments[2].minNonce", "-1"], ["deployments[2].manifestSet.threshold", "0"], ["deployments[2].manifestSet.members[0]", "2 hex digits"],
-      ["deployments[2].labels.x", "unknown"], ["deployments[2]", "pins no code"],
+      ["deployments[2].labels.x", "unknown"], ["deployments[2].minNonce", "within a namespace"],
     ]);
   });
 
@@ -381,22 +369,20 @@ describe("a good policy", () => {
       name: "r2026.3.1", namespace: ["prod/signer"], minNonce: 7, commitment: "live",
       labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
     });
-    expect(deployment!.pcrs!.map((image) => image.map(({ index, accepted }) => [index, accepted.map(toHex)]))).toEqual([
-      [0, 1, 2, 3].map((index) => [index, [PCR]]),
-    ]);
-    expect(deployment!.pivotHash!.map(toHex)).toEqual([HASH]);
-    expect(deployment!.quorumKey!.map(toHex)).toEqual([KEY]);
-    expect({ ...deployment!.manifestSet, members: deployment!.manifestSet!.members.map(toHex) }).toEqual({ threshold: 1, members: [KEY, OTHER_KEY] });
-    expect({ ...deployment!.shareSet, members: deployment!.shareSet!.members.map(toHex) }).toEqual({ threshold: 2, members: [KEY, OTHER_KEY] });
+    expect(deployment!.pcrs).toEqual([[0, 1, 2, 3].map((index) => ({ index, accepted: [PCR] }))]);
+    expect(deployment).toMatchObject({
+      pivotHash: [HASH], quorumKey: [KEY], manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] }, shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
+    });
   });
 
-  it("may say as little as which binary", () => {
+  it("may say as little as image, role and binary", () => {
     const policy = parsePolicy(least);
     expect(policy).toMatchObject({
       name: null, trustAnchors: [AWS_NITRO_ROOT_G1], maxAge: null, allowDebug: false,
-      appProofs: { types: null, maxAge: null, required: false, coverage: false },
+      appProofs: { types: null, maxAge: null, required: false, coverage: false, decision: false },
     });
-    expect(Object.keys(policy.deployments[0]!).sort()).toEqual(["name", "pivotHash"]);
+    expect(policy.deployments[0]).toMatchObject({ kind: "qos", open: [], appProofTypes: null, commitment: "live" });
+    expect(Object.keys(policy.deployments[0]!).sort()).toEqual(["appProofTypes", "commitment", "kind", "name", "open", "pcrs", "pivotHash"]);
     expect(policy.deployments[0]!.name).toBe("deployments[0]");
   });
 
@@ -420,7 +406,7 @@ describe("a good policy", () => {
   });
 
   const optional = ["name", "trustAnchors", "maxAge", "appProofs", "allowDebug", "appProofs.types", "appProofs.maxAge", "appProofs.required", "appProofs.coverage",
-    ...["name", "pivotHash", "namespace", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels", "pcrs.3", "labels.owner", "labels.enclaveApp",
+    ...["name", "pivotHash", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels", "pcrs.3", "labels.owner", "labels.enclaveApp",
       "labels.deploymentLabel", "pcrs"].map((member) => `${D}.${member}`)];
   it.each(optional)("may leave out %s", (path) => {
     expect(() => parsePolicy(drop(path)(full))).not.toThrow();
@@ -446,7 +432,7 @@ describe("a good policy", () => {
   });
 
   it("may pin many deployments, each named after its place where it has no name", () => {
-    const { deployments } = parsePolicy({ ...least, deployments: [{ pivotHash: HASH }, { name: "second", pivotHash: HASH }, { pivotHash: HASH }] });
+    const { deployments } = parsePolicy({ ...least, deployments: [code, { name: "second", ...code }, code] });
     expect(deployments.map(({ name }) => name)).toEqual(["deployments[0]", "second", "deployments[2]"]);
   });
 

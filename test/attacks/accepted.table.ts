@@ -1,5 +1,5 @@
 /** Whole evidence in every shape that the formats allow: all of it has to be accepted. */
-import { concatBytes, toUtf8 } from "../../src/bytes.js";
+import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { encodeCbor, withTag } from "../../src/lab/cbor.js";
 import { derNull } from "../../src/lab/der.js";
@@ -22,8 +22,8 @@ const kinds: Accepted[] = (["v0", "v1", "v2"] as const).flatMap((version) =>
   (["json", "borsh"] as const).filter((encoding) => version !== "v2" || encoding === "json").flatMap((encoding): Accepted[] => [
     { name: `${version} ${encoding} of a live enclave`, forge: { version, encoding } },
     {
-      name: `${version} ${encoding} of a legacy enclave`, forge: { version, encoding, generation: "legacy" },
-      warns: ["bind.commitment", "policy.commitment"],
+      name: `${version} ${encoding} of a legacy enclave, pinned as such`, forge: { version, encoding, generation: "legacy" },
+      judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"],
     },
     {
       name: `${version} ${encoding} of an enclave in its setup, without a policy`,
@@ -208,7 +208,7 @@ const wire: Accepted[] = [
     name: "setup and live of one enclave, each pinned, an app proof of the live one",
     judge: {
       given: ({ bootProof, appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey, generation: "setup" }).bootProof, bootProof], appProofs }),
-      deployments: (all) => [{ ...all, commitment: "live" }, { ...all, commitment: "setup" }],
+      deployments: (all) => [{ ...all, commitment: "live" }, { ...all, name: "its setup", commitment: "setup" }],
     },
   },
   { name: "one boot proof given twice", judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof, bootProof], appProofs }) } },
@@ -231,7 +231,7 @@ const appProofs: Accepted[] = [
   { name: "an app proof's key in upper case", forge: appProof({ json: (value) => ({ ...value, publicKey: (value["publicKey"] as string).toUpperCase() }) }) },
   { name: "an app proof a minute before the document", forge: address(put("timestampMs", String(after(-60).getTime()))) },
   { name: "an app proof a minute in the future", forge: address(put("timestampMs", String(NOW.getTime() + 60_000))) },
-  { name: "an app proof of a legacy enclave", forge: { generation: "legacy" }, judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment"] },
+  { name: "an app proof of a legacy enclave", forge: { generation: "legacy" }, judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"] },
   { name: "twenty app proofs", forge: { payloads: Array.from({ length: 20 }, (_, index) => customPayload(after(index))) } },
   { name: "one app proof twice", judge: { given: ({ bootProof, appProofs: [proof] }) => ({ bootProofs: [bootProof], appProofs: [proof, proof] }) } },
 ];
@@ -271,14 +271,25 @@ const activities: Accepted[] = [
   activity("in its wrapper", (value) => value, { judge: { given: ({ bootProof, activity: value }) => ({ bootProofs: [bootProof], activity: { activity: value } }) } }),
 ];
 
-const pinned = (name: string, deployments: NonNullable<NonNullable<Accepted["judge"]>["deployments"]>): Accepted => ({ name: `policy: ${name}`, judge: { deployments } });
+const pinned = (name: string, deployments: NonNullable<NonNullable<Accepted["judge"]>["deployments"]>, warns: Accepted["warns"] = []): Accepted =>
+  ({ name: `policy: ${name}`, judge: { deployments }, warns });
+const weakly = (name: string, deployments: Parameters<typeof pinned>[1]): Accepted => pinned(name, deployments, ["policy.scope"]);
 const only = (all: JsonObject, ...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, all[name]!]));
 const upper = (value: JsonValue): JsonValue => (JSON.parse(JSON.stringify(value).replace(/"[0-9a-f]{64,}"/g, (text) => text.toUpperCase())) as JsonValue);
 
 const policies: Accepted[] = [
-  pinned("the PCRs alone", (all) => [only(all, "pcrs")]),
-  pinned("PCR0 to 2 alone", (all) => [{ pcrs: drop("3")(all["pcrs"] as JsonObject) }]),
-  pinned("the binary alone", (all) => [only(all, "pivotHash")]),
+  weakly("the PCRs alone, any application", (all) => [{ ...only(all, "pcrs"), open: ["application"] }]),
+  weakly("PCR0 to 2 alone, any application of anybody", (all) => [{ pcrs: drop("3")(all["pcrs"] as JsonObject), open: ["application", "operator"] }]),
+  weakly("image, binary and role", (all) => [only(all, "pcrs", "pivotHash")]),
+  weakly("image and binary, of anybody", (all) => [{ pcrs: drop("3")(all["pcrs"] as JsonObject), pivotHash: all["pivotHash"]!, open: ["operator"] }]),
+  weakly("the set and its namespace", (all) => [only(all, "manifestSet", "namespace")]),
+  pinned("the set and its namespace, from a nonce on", (all) => [only(all, "manifestSet", "namespace", "minNonce")]),
+  pinned("image, binary and quorum key", (all) => [only(all, "pcrs", "pivotHash", "quorumKey")]),
+  pinned("the manifest's hash alone", () => [{ manifestHash: ["ab".repeat(32), toHex(forge().manifestHash).toUpperCase()] }]),
+  pinned("arguments and environment", (all) => [{ ...all, pivotArgs: ["--config", "/etc/signer.json"], pivotEnv: { LOG_LEVEL: "info" } }]),
+  pinned("comments, and types of its own", (all) => [{
+    ...all, comment: "ours", pcrs: { ...(all["pcrs"] as JsonObject), comment: "of r1" }, appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], comment: "none else" },
+  }]),
   pinned("hex in upper case", (all) => [upper(all) as JsonObject]),
   pinned("members in another order", (all) => [put("manifestSet.members", (all["manifestSet"] as { members: JsonValue[] } & JsonObject).members.toReversed())(all)]),
   pinned("a lower threshold than the manifest's", (all) => [put("manifestSet.threshold", 1)(all)]),
@@ -286,11 +297,11 @@ const policies: Accepted[] = [
   pinned("several binaries, this one the last", (all) => [put("pivotHash", ["ab".repeat(32), all["pivotHash"]!])(all)]),
   pinned("several namespaces", (all) => [put("namespace", ["x", "lab/signer"])(all)]),
   pinned("several images, this one the last", (all) => [put("pcrs", [put("0", "ff".repeat(48))(all["pcrs"] as JsonObject), all["pcrs"]!])(all)]),
-  pinned("a second deployment that matches", (all) => [put("pivotHash", "ab".repeat(32))(all), all]),
+  pinned("a second deployment that matches", (all) => [{ ...put("pivotHash", "ab".repeat(32))(all), name: "other" }, all]),
   pinned("live, pinned as such", (all) => [{ ...all, commitment: "live" }]),
   {
     name: "policy: legacy, pinned as such", forge: { generation: "legacy" },
-    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment"],
+    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"],
   },
   { name: "policy: exactly as old as allowed", judge: { policy: { maxAge: "5m" } } },
   { name: "policy: an app proof exactly as old as allowed", judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } } },

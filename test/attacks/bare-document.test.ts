@@ -16,7 +16,7 @@ async function judgeDocument(alterations: Alterations | undefined, how: Judgemen
   return (await verifyAttestation(evidence.document, optionsOf(evidence, how))).report;
 }
 
-const pcrsAlone: NonNullable<Judgement["deployments"]> = (all: JsonObject) => [{ pcrs: all["pcrs"]! }];
+const pcrsAlone: NonNullable<Judgement["deployments"]> = (all: JsonObject) => [{ kind: "nitro", pcrs: all["pcrs"]! }];
 const keep = (...indexes: number[]): Alterations => pcrs((map) => [...map.keys()].forEach((index) => indexes.includes(index) || map.delete(index)));
 
 const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: string[] }[] = [
@@ -73,14 +73,12 @@ describe("a bare document is rejected", () => {
   });
 
   it.each([
-    ["other PCRs", (all: JsonObject) => [{ pcrs: { ...(all["pcrs"] as JsonObject), "0": "ff".repeat(48) } }], "policy.pcrs"],
-    ["a PCR that it has not", (all: JsonObject) => [{ pcrs: { ...(all["pcrs"] as JsonObject), "31": hex(ZERO_PCR) } }], "policy.pcrs"],
-    ["a binary, which no document shows", (all: JsonObject) => [{ pcrs: all["pcrs"]!, pivotHash: all["pivotHash"]! }], "policy.pivot"],
-    ["a namespace, which no document shows", (all: JsonObject) => [{ pcrs: all["pcrs"]!, namespace: "lab/signer" }], "policy.namespace"],
-    ["a manifest set, which no document shows", (all: JsonObject) => [{ pcrs: all["pcrs"]!, manifestSet: all["manifestSet"]! }], "policy.manifest-set"],
+    ["other PCRs", (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "0": "ff".repeat(48) } }], ["policy.pcrs"]],
+    ["a PCR that it has not", (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "31": hex(ZERO_PCR) } }], ["policy.pcrs"]],
+    ["a QOS deployment, which no document is", (all: JsonObject) => [all], []],
   ] as const)("under a policy that pins %s", async (_, deployments, fails) => {
     const report = await judgeDocument({ generation: "legacy" }, { deployments: (all) => [...deployments(all)] });
-    expect(idsOf(report, "fail")).toEqual(["policy.deployment", fails].sort());
+    expect(idsOf(report, "fail")).toEqual(["policy.deployment", ...fails].sort());
     expect(report.verdict).toBe("rejected");
   });
 });

@@ -1,7 +1,7 @@
 /** Attacks on the boot proof around the document: its fields, manifest, envelope, approvals, and what binds them together. */
 import { concatBytes, fromBase64, toBase64, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { type Approval, type Manifest, type ManifestVersion, manifestHashInput } from "../../src/decode/manifest/index.js";
+import { type Approval, type Manifest, type ManifestVersion, type PivotManifest, manifestHashInput } from "../../src/decode/manifest/index.js";
 import type { ManifestAlterations } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import {
@@ -183,7 +183,7 @@ const envelopes: [string, Alterations][] = [
  * A v0 manifest whose borsh encoding is also one of a v1 manifest. As v1 the pivot takes 5 bytes more, so that all that
  * follows is read 5 bytes later; the first PCR and the name of the commit hold what v1 needs there to come out even.
  */
-function ambiguousManifest(): Manifest {
+function ambiguousManifest(): PivotManifest {
   const { namespace, pivot, enclave, ...rest } = makeManifest("v0", lab.manifestParts());
   const empty = new Uint8Array();
   const nobody = { threshold: 0, members: [] };
@@ -255,7 +255,7 @@ function v1Envelope(): Uint8Array {
 /** What the bytes of {@link ambiguousManifest} say as v1, in v1's JSON. */
 function envelopeOfTwin(): JsonObject {
   const { manifestSet, shareSet, enclave, patchSet, namespace, pivot } = ambiguousManifest();
-  const twin: Manifest = {
+  const twin: PivotManifest = {
     version: "v1", namespace, pivot: { ...pivot, bridgeConfig: [], debugMode: false }, manifestSet, shareSet: { ...shareSet, threshold: 0x15000000 }, patchSet: patchSet!,
     enclave: { ...enclave, pcr0: new Uint8Array(), qosCommit: "", awsRootCertificate: Uint8Array.of(...new Uint8Array(16), 4, 0, 0, 0) },
   };

@@ -1,7 +1,7 @@
 /** Whole evidence of an enclave that is not the pinned one, or not as the policy asks for. */
 import type { JsonObject } from "../../src/decode/json.js";
-import { customPayload } from "../../src/lab/enclave.js";
-import { labDeployment } from "../../src/lab/forge.js";
+import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import { LAB_ADDRESS, Lab, type LabParts, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { type Alterations, type Attack, after, drop, forge, hex, lab, manifest, pcrs, put, withActivity } from "./support.js";
@@ -19,6 +19,14 @@ const pins: Attack[] = [
   ...[0, 1, 2, 3].map((index) => pin(`another PCR${index}`, `pcrs.${index}`, hex(otherPcr), "policy.pcrs")),
   pin("several PCR0, none of them this one", "pcrs.0", [hex(otherPcr), "ff".repeat(48)], "policy.pcrs"),
   pin("a PCR8 that is zero here", "pcrs.8", hex(otherPcr), "policy.pcrs"),
+  pin("another manifest", "manifestHash", "ab".repeat(32), "policy.manifest-hash"),
+  pin("other arguments", "pivotArgs", ["--config", "/etc/other.json"], "policy.args"),
+  pin("an argument fewer", "pivotArgs", ["--config"], "policy.args"),
+  pin("no arguments", "pivotArgs", [], "policy.args"),
+  pin("another value in the environment", "pivotEnv", { LOG_LEVEL: "debug" }, "policy.args"),
+  pin("one name more in the environment", "pivotEnv", { LOG_LEVEL: "info", LD_PRELOAD: "/tmp/x.so" }, "policy.args"),
+  pin("an empty environment", "pivotEnv", {}, "policy.args"),
+  pin("an environment of a comment alone", "pivotEnv", { comment: "LOG_LEVEL=info" }, "policy.args"),
   pin("another binary", "pivotHash", "ab".repeat(32), "policy.pivot"),
   pin("several binaries, none of them this one", "pivotHash", ["ab".repeat(32), "cd".repeat(32)], "policy.pivot"),
   pin("another namespace", "namespace", "lab/signer2", "policy.namespace"),
@@ -46,6 +54,84 @@ function set(threshold: number, members: string[]): JsonObject {
 function keys(name: "manifestSet" | "shareSet"): string[] {
   return (pinned[name] as { members: string[] } & JsonObject).members;
 }
+
+/** Somebody else, who runs public images and applications over keys and approvals of his own, on the same hardware. */
+const strangers: LabParts = { ...lab, quorumKey: otherKey, ephemeralKey: generateQosKeyPair(), manifestMembers: others, shareMembers: others };
+const ownRole = { ...lab.measurements, pcr3: sha384(toUtf8("his role")) };
+const ownImage = { ...ownRole, pcr0: otherPcr, pcr1: otherPcr, pcr2: otherPcr };
+const stranger = (parts: Partial<LabParts>, alter: Alterations = {}): Alterations => ({ lab: new Lab({ ...strangers, ...parts }), ...alter });
+const only = (...names: string[]) => (all: JsonObject): JsonObject[] => [Object.fromEntries(names.map((name) => [name, all[name]!]))];
+const noRole = (all: JsonObject): JsonObject => ({ ...all, pcrs: drop("3")(all["pcrs"] as JsonObject) });
+
+/** What a stranger's genuine evidence meets, and by which pin it is told apart. */
+const byStrangers: Attack[] = [
+  {
+    name: "a stranger's image, which shows the pinned binary, namespace and nonce",
+    forge: stranger({ measurements: ownImage }), judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
+    fails: ["policy.deployment", "policy.pcrs"],
+  },
+  {
+    name: "a stranger's image, which shows the pinned binary and quorum key",
+    forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }), judge: { deployments: only("manifestSet", "pivotHash", "quorumKey") },
+    fails: ["policy.deployment", "policy.manifest-set"],
+  },
+  {
+    name: "the same image in the same role, another application",
+    forge: stranger({ pivotHash: new Uint8Array(32).fill(1) }), judge: { deployments: only("pcrs", "pivotHash") }, fails: ["policy.deployment", "policy.pivot"],
+  },
+  {
+    name: "another application that the same people approved",
+    forge: { lab: new Lab({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }) },
+    judge: { deployments: only("manifestSet", "namespace", "minNonce") }, fails: ["policy.deployment", "policy.namespace"],
+  },
+  {
+    name: "the same image and binary in a stranger's role", forge: stranger({ measurements: ownRole }),
+    judge: { deployments: only("pcrs", "pivotHash") }, fails: ["policy.deployment", "policy.pcrs"],
+  },
+  {
+    name: "the same image and binary over a stranger's quorum key", forge: stranger({ measurements: ownRole }),
+    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "quorumKey")(all)[0]!)] }, fails: ["policy.deployment", "policy.quorum-key"],
+  },
+  {
+    name: "the same image and binary, approved by strangers", forge: stranger({ measurements: ownRole }),
+    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "manifestSet")(all)[0]!)] }, fails: ["policy.deployment", "policy.manifest-set"],
+  },
+  {
+    name: "a setup document over the pinned quorum key, which its enclave does not hold",
+    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "setup", payloads: [] }), judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+    fails: ["policy.deployment", "policy.commitment"],
+  },
+  {
+    name: "a legacy document that a stranger's application asked for, over the pinned binary and quorum key",
+    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "legacy" }), judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+    fails: ["policy.deployment", "policy.commitment"],
+  },
+  {
+    name: "a legacy document in no role over the pinned manifest, which any application of anybody can ask for",
+    forge: { lab: new Lab({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }), generation: "legacy" },
+    judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] }, fails: ["policy.deployment", "policy.scope"],
+  },
+  {
+    name: "a deployment of workloads pinned, a pivot runs",
+    judge: { deployments: (all) => [{ ...drop("pivotHash")(all), workloads: { signer: `sha256:${"ab".repeat(32)}` } }] },
+    fails: ["policy.deployment", "policy.workloads"],
+  },
+  {
+    name: "a bare document with other user data", judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, userData: "ab".repeat(32) }] },
+    fails: ["policy.deployment", "policy.user-data"],
+  },
+  {
+    name: "a bare document of another key", judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, publicKey: hex(otherKey.publicKey) }] },
+    fails: ["policy.deployment", "policy.public-key"],
+  },
+  {
+    name: "a bare document of the pinned deployment's", judge: { bare: true }, fails: ["policy.deployment"],
+  },
+  {
+    name: "a boot proof, where a bare document is pinned",
+    judge: { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] }, fails: ["policy.deployment"],
+  },
+];
 
 /** Evidence that is whole, approved and signed, of something else than what is pinned. */
 const deviations: [string, Alterations, Attack["fails"][number]][] = [
@@ -82,6 +168,7 @@ const rules = (name: string, appProofs: JsonObject, rest: Partial<Attack> = {}):
 
 export const POLICY_ATTACKS: readonly Attack[] = [
   ...pins,
+  ...byStrangers,
   ...deviations.map(([name, alter, fails]): Attack => ({ name: `runs: ${name}`, forge: alter, fails: ["policy.deployment", fails] })),
   {
     name: "runs: a legacy enclave, where live is pinned",
@@ -97,13 +184,16 @@ export const POLICY_ATTACKS: readonly Attack[] = [
   },
   {
     name: "two deployments: the nearest one is told",
-    judge: { deployments: (all) => [put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)), put("quorumKey", hex(otherKey.publicKey))(all)] },
+    judge: { deployments: (all) => [put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)), { ...put("quorumKey", hex(otherKey.publicKey))(all), name: "near" }] },
     fails: ["policy.deployment", "policy.quorum-key"],
   },
   {
     name: "two deployments, each met in half",
     judge: {
-      deployments: (all) => [{ ...drop("pivotHash")(all), pcrs: put("0", hex(otherPcr))(all["pcrs"] as JsonObject) }, put("pivotHash", "ab".repeat(32))(drop("pcrs")(all))],
+      deployments: (all) => [
+        { ...drop("pivotHash")(all), pcrs: put("0", hex(otherPcr))(all["pcrs"] as JsonObject) },
+        { ...put("pivotHash", "ab".repeat(32))(drop("pcrs")(all)), name: "other" },
+      ],
     },
     fails: ["policy.deployment"], more: true,
   },
@@ -123,6 +213,21 @@ export const POLICY_ATTACKS: readonly Attack[] = [
   rules("a good one and one of a type that is not allowed", { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] }, {
     forge: { payloads: [JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject, customPayload(after(60))] },
   }),
+  rules("no decision, where it is demanded", { decision: true }),
+  rules("a decision that is no, where it is demanded", { decision: true }, {
+    forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT")] },
+  }),
+  {
+    name: "app proofs: of a type that another application's enclaves may sign", forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)] },
+    judge: {
+      deployments: (all) => [
+        { ...all, appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+        { ...all, name: "decides", namespace: "lab/policy", appProofs: { types: ["APP_PROOF_TYPE_POLICY_OUTCOME"] } },
+      ],
+      policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION", "APP_PROOF_TYPE_POLICY_OUTCOME"] } },
+    },
+    fails: ["policy.app-proof"],
+  },
   rules("older than allowed", { maxAge: "3m" }),
   rules("one that is not signed, where one is required", { required: true }, { forge: { alterAppProof: { signature: () => new Uint8Array(64) } }, fails: ["app.signature"], more: true }),
   {

@@ -2,8 +2,8 @@
 import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import type { Manifest } from "../../src/decode/manifest/index.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyEvidence } from "../../src/index.js";
+import type { PivotManifest } from "../../src/decode/manifest/index.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyAttestation, verifyEvidence } from "../../src/index.js";
 import type { CborItem } from "../../src/lab/cbor.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import { type ForgeOptions, type ForgedEvidence, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -39,6 +39,8 @@ export interface Judgement {
   readonly policy?: JsonObject;
   readonly anchorPem?: string;
   readonly noPolicy?: boolean;
+  /** The attestation document alone is judged. */
+  readonly bare?: boolean;
   readonly now?: Date;
   readonly validAt?: "document" | "now" | Date;
   readonly ephemeralKey?: Uint8Array;
@@ -70,6 +72,7 @@ export function forge(alterations: Alterations = {}): ForgedEvidence {
 }
 
 export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
+  if (how.bare === true) return (await verifyAttestation(evidence.document, optionsOf(evidence, how))).report;
   const given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
   return (await verifyEvidence(given, optionsOf(evidence, how))).report;
 }
@@ -151,7 +154,7 @@ export function certificate(place: number, change: (spec: CertificateSpec) => Pa
 
 // Alterations of the manifest, before it is hashed.
 
-export function manifest(change: (manifest: Manifest) => Partial<Manifest>): Alterations {
+export function manifest(change: (manifest: PivotManifest) => Partial<PivotManifest>): Alterations {
   return { alterManifest: { manifest: (value) => ({ ...value, ...change(value) }) } };
 }
 

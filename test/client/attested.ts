@@ -7,6 +7,7 @@ import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgeOptions, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type QosKeyPair, generateQosKeyPair } from "../../src/lab/qos.js";
+import { ACTIVITY_RULES } from "../../src/verify/expectation.js";
 import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
 
 export const lab = new Lab();
@@ -97,7 +98,8 @@ export class AttestedService {
     const operation = Object.values(SUBMIT_OPERATIONS).find(({ type }) => type === request["type"]) as SubmitOperation | undefined;
     const parameters = request["parameters"] as JsonObject;
     const payloads = request["generateAppProofs"] === true ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))]) : [];
-    const result = Object.fromEntries(Object.entries(operation?.repeats ?? {}).map(([member, parameter]) => [member, parameters[parameter]!]));
+    const repeats = operation === undefined ? [] : ACTIVITY_RULES[operation.type as keyof typeof ACTIVITY_RULES].repeats;
+    const result = Object.fromEntries(repeats.map(({ result: member, of }) => [member, of === "organizationId" ? request["organizationId"]! : parameters[of.intent]!]));
     const activity: JsonObject = {
       id: randomUUID(),
       organizationId: request["organizationId"]!,

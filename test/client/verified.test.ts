@@ -241,7 +241,7 @@ const LIES: Record<string, Lie> = {
   "with a proof from the future": { lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "future" },
   "with a proof of another organization": { lies: { payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: child },
   "with a proof of another organization, which the result then names": {
-    lies: { payloads: (_, service) => [service.allow(service.now, child)], activity: inside("result", "organizationId", child) }, fails: ["activity.claims"], says: `${ORGANIZATION} wanted`,
+    lies: { payloads: (_, service) => [service.allow(service.now, child)], activity: inside("result", "organizationId", child) }, fails: ["activity.claims"], says: `the activity of ${ORGANIZATION}`,
   },
   "with a proof that the request was denied": {
     lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] }, fails: ["activity.claims"], says: "OUTCOME_DENY_EXPLICIT",
@@ -274,29 +274,29 @@ const LIES: Record<string, Lie> = {
   "with an address that nothing proves": {
     lies: { activity: inside("result", "address", LAB_ADDRESS.address) }, policy: { appProofs: { coverage: true } }, fails: ["activity.coverage"],
   },
-  "of another organization": { lies: { activity: (activity) => edited(activity, { organizationId: child }), payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: `${ORGANIZATION} wanted` },
-  "of another type": { lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) }, fails: ["activity.claims"], says: "type is ACTIVITY_TYPE_DELETE_POLICIES" },
-  "with another intent": { lies: { activity: inside("intent", "walletName", "evil") }, fails: ["activity.claims"], says: "the intent's walletName" },
-  "with an intent that lacks what was submitted": { lies: { activity: inside("intent", "walletName", undefined) }, fails: ["activity.claims"], says: "the intent's walletName" },
-  "with an intent that says more than was submitted": { lies: { activity: inside("intent", "deleteAll", true) }, fails: ["activity.claims"], says: "the intent's deleteAll" },
+  "of another organization": { lies: { activity: (activity) => edited(activity, { organizationId: child }), payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.request"], says: `${ORGANIZATION} wanted` },
+  "of another type": { lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) }, fails: ["activity.request"], says: "type is ACTIVITY_TYPE_DELETE_POLICIES" },
+  "with another intent": { lies: { activity: inside("intent", "walletName", "evil") }, fails: ["activity.request"], says: "the intent's walletName" },
+  "with an intent that lacks what was submitted": { lies: { activity: inside("intent", "walletName", undefined) }, fails: ["activity.request"], says: "the intent's walletName" },
+  "with an intent that says more than was submitted": { lies: { activity: inside("intent", "deleteAll", true) }, fails: ["activity.request"], says: "the intent's deleteAll" },
   "with the intent of another operation": {
-    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) }, fails: ["activity.claims"], says: "updateWalletIntent wanted",
+    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) }, fails: ["activity.request"], says: "updateWalletIntent wanted",
   },
   "with two intents": {
-    lies: { activity: (activity) => edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }) }, fails: ["activity.claims"], says: "intent has 2 members",
+    lies: { activity: (activity) => edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }) }, fails: ["activity.request"], says: "intent has 2 members",
   },
-  "without an intent": { lies: { activity: (activity) => withoutMember(activity, "intent") }, fails: ["activity.claims", "activity.decode"] },
-  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.claims"], says: "the result's walletId" },
+  "without an intent": { lies: { activity: (activity) => withoutMember(activity, "intent") }, fails: ["activity.decode", "activity.request"] },
+  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.request"], says: "the result's walletId" },
   "with the result of another operation": {
-    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) }, fails: ["activity.claims"], says: "updateWalletResult wanted",
+    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) }, fails: ["activity.request"], says: "updateWalletResult wanted",
   },
-  "with a result of another shape": { lies: { activity: inside("result", "walletId", 7) }, fails: ["activity.claims", "activity.decode"], says: "result.updateWalletResult.walletId" },
-  "without a result": { lies: { activity: (activity) => edited(activity, { result: null }) }, fails: ["activity.claims", "activity.decode"] },
+  "with a result of another shape": { lies: { activity: inside("result", "walletId", 7) }, fails: ["activity.request"], says: "the result's walletId" },
+  "without a result": { lies: { activity: (activity) => edited(activity, { result: null }) }, fails: ["activity.decode", "activity.request"] },
   "that waits for approvals": {
     lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: null }) },
-    fails: ["activity.claims", "activity.decode"], says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
+    fails: ["activity.decode", "activity.request"], says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
   },
-  "that failed, and has a result all the same": { lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.claims"], says: "ACTIVITY_STATUS_FAILED" },
+  "that failed, and has a result all the same": { lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.request"], says: "ACTIVITY_STATUS_FAILED" },
   "that is repeated in its result under another id": { lies: { activity: (activity) => repeated(activity, { id: "another" }) }, fails: ["activity.decode"], says: "differs" },
   "that is repeated in its result with another status": {
     lies: { activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.decode"], says: "differs",
@@ -314,9 +314,9 @@ const LIES: Record<string, Lie> = {
     fails: ["activity.decode"], says: "unknown member",
   },
   "wrapped twice, the proven one inside": { lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) }, fails: ["activity.decode"] },
-  "that is none": { lies: { answer: () => ({ activity: "completed" }) }, fails: ["activity.decode"] },
-  "as JSON inside JSON": { lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) }, fails: ["activity.decode"] },
-  "that is null": { lies: { answer: () => "null" }, fails: ["activity.decode"] },
+  "that is none": { lies: { answer: () => ({ activity: "completed" }) }, fails: ["activity.decode", "activity.request"] },
+  "as JSON inside JSON": { lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) }, fails: ["activity.decode", "activity.request"] },
+  "that is null": { lies: { answer: () => "null" }, fails: ["activity.decode", "activity.request"] },
 };
 
 describe("an activity", () => {
@@ -336,7 +336,7 @@ describe("an activity", () => {
   it("has every failure told, not the first", async () => {
     const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other }, activity: inside("result", "walletId", "w2") });
     const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
-    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.claims", "policy policy.deployment", "policy policy.nonce"]);
+    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.request", "policy policy.deployment", "policy policy.nonce"]);
     expect(error).toMatchObject({ operation: "update_wallet", activityId: service.activities[0]!["id"], activityStatus: "ACTIVITY_STATUS_COMPLETED" });
   });
 
@@ -349,7 +349,7 @@ describe("an activity", () => {
     const calls = [verified.updateWallet({ walletId: "w2" }), verified.updateWallet({ walletId: "w1", walletName: "newer" }), verified.deletePolicies({ policyIds: [] })];
     // All are waited for from the start: one that is rejected while another is awaited would count as unhandled.
     const errors = await Promise.all(calls.map((call) => rejectionOf<RejectedActivityError>(call)));
-    for (const error of errors) expect(error.failures.map(({ id }) => id)).toContain("activity.claims");
+    for (const error of errors) expect(error.failures.map(({ id }) => id)).toContain("activity.request");
   });
 
   it("is rejected where its proof came with the answer to another request before, its s turned over or not", async () => {
@@ -366,7 +366,7 @@ describe("an activity", () => {
       await verified.updateWallet(PARAMETERS);
       service.clock += 1000;
       const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
-      expect(error.failures).toMatchObject([{ id: "activity.claims", detail: "one of its app proofs came with the answer to another request before" }]);
+      expect(error.failures).toMatchObject([{ id: "activity.claims", detail: "one of its app proofs came with the answer to something else before" }]);
     }
   });
 
@@ -563,15 +563,15 @@ describe("a past activity", () => {
   });
 
   const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
-    ["of another organization", (activity) => edited(activity, { organizationId: child }), ["activity.claims"]],
-    ["that is not completed", (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }), ["activity.claims"]],
+    ["of another organization", (activity) => edited(activity, { organizationId: child }), ["activity.request", "activity.claims"]],
+    ["that is not completed", (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }), ["activity.request"]],
     ["without proofs anywhere", (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }), ["activity.decode"]],
     ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
-    ["with the result of another operation", (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }), ["activity.claims"]],
-    ["with a result of another shape", (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }), ["activity.decode"]],
-    ["with two results", (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.claims"]],
-    ["that is none", () => [], ["activity.decode"]],
-    ["that is nothing", () => null, ["activity.decode"]],
+    ["with the result of another operation", (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }), ["activity.request"]],
+    ["with a result of another shape", (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }), ["activity.request"]],
+    ["with two results", (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.request"]],
+    ["that is none", () => [], ["activity.decode", "activity.request"]],
+    ["that is nothing", () => null, ["activity.decode", "activity.request"]],
   ];
   it.each(bad)("%s is rejected", async (_, change, fails) => {
     const { activity, verified } = await past();

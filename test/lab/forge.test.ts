@@ -11,9 +11,11 @@ import { decodeAppProof, decodeAppProofPayload } from "../../src/decode/app-proo
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
-import { decodeManifest, decodeManifestEnvelope, manifestHashInput } from "../../src/decode/manifest/index.js";
+import {
+  MANIFEST_VERSIONS, type PivotManifest, type WorkloadManifest, decodeManifest, decodeManifestEnvelope, manifestEncodings, manifestHashInput,
+} from "../../src/decode/manifest/index.js";
 import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { Lab, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { publicPoint, signRaw, withS } from "../../src/lab/keys.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { commitmentPcr, extendedPcr, sha256 } from "../../src/lab/qos.js";
@@ -21,8 +23,8 @@ import { commitmentPcr, extendedPcr, sha256 } from "../../src/lab/qos.js";
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const lab = new Lab();
 
-const kinds = (["v0", "v1", "v2"] as const).flatMap((version) =>
-  (["json", "borsh"] as const).filter((encoding) => version !== "v2" || encoding === "json").flatMap((encoding) =>
+const kinds = MANIFEST_VERSIONS.flatMap((version) =>
+  manifestEncodings(version).flatMap((encoding) =>
     (["legacy", "setup", "live"] as const satisfies Generation[]).map((generation) => ({ version, encoding, generation }))));
 
 describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
@@ -49,6 +51,32 @@ describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
     for (const approval of [...envelope.manifestSetApprovals, ...envelope.shareSetApprovals]) {
       expect(verifyP256(approval.member.pubKey.subarray(65), evidence.manifestHash, approval.signature)).toBe(true);
     }
+  });
+});
+
+describe("alterations of the manifest", () => {
+  it("are applied before it is hashed", () => {
+    const workloadManifest = (value: WorkloadManifest): WorkloadManifest => (
+      { ...value, workloads: value.workloads.map((one) => ({ ...one, name: "other" })) });
+    const { manifest, document } = forgeEvidence({ lab, at: AT, version: "v3", alterManifest: { workloadManifest } });
+    expect(manifest.workloads?.map(({ name }) => name)).toEqual(["other"]);
+    expect(decodeAttestationDocument(document).userData).toEqual(sha256(manifestHashInput(manifest)));
+  });
+
+  it("of another version's manifest are a mistake of the caller", () => {
+    const pivot = { manifest: (value: PivotManifest) => value };
+    const workloads = { workloadManifest: (value: WorkloadManifest) => value };
+    expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: pivot })).toThrow(TypeError);
+    expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: { shown: pivot.manifest } })).toThrow(TypeError);
+    expect(() => forgeEvidence({ lab, at: AT, version: "v2", alterManifest: workloads })).toThrow(TypeError);
+    expect(() => forgeEvidence({ lab, at: AT, version: "v2", encoding: "borsh" })).toThrow(TypeError);
+  });
+
+  it("pin the application as the version has it", () => {
+    expect(labDeployment(lab)).toMatchObject({ pivotHash: toHex(lab.pivotHash) });
+    const v3 = labDeployment(lab, "v3");
+    expect(v3).toMatchObject({ workloads: { signer: `sha256:${toHex(lab.pivotHash)}` } });
+    expect(v3).not.toHaveProperty("pivotHash");
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { AppProofPayload } from "../../src/decode/app-proof.js";
 import type { Manifest, PivotManifest, WorkloadManifest } from "../../src/decode/manifest/index.js";
-import { activityClaims, appProofClaims, attestationClaims, bootProofClaims, pinnedPcrs } from "../../src/report/claims.js";
+import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "../../src/report/claims.js";
 import { AWS_NITRO_ROOT_G1 } from "../../src/verify/trust-anchor.js";
 
 const bytes = (length: number, value: number): Uint8Array => new Uint8Array(length).fill(value);
@@ -39,13 +39,6 @@ it("keep apart what the hardware signed and what the image says", () => {
   });
   expect(claims.image).toMatchObject({ pinned: true, pinnedPcrs: [0, 1], debug: false, commitment: "live", manifestCommitted: true });
   expect(claims).toMatchObject({ deployment: "d", open: ["operator"] });
-});
-
-it("count as pinned what every image of the policy pins", () => {
-  const image = (...indexes: number[]) => indexes.map((index) => ({ index }));
-  expect(pinnedPcrs(undefined)).toEqual([]);
-  expect(pinnedPcrs([image(3, 0, 8)])).toEqual([0, 3, 8]);
-  expect(pinnedPcrs([image(0, 1, 2), image(8, 2)])).toEqual([2]);
 });
 
 it("call nothing pinned where no deployment matched", () => {

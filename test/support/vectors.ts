@@ -45,7 +45,7 @@ export interface ManifestVector {
   readonly kind: "manifest" | "envelope";
   readonly member?: string;
   readonly expect: {
-    readonly version: "v0" | "v1" | "v2";
+    readonly version: "v0" | "v1" | "v2" | "v3";
     readonly hash: string;
     readonly canonical?: string;
     readonly manifestSetApprovals?: number;
@@ -59,7 +59,13 @@ export interface BootProofVector {
   readonly bootProofs: readonly string[];
   readonly appProofs: readonly string[];
   readonly now: string;
-  readonly expect: { readonly verdict: ExpectedVerdict; readonly fails: readonly string[]; readonly under?: readonly number[] };
+  readonly expect: {
+    readonly verdict: ExpectedVerdict;
+    readonly fails: readonly string[];
+    readonly warns?: readonly string[];
+    readonly commitment?: string;
+    readonly under?: readonly number[];
+  };
 }
 
 function table<T>(file: string): T[] {

@@ -1,91 +1,120 @@
-/** Which manifest version are these bytes? One dispatch for manifests and their envelopes (qos.md, "Which version"). */
-import { toUtf8 } from "../../bytes.js";
+/** Which manifest version are these bytes? One dispatch over the rows of the versions (qos.md, "Which version"). */
+import { equalBytes } from "../../bytes.js";
 import { MalformedError, attempt, faultText } from "../../errors.js";
 import { BorshReader, BorshWriter } from "../borsh.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "../json.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
-import type { Manifest, ManifestEnvelope, ManifestVersion, PivotManifest } from "./model.js";
-import * as v0 from "./v0.js";
-import * as v1 from "./v1.js";
-import * as v2 from "./v2.js";
+import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";
+import { type ManifestSchema, borshBytes } from "./schema.js";
+import { V0 } from "./v0.js";
+import { V1 } from "./v1.js";
+import { V2 } from "./v2.js";
+import { V3 } from "./v3.js";
 
-const JSON_SCHEMAS = { v0, v1, v2 } as const;
-const BORSH_SCHEMAS = { v0, v1 } as const;
+/** One row a version: all else here goes over the rows. */
+const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0, v1: V1, v2: V2, v3: V3 };
+
+export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
+
+type ManifestCode = "manifest" | "manifest-envelope";
 
 /** Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every fault. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const json = asJsonObject(bytes);
-  if (json === undefined) {
-    return oneBorshReading("manifest", (schema) => {
-      const reader = new BorshReader(bytes);
-      const manifest = schema.readBorsh(reader);
-      reader.end();
-      return manifest;
-    });
-  }
+  if (json === undefined) return oneBorshReading("manifest", bytes, (read, reader) => read(reader));
   const reader = new MemberReader(json);
-  return withoutFaults("manifest", reader, manifestOf(reader));
+  const manifest = readJsonManifest(reader);
+  return unambiguous("manifest", withoutFaults("manifest", reader, manifest));
 }
 
 /** Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`, or `json`) with every fault. */
 export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
   const json = asJsonObject(bytes);
-  if (json === undefined) {
-    return oneBorshReading("manifest-envelope", (schema) => {
-      const reader = new BorshReader(bytes);
-      const envelope = {
-        manifest: schema.readBorsh(reader),
-        manifestSetApprovals: readApprovals(reader, "manifestSetApprovals"),
-        shareSetApprovals: readApprovals(reader, "shareSetApprovals"),
-      };
-      reader.end();
-      return envelope;
-    });
-  }
-  const reader = new MemberReader(json);
+  const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
+  unambiguous("manifest-envelope", envelope.manifest);
+  return envelope;
+}
+
+function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
+  return oneBorshReading("manifest-envelope", bytes, (read, reader) => ({
+    manifest: read(reader),
+    manifestSetApprovals: readApprovals(reader, "manifestSetApprovals"),
+    shareSetApprovals: readApprovals(reader, "shareSetApprovals"),
+  }));
+}
+
+function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   const nested = reader.nested("manifest");
-  const manifest = nested && manifestOf(nested);
-  const names = JSON_SCHEMAS[(manifest?.version ?? "v1") as PivotManifest["version"]].JSON_APPROVALS;
-  if (manifest?.version === "v2") reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
-  const envelope = {
-    manifest: manifest as Manifest,
+  const manifest = nested && readJsonManifest(nested);
+  // Without a version the names of the approvals are not known either.
+  if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
+  const names = SCHEMAS[manifest.version].envelope;
+  if (names.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
+  return withoutFaults("manifest-envelope", reader, {
+    manifest,
     manifestSetApprovals: approvalsField(reader, names.manifestSet),
     shareSetApprovals: approvalsField(reader, names.shareSet),
-  };
-  return withoutFaults("manifest-envelope", reader, envelope);
+  });
 }
 
 /**
- * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2, borsh for v1 and v0, always made from the
- * decoded value (qos.md, "Manifest hash").
+ * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, borsh for v1 and v0, always made from
+ * the decoded value (qos.md, "Manifest hash").
  */
-export function manifestHashInput(manifest: Manifest): Uint8Array {
-  if (manifest.version === "v2") return toUtf8(v2.canonicalJson(manifest));
-  const writer = new BorshWriter();
-  BORSH_SCHEMAS[manifest.version as "v0" | "v1"].writeBorsh(writer, manifest as PivotManifest);
-  return writer.finish();
+export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
+  return SCHEMAS[manifest.version].hashInput(manifest);
 }
 
-/** The borsh encoding of a v0 or v1 envelope. */
+/** The borsh encoding of an envelope. Throws TypeError where its version has none. */
 export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   const writer = new BorshWriter();
-  writer.fixed(manifestHashInput(envelope.manifest));
+  writer.fixed(encodeBorshManifest(envelope.manifest));
   writeApprovals(writer, envelope.manifestSetApprovals);
   writeApprovals(writer, envelope.shareSetApprovals);
   return writer.finish();
 }
 
-/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise 0 and 1); null where it declares none known. */
-export function declaredManifestVersion(text: string): ManifestVersion | null {
-  const digit = /^[vV]?([012])$/.exec(text)?.[1];
-  return digit === undefined ? null : (`v${digit}` as ManifestVersion);
+/** The borsh encoding of a manifest. Throws TypeError where its version has none. */
+export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
+  const codec = SCHEMAS[manifest.version].borsh;
+  if (codec === null) throw new TypeError(`a manifest ${manifest.version} has no borsh encoding`);
+  return borshBytes(codec, manifest);
 }
 
-function manifestOf(reader: MemberReader): Manifest {
-  // A version member, whatever it says, is a promise of v2: never read as an older schema.
-  if (Object.hasOwn(reader.object, "version")) return v2.readJson(reader);
-  return v1.hasJsonShape(reader) ? v1.readJson(reader) : v0.readJson(reader);
+/** The encodings in which a version exists; the first is how it is usually shown. */
+export function manifestEncodings(version: ManifestVersion): readonly ["json"] | readonly ["borsh", "json"] {
+  return SCHEMAS[version].borsh === null ? ["json"] : ["borsh", "json"];
+}
+
+/** The JSON names of an envelope's approvals. */
+export function approvalNames(version: ManifestVersion): { readonly manifestSet: string; readonly shareSet: string } {
+  return SCHEMAS[version].envelope;
+}
+
+/** That a version is a draft, in words for a report; null where it is released. */
+export function manifestDraft(version: ManifestVersion): string | null {
+  return SCHEMAS[version].draft;
+}
+
+/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise others); null where it declares none known. */
+export function declaredManifestVersion(text: string): ManifestVersion | null {
+  return MANIFEST_VERSIONS.find((version) => SCHEMAS[version].spellings.includes(text)) ?? null;
+}
+
+/** Reads a manifest's JSON by the one row that recognises it; undefined, and a fault, where none does. */
+function readJsonManifest(reader: MemberReader): Manifest | undefined {
+  const found = MANIFEST_VERSIONS.find((version) => isRecognised(reader, version));
+  if (found !== undefined) return SCHEMAS[found].readJson(reader);
+  const named = MANIFEST_VERSIONS.filter((version) => SCHEMAS[version].recognised === "by name");
+  return reader.fault("version", `${named.map((version) => JSON.stringify(version)).join(" or ")} wanted`);
+}
+
+/** A version member, whatever it says, is a promise: such JSON is never read as a schema that has none. */
+function isRecognised(reader: MemberReader, version: ManifestVersion): boolean {
+  const { recognised } = SCHEMAS[version];
+  if (recognised === "by name") return reader.get("version") === version;
+  return !Object.hasOwn(reader.object, "version") && recognised(reader);
 }
 
 /** The bytes as a JSON object; undefined where they are not JSON. JSON that breaks the strict rules stays JSON, and throws. */
@@ -97,20 +126,69 @@ function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-function oneBorshReading<T>(code: "manifest" | "manifest-envelope", read: (schema: typeof v0 | typeof v1) => T): T {
-  const older = attempt(() => read(v0));
-  const newer = attempt(() => read(v1));
-  if (older.value !== undefined && newer.value !== undefined) {
-    throw new MalformedError(code, [{ path: "", message: "ambiguous: the bytes are both a v0 and a v1 encoding" }]);
-  }
-  const value = newer.value ?? older.value;
-  if (value !== undefined) return value;
-  const message = `neither JSON nor borsh (as v0: ${faultText(older.faults)}; as v1: ${faultText(newer.faults)})`;
-  throw new MalformedError(code, [{ path: "", message }]);
+/** Reads something around a manifest, whose own reader it is given. */
+type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: BorshReader) => T;
+
+interface BorshReading<T> {
+  readonly version: ManifestVersion;
+  readonly value: T | undefined;
+  readonly text: string;
 }
 
-function withoutFaults<T>(code: "manifest" | "manifest-envelope", reader: MemberReader, value: T): T {
-  if (reader.faults.length > 0) throw new MalformedError(code, reader.faults);
+/** What the bytes are, read whole as each of the versions that have borsh. */
+function borshReadings<T>(bytes: Uint8Array, read: ReadAround<T>): BorshReading<T>[] {
+  return MANIFEST_VERSIONS.flatMap((version) => {
+    const codec = SCHEMAS[version].borsh;
+    if (codec === null) return [];
+    const reading = attempt(() => {
+      const reader = new BorshReader(bytes);
+      const value = read(codec.read, reader);
+      reader.end();
+      return value;
+    });
+    return [{ version, value: reading.value, text: `as ${version}: ${faultText(reading.faults)}` }];
+  });
+}
+
+function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAround<T>): T {
+  const readings = borshReadings(bytes, read);
+  const [first, second] = readings.filter(({ value }) => value !== undefined);
+  if (first?.value === undefined) {
+    const message = `neither JSON nor borsh (${readings.map(({ text }) => text).join("; ")})`;
+    throw new MalformedError(code, [{ path: "", message }]);
+  }
+  if (second !== undefined) throw ambiguous(code, first.version, second.version);
+  return first.value;
+}
+
+/**
+ * A manifest that is hashed over borsh, however it arrived, stands for those bytes: where they are a manifest of another
+ * version too, or another manifest, two manifests share one hash, and the one that is shown need not be the one that was
+ * booted (qos.md, "Which version", rule 4).
+ */
+function unambiguous(code: ManifestCode, manifest: Manifest): Manifest {
+  if (SCHEMAS[manifest.version].borsh === null) return manifest;
+  const readings = borshReadings(manifestHashInput(manifest), (read, reader) => read(reader));
+  const other = readings.find(({ version, value }) => value !== undefined && version !== manifest.version);
+  if (other !== undefined) throw ambiguous(code, manifest.version, other.version);
+  if (readings.some(({ value }) => isSame(value, manifest))) return manifest;
+  throw new MalformedError(code, [{ path: "", message: "ambiguous: its borsh encoding is another manifest" }]);
+}
+
+function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVersion): MalformedError {
+  return new MalformedError(code, [{ path: "", message: `ambiguous: the bytes are both a ${one} and a ${other} encoding` }]);
+}
+
+/** Whether two decoded values say the same: bytes as bytes, all else member by member. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
+  if (typeof one !== "object" || one === null || typeof other !== "object" || other === null) return one === other;
+  const [members, others] = [Object.entries(one), Object.entries(other)];
+  return members.length === others.length && members.every(([name, value]) => isSame(value, Reflect.get(other, name)));
+}
+
+function withoutFaults<T>(code: ManifestCode, reader: MemberReader, value: T | undefined): T {
+  if (reader.faults.length > 0 || value === undefined) throw new MalformedError(code, reader.faults);
   return value;
 }
 

@@ -1,6 +1,7 @@
 /** The parts of a manifest's JSON that all versions share. */
 import { fromHex } from "../../bytes.js";
 import type { Fault } from "../../errors.js";
+import { canonicalIpAddress } from "../ip-address.js";
 import { JsonNumber, type JsonValue, MemberReader, jsonKind } from "../json.js";
 import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace, PatchSet, QuorumMember } from "./model.js";
 
@@ -71,6 +72,19 @@ export function enclaveField(reader: MemberReader): EnclaveMeasurements {
 
 export function bridgeConfigField(reader: MemberReader): BridgeConfig[] {
   return reader.array("bridgeConfig", (value, path) => bridgeOf(MemberReader.of(value, path, reader.faults))) ?? [];
+}
+
+/** v2 and later. Undefined where it is absent. */
+export function dnsField(reader: MemberReader): { resolvers: string[] } | undefined {
+  if (reader.get("dns") === undefined) return undefined;
+  const dns = reader.nested("dns") ?? blank();
+  dns.refuseUnknown(["resolvers"]);
+  const resolvers = dns.array("resolvers", (value, path) => {
+    const address = typeof value === "string" ? canonicalIpAddress(value) : null;
+    if (address === null) dns.faults.push({ path, message: "not an IP address" });
+    return address ?? undefined;
+  });
+  return { resolvers: resolvers ?? [] };
 }
 
 export function approvalsField(reader: MemberReader, name: string): Approval[] {

@@ -1,6 +1,6 @@
 /** What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it. */
 
-export type ManifestVersion = "v0" | "v1" | "v2" | "v3";
+export type ManifestVersion = keyof ManifestByVersion;
 
 /** SHA-256, in bytes. */
 export const HASH_LENGTH = 32;
@@ -98,7 +98,18 @@ export interface WorkloadManifest extends CommonManifest {
   readonly volumes?: ReadonlyMap<string, Volume>;
 }
 
-export type Manifest = PivotManifest | WorkloadManifest;
+/** The model of each version. */
+export interface ManifestByVersion {
+  readonly v0: PivotManifest;
+  readonly v1: PivotManifest;
+  readonly v2: PivotManifest;
+  readonly v3: WorkloadManifest;
+}
+
+export type Manifest = ManifestByVersion[ManifestVersion];
+
+/** A manifest together with the row of a table over the versions that its `version` names. */
+export type ManifestOf<V extends ManifestVersion> = ManifestByVersion[V] & { readonly version: V };
 
 export interface Approval {
   readonly signature: Uint8Array;

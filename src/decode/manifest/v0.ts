@@ -3,22 +3,35 @@
  * same members. Its envelope's JSON names are in snake case.
  */
 import type { BorshReader, BorshWriter } from "../borsh.js";
-import type { MemberReader } from "../json.js";
+import { type MemberReader, isJsonObject } from "../json.js";
 import {
   readEnclave, readMemberSet, readNamespace, readPatchSet, readRestart, writeEnclave, writeMemberSet,
   writeNamespace, writePatchSet, writeRestart,
 } from "./borsh-fields.js";
 import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
 import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
+import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
 
-export const JSON_APPROVALS = { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals" } as const;
+const borsh: BorshCodec<PivotManifest> = {
+  read: (reader) => readLayout(reader, "v0", readPivot),
+  write: (writer, manifest) => writeLayout(writer, manifest, writePivot),
+};
 
-export function readBorsh(reader: BorshReader): PivotManifest {
-  return readLayout(reader, "v0", readPivot);
-}
+export const V0: ManifestSchema<"v0"> = {
+  version: "v0",
+  recognised: (json) => !hasNewerPivot(json),
+  readJson,
+  borsh,
+  hashInput: (manifest) => borshBytes(borsh, manifest),
+  envelope: { manifestSet: "manifest_set_approvals", shareSet: "share_set_approvals", strict: false },
+  spellings: ["v0", "V0", "0"],
+  draft: null,
+};
 
-export function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
-  writeLayout(writer, manifest, writePivot);
+/** JSON without a version is v1 where its pivot has both members that v1 added, and v0 where not. */
+export function hasNewerPivot(json: MemberReader): boolean {
+  const pivot = json.get("pivot");
+  return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
 /** The layout that v0 and v1 share, around the pivot in which they differ. */
@@ -34,7 +47,9 @@ export function readLayout(reader: BorshReader, version: "v0" | "v1", pivot: (re
   };
 }
 
-export function writeLayout(writer: BorshWriter, manifest: PivotManifest, pivot: (writer: BorshWriter, pivot: Pivot) => void): void {
+export function writeLayout(
+  writer: BorshWriter, manifest: PivotManifest, pivot: (writer: BorshWriter, pivot: Pivot) => void,
+): void {
   writeNamespace(writer, manifest.namespace);
   pivot(writer, manifest.pivot);
   writeMemberSet(writer, manifest.manifestSet);

@@ -4,17 +4,24 @@ import type { MemberReader } from "../json.js";
 import { readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
 import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
-import * as v0 from "./v0.js";
+import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
+import { hasNewerPivot, readLayout, readJson as readOlderJson, writeLayout } from "./v0.js";
 
-export const JSON_APPROVALS = { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals" } as const;
+const borsh: BorshCodec<PivotManifest> = {
+  read: (reader) => readLayout(reader, "v1", readPivot),
+  write: (writer, manifest) => writeLayout(writer, manifest, writePivot),
+};
 
-export function readBorsh(reader: BorshReader): PivotManifest {
-  return v0.readLayout(reader, "v1", readPivot);
-}
-
-export function writeBorsh(writer: BorshWriter, manifest: PivotManifest): void {
-  v0.writeLayout(writer, manifest, writePivot);
-}
+export const V1: ManifestSchema<"v1"> = {
+  version: "v1",
+  recognised: hasNewerPivot,
+  readJson,
+  borsh,
+  hashInput: (manifest) => borshBytes(borsh, manifest),
+  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: false },
+  spellings: ["v1", "V1", "1"],
+  draft: null,
+};
 
 function readPivot(reader: BorshReader): Pivot {
   return {
@@ -34,14 +41,8 @@ function writePivot(writer: BorshWriter, pivot: Pivot): void {
   writer.vector(pivot.args, (arg) => writer.string(arg));
 }
 
-/** JSON without a version is v1 where its pivot has both members that v1 added. */
-export function hasJsonShape(reader: MemberReader): boolean {
-  const pivot = reader.get("pivot");
-  return typeof pivot === "object" && pivot !== null && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
-}
-
-export function readJson(reader: MemberReader): PivotManifest {
-  const older = v0.readJson(reader);
+function readJson(reader: MemberReader): PivotManifest {
+  const older = readOlderJson(reader);
   const pivot = reader.nested("pivot");
   if (pivot === undefined) return older;
   const added = { bridgeConfig: bridgeConfigField(pivot), debugMode: pivot.boolean("debugMode") ?? false };

@@ -3,14 +3,14 @@
  * its dns and its envelope are refused.
  */
 import { toUtf8 } from "../../bytes.js";
-import { canonicalIpAddress } from "../ip-address.js";
 import type { MemberReader } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
-import { bridgeConfigField, enclaveField, hexField, memberSetField, namespaceField, restartField } from "./json-fields.js";
-import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
+import {
+  bridgeConfigField, dnsField, enclaveField, hexField, memberSetField, namespaceField, restartField,
+} from "./json-fields.js";
+import { HASH_LENGTH, type MemberSet, type Pivot, type PivotManifest } from "./model.js";
+import type { ManifestSchema } from "./schema.js";
 import { NO_PIVOT } from "./v0.js";
-
-export { JSON_APPROVALS } from "./v1.js";
 
 const MANIFEST_MEMBERS = ["version", "namespace", "pivot", "manifestSet", "shareSet", "enclave", "dns"];
 const PIVOT_MEMBERS = ["hash", "restart", "bridgeConfig", "debugMode", "args", "env"];
@@ -18,11 +18,21 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,1023}$/;
 const ENV_VALUE_MAX = 65536;
 const ENV_MAX = 512;
 
-export function readJson(reader: MemberReader): PivotManifest {
+export const V2: ManifestSchema<"v2"> = {
+  version: "v2",
+  recognised: "by name",
+  readJson,
+  borsh: null,
+  hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
+  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: true },
+  spellings: ["v2", "V2", "2"],
+  draft: null,
+};
+
+function readJson(reader: MemberReader): PivotManifest {
   reader.refuseUnknown(MANIFEST_MEMBERS);
-  if (reader.get("version") !== "v2") reader.fault("version", `"v2" wanted`);
   const pivot = reader.nested("pivot");
-  const dns = reader.get("dns") === undefined ? undefined : reader.nested("dns");
+  const dns = dnsField(reader);
   return {
     version: "v2",
     namespace: namespaceField(reader),
@@ -30,7 +40,7 @@ export function readJson(reader: MemberReader): PivotManifest {
     manifestSet: memberSetField(reader, "manifestSet"),
     shareSet: memberSetField(reader, "shareSet"),
     enclave: enclaveField(reader),
-    ...(dns && { dns: dnsOf(dns) }),
+    ...(dns && { dns }),
   };
 }
 
@@ -66,18 +76,8 @@ function envValue(env: MemberReader, name: string): string {
   return value;
 }
 
-function dnsOf(dns: MemberReader): { resolvers: string[] } {
-  dns.refuseUnknown(["resolvers"]);
-  const resolvers = dns.array("resolvers", (value, path) => {
-    const address = typeof value === "string" ? canonicalIpAddress(value) : null;
-    if (address === null) dns.faults.push({ path, message: "not an IP address" });
-    return address ?? undefined;
-  });
-  return { resolvers: resolvers ?? [] };
-}
-
 /** The text that is hashed. */
-export function canonicalJson(manifest: PivotManifest): string {
+function canonicalJson(manifest: PivotManifest): string {
   const { pivot, namespace, enclave } = manifest;
   return canonicalQosJson({
     version: "v2",
@@ -97,7 +97,7 @@ export function canonicalJson(manifest: PivotManifest): string {
   });
 }
 
-function setJson(set: PivotManifest["manifestSet"]): QosJsonInput {
+export function setJson(set: MemberSet): QosJsonInput {
   return { threshold: set.threshold, members: set.members.map((member) => ({ ...member })) };
 }
 

@@ -2,35 +2,39 @@
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../../src/bytes.js";
 import {
-  type Manifest, type ManifestEnvelope, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, encodeBorshEnvelope, manifestHashInput,
+  MANIFEST_VERSIONS, type Manifest, type ManifestEnvelope, approvalNames, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, encodeBorshEnvelope,
+  encodeBorshManifest, manifestDraft, manifestEncodings, manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
 import { hex, join } from "../../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../../support/faults.js";
 import {
-  type Json, approvals, asJson, envelopeJson, jsonBytes, manifestJson, manifestV0, manifestV1, manifestV2, withMember,
+  type Json, approvals, asJson, envelopeJson, jsonBytes, manifestJson, manifestV0, manifestV1, manifestV2, manifestV3, withMember,
 } from "../../support/manifest.js";
 import { anyBytes, fc, mutated } from "../../support/property.js";
 import { readVector } from "../../support/vectors.js";
 
-const VERSIONS = ["v0", "v1", "v2"] as const;
+const VERSIONS = MANIFEST_VERSIONS;
+const PIVOT_VERSIONS = ["v0", "v1", "v2"] as const;
 const decodeJson = (value: Json): Manifest => decodeManifest(jsonBytes(value));
 const decodeEnvelopeJson = (value: Json): ManifestEnvelope => decodeManifestEnvelope(jsonBytes(value));
 const borshV0 = readVector("manifests/golden/manifest_v0.v0layout.borsh");
 const borshV1 = readVector("manifests/golden/manifest_v1.borsh");
 
 describe("JSON with a version member", () => {
-  it("is v2", () => {
+  it("is v2 or v3, whichever it names", () => {
     expect(decodeJson(manifestJson("v2")).version).toBe("v2");
     expect(decodeEnvelopeJson(envelopeJson("v2")).manifest.version).toBe("v2");
+    expect(decodeJson(manifestJson("v3")).version).toBe("v3");
+    expect(decodeEnvelopeJson(envelopeJson("v3")).manifest.version).toBe("v3");
   });
 
-  const spellings: Json[] = ["v1", "v0", "v3", "V2", "2", "", " v2", "v2 ", null, 2, 1, 0, true, {}, [], ["v2"]];
+  const spellings: Json[] = ["v1", "v0", "v4", "V2", "V3", "2", "3", "", " v2", "v2 ", null, 2, 1, 0, true, {}, [], ["v2"]];
   it.each(spellings.map((version) => [JSON.stringify(version), version]))("%s is nothing else, never an older schema", (_, version) => {
-    for (const shape of VERSIONS) {
+    for (const shape of PIVOT_VERSIONS) {
       const manifest = withMember(manifestJson(shape), "version", version);
-      expect(faultsOf(() => decodeJson(manifest))).toContain('version: "v2" wanted');
+      expect(faultsOf(() => decodeJson(manifest))).toBe('version: "v2" or "v3" wanted');
       const envelope = withMember(envelopeJson(shape), "manifest", manifest);
-      expect(faultsOf(() => decodeEnvelopeJson(envelope))).toContain('version: "v2" wanted');
+      expect(faultsOf(() => decodeEnvelopeJson(envelope))).toBe('manifest.version: "v2" or "v3" wanted');
     }
   });
 
@@ -162,36 +166,106 @@ describe("bytes that are not JSON", () => {
     expect(decodeManifest(manifestHashInput(short))).toEqual(short);
   });
 
-  /**
-   * Bytes that are a v0 manifest and a v1 manifest at once. v1 reads v0's empty manifest set as debugMode and one empty
-   * argument; from there it is nine bytes ahead, and the last field of v1's reading takes in what v0's has left.
-   */
-  function ambiguousManifest(): Uint8Array {
-    const u32 = (value: number): Uint8Array => Uint8Array.of(value & 0xff, value >> 8, 0, 0);
-    const zeros = (length: number): Uint8Array => new Uint8Array(length);
-    const start = join(u32(1), hex("61"), u32(0), u32(0), zeros(32), hex("00"));
-    const noArgs = u32(0);
-    const manifestSet = hex("00 01 00 00 00 00 00 00");
-    const shareSet = zeros(8);
-    // What v1 reads inside v0's pcr0: 5 bytes of its share set, six empty fields, a patch set of one long key.
-    const pcr0Start = join(zeros(5), zeros(24), zeros(4), u32(1), u32(256 - 41 + 28));
-    const pcr0 = join(pcr0Start, zeros(256 - pcr0Start.length));
-    const v0Rest = join(u32(0), u32(0), u32(0), u32(0), u32(0), u32(0), u32(0));
-    return join(start, noArgs, manifestSet, shareSet, u32(256), pcr0, v0Rest);
-  }
-
   it("are refused where they are both", () => {
-    const refusal = refusalOf(() => decodeManifest(ambiguousManifest()));
-    expect(refusal).toMatchObject({ code: "manifest", faults: "ambiguous: the bytes are both a v0 and a v1 encoding" });
-    const envelope = refusalOf(() => decodeManifestEnvelope(join(ambiguousManifest(), new Uint8Array(8))));
-    expect(envelope).toMatchObject({ code: "manifest-envelope", faults: "ambiguous: the bytes are both a v0 and a v1 encoding" });
+    const refusal = refusalOf(() => decodeManifest(bytesOfTwins()));
+    expect(refusal).toMatchObject({ code: "manifest", faults: AMBIGUOUS });
+    const envelope = refusalOf(() => decodeManifestEnvelope(join(bytesOfTwins(), new Uint8Array(8))));
+    expect(envelope).toMatchObject({ code: "manifest-envelope", faults: AMBIGUOUS });
+  });
+});
+
+const AMBIGUOUS: string = expect.stringMatching(/^ambiguous: the bytes are both a v[01] and a v[01] encoding$/);
+const u32 = (value: number): Uint8Array => Uint8Array.of(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24);
+const zeros = (length: number): Uint8Array => new Uint8Array(length);
+
+/**
+ * Bytes that are a v0 manifest and a v1 manifest at once. v1 reads the first byte of v0's manifest set (a threshold of 1)
+ * as debugMode, and is five bytes ahead from there; the last field of v1's reading takes in what v0's has left.
+ */
+function bytesOfTwins(): Uint8Array {
+  const start = join(u32(1), hex("61"), u32(31), u32(0), zeros(32), hex("00"));
+  const noArgs = u32(0);
+  const manifestSet = join(u32(1), u32(0));
+  const shareSet = zeros(8);
+  // What v1 reads inside v0's pcr0: a byte of its share set, six empty fields, a patch set of one long key.
+  const pcr0Start = join(zeros(1), zeros(24), u32(0), u32(1), u32(200 - 37 + 28));
+  const pcr0 = join(pcr0Start, zeros(200 - pcr0Start.length));
+  return join(start, noArgs, manifestSet, shareSet, u32(200), pcr0, zeros(28));
+}
+
+/** What the bytes say in each of the versions. */
+const TWIN_V0: Manifest = {
+  version: "v0", namespace: { name: "a", nonce: 31, quorumKey: zeros(0) },
+  pivot: { hash: zeros(32), restart: "Never", args: [] },
+  manifestSet: { threshold: 1, members: [] }, shareSet: { threshold: 0, members: [] },
+  enclave: {
+    pcr0: bytesOfTwins().subarray(-228, -28),
+    pcr1: zeros(0), pcr2: zeros(0), pcr3: zeros(0), awsRootCertificate: zeros(0), qosCommit: "",
+  },
+  patchSet: { threshold: 0, members: [] },
+};
+const TWIN_V1: Manifest = {
+  ...TWIN_V0, version: "v1",
+  pivot: { ...TWIN_V0.pivot, bridgeConfig: [], debugMode: true },
+  manifestSet: { threshold: 0, members: [] }, shareSet: { threshold: 200 * 2 ** 24, members: [] },
+  enclave: { pcr0: zeros(0), pcr1: zeros(0), pcr2: zeros(0), pcr3: zeros(0), awsRootCertificate: zeros(0), qosCommit: "" },
+  patchSet: { threshold: 0, members: [{ pubKey: zeros(191) }] },
+};
+
+describe("JSON of a manifest whose borsh bytes are one of another version too", () => {
+  const twins: [string, Manifest][] = [["v0", TWIN_V0], ["v1, in debug mode", TWIN_V1]];
+
+  it("is made: the two have the same bytes, so the same hash", () => {
+    expect(manifestHashInput(TWIN_V0)).toEqual(bytesOfTwins());
+    expect(manifestHashInput(TWIN_V1)).toEqual(bytesOfTwins());
+  });
+
+  const shown = (manifest: Manifest): Json => withMember(asJson(manifest), "version", undefined);
+
+  it.each(twins)("is refused as %s", (_, twin) => {
+    expect(refusalOf(() => decodeJson(shown(twin)))).toMatchObject({ code: "manifest", faults: AMBIGUOUS });
+  });
+
+  it.each(twins)("is refused in an envelope, in JSON and in borsh, as %s", (_, manifest) => {
+    const names = approvalNames(manifest.version);
+    const json = { manifest: shown(manifest), [names.manifestSet]: [], [names.shareSet]: [] };
+    expect(refusalOf(() => decodeEnvelopeJson(json))).toMatchObject({ code: "manifest-envelope", faults: AMBIGUOUS });
+    // As borsh the approvals tell which of the two was meant: their bytes belong to one reading alone.
+    const approval = { signature: zeros(64), member: { alias: "a", pubKey: zeros(1) } };
+    const borsh = encodeBorshEnvelope({ manifest, manifestSetApprovals: [approval], shareSetApprovals: [] });
+    expect(refusalOf(() => decodeManifestEnvelope(borsh))).toMatchObject({ code: "manifest-envelope", faults: AMBIGUOUS });
+  });
+
+  it("is accepted where one byte makes the bytes one version's alone", () => {
+    const version1 = withMember(shown(TWIN_V1), "shareSet.threshold", 1);
+    expect(decodeJson(version1).version).toBe("v1");
+    const version0 = withMember(shown(TWIN_V0), "enclave.pcr0", "00");
+    expect(decodeJson(version0).version).toBe("v0");
+  });
+});
+
+describe("what else a version's row says", () => {
+  it("v3 is a draft, and the others are released", () => {
+    expect(VERSIONS.map((version) => [version, manifestDraft(version)])).toEqual([
+      ["v0", null], ["v1", null], ["v2", null], ["v3", "v3 is a draft of QOS"],
+    ]);
+  });
+
+  it("v0 and v1 have borsh, and the others are JSON alone", () => {
+    expect(VERSIONS.map(manifestEncodings)).toEqual([["borsh", "json"], ["borsh", "json"], ["json"], ["json"]]);
+    for (const version of ["v2", "v3"] as const) {
+      const manifest = decodeJson(manifestJson(version));
+      expect(() => encodeBorshManifest(manifest)).toThrow(TypeError);
+      expect(() => encodeBorshEnvelope({ manifest, manifestSetApprovals: [], shareSetApprovals: [] })).toThrow(TypeError);
+    }
+    expect(encodeBorshManifest(decodeManifest(borshV1))).toEqual(borshV1);
   });
 });
 
 describe("declaredManifestVersion", () => {
   it.each([
     ["v0", "v0"], ["V0", "v0"], ["0", "v0"], ["v1", "v1"], ["V1", "v1"], ["1", "v1"], ["v2", "v2"], ["V2", "v2"], ["2", "v2"],
-    ["v3", null], ["3", null], ["", null], ["v", null], ["vv2", null], ["v02", null], ["02", null], [" v2", null], ["v2 ", null],
+    ["v3", "v3"], ["V3", "v3"], ["3", "v3"], ["v4", null], ["4", null], ["", null], ["v", null], ["vv2", null], ["v02", null], ["02", null], [" v2", null], ["v2 ", null],
     ["v2\n", null], ["2.0", null], ["v2.0", null], ["-2", null], ["+2", null], ["version 2", null], ["V٢", null], ["12", null],
   ])("of %j is %s", (text, version) => {
     expect(declaredManifestVersion(text)).toBe(version);
@@ -269,7 +343,8 @@ const MEMBER_RULES: [string, Json, string][] = [
 ];
 
 describe.each(VERSIONS)("the members of %s JSON", (version) => {
-  it.each(MEMBER_RULES)("%s may not be %j", (path, member, fault) => {
+  const rules = MEMBER_RULES.filter(([path]) => version !== "v3" || !path.startsWith("pivot"));
+  it.each(rules)("%s may not be %j", (path, member, fault) => {
     const manifest = withMember(manifestJson(version), path, member);
     const refusal = refusalOf(() => decodeJson(manifest));
     expect(refusal.code).toBe("manifest");
@@ -282,12 +357,13 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
 
   it("may be integers as decimal strings, and hex in either case or after 0x", () => {
     let loose = manifestJson(version);
-    for (const path of ["namespace.nonce", "manifestSet.threshold", "shareSet.threshold", ...(version === "v2" ? [] : ["patchSet.threshold"])]) {
+    for (const path of ["namespace.nonce", "manifestSet.threshold", "shareSet.threshold", ...(version === "v0" || version === "v1" ? ["patchSet.threshold"] : [])]) {
       const value = path.split(".").reduce<Json>((at, name) => at[name], loose);
       loose = withMember(loose, path, String(value));
     }
     for (const [path, spell] of [
-      ["namespace.quorumKey", (key: string) => `0x${key}`], ["pivot.hash", (key: string) => key.toUpperCase()],
+      ["namespace.quorumKey", (key: string) => `0x${key}`],
+      ["enclave.pcr1", (key: string) => key.toUpperCase()],
       ["enclave.pcr0", (key: string) => `0x${key.toUpperCase()}`], ["manifestSet.members.0.pubKey", (key: string) => key.toUpperCase()],
     ] as const) {
       loose = withMember(loose, path, spell(path.split(".").reduce<Json>((at, name) => at[name], loose)));
@@ -299,8 +375,8 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
   });
 
   it("are all looked at: every fault is in one answer", () => {
-    const bad = withMember(withMember(withMember(manifestJson(version), "namespace.name", 1), "pivot.hash", "00"), "enclave.pcr3", 1);
-    expect(refusalOf(() => decodeJson(bad)).paths).toEqual(["namespace.name", "pivot.hash", "enclave.pcr3"]);
+    const bad = withMember(withMember(withMember(manifestJson(version), "namespace.name", 1), "shareSet.threshold", "x"), "enclave.pcr3", 1);
+    expect(refusalOf(() => decodeJson(bad)).paths).toEqual(["namespace.name", "shareSet.threshold", "enclave.pcr3"]);
   });
 
   it("are not inherited, and do not poison", () => {
@@ -319,15 +395,20 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
 });
 
 describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
-  const [setName, shareName] = version === "v0" ? ["manifest_set_approvals", "share_set_approvals"] : ["manifestSetApprovals", "shareSetApprovals"];
+  const { manifestSet: setName, shareSet: shareName } = approvalNames(version);
+
+  it("have their names", () => {
+    const names = ["manifest_set_approvals", "share_set_approvals", "manifestSetApprovals", "shareSetApprovals"];
+    expect([setName, shareName]).toEqual(version === "v0" ? names.slice(0, 2) : names.slice(2));
+  });
 
   it.each<[string, Json, string]>([
-    [setName!, undefined, `${setName}: missing, an array wanted`],
-    [setName!, {}, `${setName}: an object, an array wanted`],
-    [setName!, null, `${setName}: missing, an array wanted`],
-    [setName!, ["a"], `${setName}[0]: a string, an object wanted`],
-    [shareName!, undefined, `${shareName}: missing, an array wanted`],
-    [shareName!, "none", `${shareName}: a string, an array wanted`],
+    [setName, undefined, `${setName}: missing, an array wanted`],
+    [setName, {}, `${setName}: an object, an array wanted`],
+    [setName, null, `${setName}: missing, an array wanted`],
+    [setName, ["a"], `${setName}[0]: a string, an object wanted`],
+    [shareName, undefined, `${shareName}: missing, an array wanted`],
+    [shareName, "none", `${shareName}: a string, an array wanted`],
     [`${setName}.0.signature`, undefined, `${setName}[0].signature: missing, hex wanted`],
     [`${setName}.0.signature`, "xy", `${setName}[0].signature: not hex`],
     [`${setName}.0.member`, undefined, `${setName}[0].member: missing, an object wanted`],
@@ -341,7 +422,7 @@ describe.each(VERSIONS)("the approvals of a %s envelope in JSON", (version) => {
 });
 
 describe("properties", () => {
-  const manifests = fc.oneof(manifestV0, manifestV1, manifestV2);
+  const manifests = fc.oneof(manifestV0, manifestV1, manifestV2, manifestV3);
 
   it("what is encoded as borsh decodes to the same", () => {
     fc.assert(fc.property(fc.oneof(manifestV0, manifestV1), approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
@@ -354,11 +435,12 @@ describe("properties", () => {
   it("what is written as JSON decodes to the same, and hashes the same", () => {
     fc.assert(fc.property(manifests, approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
       const { version, ...members } = asJson(manifest);
-      const json = version === "v2" ? { version, ...members } : members;
+      const json = manifestEncodings(version).length === 1 ? { version, ...members } : members;
       expect(decodeJson(json)).toEqual(manifest);
       expect(manifestHashInput(decodeJson(json))).toEqual(manifestHashInput(manifest));
-      const names = version === "v0" ? { manifest_set_approvals: manifestSetApprovals, share_set_approvals: shareSetApprovals } : { manifestSetApprovals, shareSetApprovals };
-      const envelope = { manifest: json, ...asJson(names as never) };
+      const names = approvalNames(version);
+      const listed = { [names.manifestSet]: manifestSetApprovals, [names.shareSet]: shareSetApprovals };
+      const envelope = { manifest: json, ...asJson(listed as never) };
       expect(decodeEnvelopeJson(envelope)).toEqual({ manifest, manifestSetApprovals, shareSetApprovals });
     }));
   });
@@ -381,7 +463,7 @@ describe("properties", () => {
   });
 
   it("arbitrary and mutated bytes are refused with a MalformedError, or read", () => {
-    const genuine = [borshV0, borshV1, jsonBytes(envelopeJson("v0")), jsonBytes(envelopeJson("v1")), jsonBytes(manifestJson("v2"))];
+    const genuine = [borshV0, borshV1, jsonBytes(envelopeJson("v0")), jsonBytes(envelopeJson("v1")), jsonBytes(manifestJson("v2")), jsonBytes(manifestJson("v3"))];
     fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...genuine).chain(mutated)), (bytes) => {
       if (!isRefused(() => decodeManifest(bytes))) manifestHashInput(decodeManifest(bytes));
       if (!isRefused(() => decodeManifestEnvelope(bytes))) manifestHashInput(decodeManifestEnvelope(bytes).manifest);

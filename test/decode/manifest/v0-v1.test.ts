@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Manifest, decodeManifest, manifestHashInput } from "../../../src/decode/manifest/index.js";
 import { hex, join } from "../../support/cbor.js";
 import { faultsOf } from "../../support/faults.js";
-import { type Json, jsonBytes, manifestJson, withMember } from "../../support/manifest.js";
+import { type Json, jsonBytes, manifestJson, withMember, withPivot } from "../../support/manifest.js";
 
 const decodeJson = (value: Json): Manifest => decodeManifest(jsonBytes(value));
 const v1With = (path: string, member: Json): Json => withMember(manifestJson("v1"), path, member);
@@ -52,8 +52,8 @@ describe("borsh", () => {
   });
 
   it("has 0 for Never and 1 for Always", () => {
-    expect(decodeManifest(v1({ restart: "00" })).pivot.restart).toBe("Never");
-    expect(decodeManifest(v0({ restart: "00" })).pivot.restart).toBe("Never");
+    expect(withPivot(decodeManifest(v1({ restart: "00" }))).pivot.restart).toBe("Never");
+    expect(withPivot(decodeManifest(v0({ restart: "00" }))).pivot.restart).toBe("Never");
   });
 
   it.each<[string, Uint8Array, string]>([
@@ -81,11 +81,11 @@ describe("JSON of v1", () => {
     const bridges = [
       { type: "server", port: 0, host: "" }, { type: "client", port: "65535", host: "h" }, { type: "client", port: 1, host: null }, { port: 2, type: "client" },
     ];
-    expect(decodeJson(v1With("pivot.bridgeConfig", bridges)).pivot.bridgeConfig).toEqual([
+    expect(withPivot(decodeJson(v1With("pivot.bridgeConfig", bridges))).pivot.bridgeConfig).toEqual([
       { type: "server", port: 0, host: "" }, { type: "client", port: 65535, host: "h" },
       { type: "client", port: 1, host: null }, { type: "client", port: 2, host: null },
     ]);
-    expect(decodeJson(v1With("pivot.bridgeConfig", [])).pivot.bridgeConfig).toEqual([]);
+    expect(withPivot(decodeJson(v1With("pivot.bridgeConfig", []))).pivot.bridgeConfig).toEqual([]);
   });
 
   it.each<[Json, string]>([

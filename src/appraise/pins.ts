@@ -1,0 +1,462 @@
+/**
+ * The table of pins: one row for each thing that a deployment of the policy may pin (policy.md). How the file says it, how it
+ * is read, which check answers it, how it is compared and how `pin` writes it stand in the row; reading, refusing unknown
+ * members, appraising and writing go through the table. Rows stand in the order of their checks.
+ */
+import { toHex } from "../bytes.js";
+import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
+import type { Manifest, MemberSet } from "../decode/manifest/index.js";
+import { listed } from "../errors.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
+import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../verify/qos-key.js";
+import { COMMENT, type Members, type Shape, choice, hex, list, nonEmptyText, object, oneOrMore, record, text, wholeNumber } from "./shapes.js";
+
+/** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. Each matches nothing of the other. */
+export const DEPLOYMENT_KINDS = ["qos", "nitro"] as const;
+export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
+
+type OneOrMore<T> = T | readonly T[];
+
+/** PCR values in hex, by index. */
+export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+
+export interface SetFile {
+  readonly threshold: number;
+  /** QOS public keys of 130 bytes, in hex. */
+  readonly members: readonly string[];
+}
+
+/** One PCR of an image: the values of which one has to be attested, 48 bytes each, in lower-case hex. */
+export interface PcrPin {
+  readonly index: number;
+  readonly accepted: readonly string[];
+}
+
+/** Keys in lower-case hex, sorted, none twice. */
+export interface SetPin {
+  readonly threshold: number;
+  readonly members: readonly string[];
+}
+
+export interface LabelsPin {
+  readonly enclaveApp?: string;
+  readonly owner?: string;
+  readonly deploymentLabel?: string;
+}
+
+/** What each pin is in the file, and what it is once read. Bytes are hex, in lower case once read; one value of a list is met. */
+export interface PinTypes {
+  /** Images, of which one has to be met whole. */
+  pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
+  /** 32 bytes. */
+  manifestHash: { file: OneOrMore<string>; pin: readonly string[] };
+  /** SHA-256 of the application binary. */
+  pivotHash: { file: OneOrMore<string>; pin: readonly string[] };
+  /** By the workload's name, `sha256:<hex>` of its image in the file; the hex alone once read. */
+  workloads: { file: Readonly<Record<string, OneOrMore<string>>>; pin: Readonly<Record<string, readonly string[]>> };
+  pivotArgs: { file: readonly string[]; pin: readonly string[] };
+  pivotEnv: { file: Readonly<Record<string, string>>; pin: Readonly<Record<string, string>> };
+  namespace: { file: OneOrMore<string>; pin: readonly string[] };
+  minNonce: { file: number; pin: number };
+  /** 130 bytes. */
+  quorumKey: { file: OneOrMore<string>; pin: readonly string[] };
+  manifestSet: { file: SetFile; pin: SetPin };
+  shareSet: { file: SetFile; pin: SetPin };
+  userData: { file: string; pin: string };
+  publicKey: { file: string; pin: string };
+  commitment: { file: CommitmentKind; pin: CommitmentKind };
+  labels: { file: LabelsPin; pin: LabelsPin };
+}
+
+export type PinName = keyof PinTypes;
+export type Pins = { readonly [K in PinName]?: PinTypes[K]["pin"] };
+export type PinsFile = { readonly [K in PinName]?: PinTypes[K]["file"] };
+
+/** A verified document, in the spelling of pins. */
+export interface DocumentFacts {
+  readonly pcrs: ReadonlyMap<number, string>;
+  readonly userData: string | null;
+  readonly publicKey: string | null;
+  /** Null: a bare document. */
+  readonly bootProof: BootProofFacts | null;
+}
+
+/** A verified boot proof, in the spelling of pins. */
+export interface BootProofFacts {
+  readonly manifestHash: string;
+  /** Null: a manifest of workloads. */
+  readonly pivot: { readonly hash: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> } | null;
+  /** Digests by name; null: a manifest of one pivot. */
+  readonly workloads: Readonly<Record<string, string>> | null;
+  readonly namespace: string;
+  readonly nonce: number;
+  readonly quorumKey: string;
+  readonly manifestSet: SetPin;
+  readonly shareSet: SetPin;
+  readonly commitment: CommitmentKind;
+  /** The service's word. */
+  readonly labels: Readonly<Record<string, string | undefined>>;
+}
+
+/** Made once for each piece of evidence, however many deployments it is held against. */
+export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
+  const bootProof = "attestation" in evidence ? evidence : null;
+  const { document } = "attestation" in evidence ? evidence.attestation : evidence;
+  return {
+    pcrs: new Map([...document.pcrs].map(([index, value]) => [index, toHex(value)])),
+    userData: document.userData && toHex(document.userData),
+    publicKey: document.publicKey && toHex(document.publicKey),
+    bootProof: bootProof && {
+      manifestHash: toHex(bootProof.manifestHash),
+      ...applicationFacts(bootProof.manifest),
+      namespace: bootProof.manifest.namespace.name,
+      nonce: bootProof.manifest.namespace.nonce,
+      quorumKey: toHex(bootProof.manifest.namespace.quorumKey),
+      manifestSet: setFacts(bootProof.manifest.manifestSet),
+      shareSet: setFacts(bootProof.manifest.shareSet),
+      commitment: bootProof.commitment,
+      labels: { ...bootProof.unverifiedLabels },
+    },
+  };
+}
+
+function applicationFacts({ pivot, workloads }: Manifest): Pick<BootProofFacts, "pivot" | "workloads"> {
+  if (pivot === undefined) {
+    return { pivot: null, workloads: byName(workloads.map(({ name, imageDigest }) => [name, toHex(imageDigest)])) };
+  }
+  return { pivot: { hash: toHex(pivot.hash), args: pivot.args, env: byName([...(pivot.env ?? [])]) }, workloads: null };
+}
+
+function setFacts({ threshold, members }: MemberSet): SetPin {
+  return { threshold, members: members.map(({ pubKey }) => toHex(pubKey)).sort() };
+}
+
+/** Without a prototype: `__proto__` is a name like any other. */
+function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
+  return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
+}
+
+export interface Difference {
+  readonly detail: string;
+  readonly compared?: Comparison;
+}
+
+/** What a comparison found. The words are made only for the one deployment that the report speaks of. */
+export interface PinAnswer {
+  readonly met: boolean;
+  readonly tell: () => Difference;
+}
+
+interface PinRow<K extends PinName> {
+  readonly check: CheckId;
+  /** The kinds of deployment that it may stand in. */
+  readonly kinds: readonly DeploymentKind[];
+  readonly shape: Shape<PinTypes[K]["pin"]>;
+  /** What is compared where a deployment does not name it. */
+  readonly unnamed?: PinTypes[K]["pin"];
+  /** A pin without which this one means nothing. */
+  readonly needs?: PinName;
+  /** Pins that no evidence can meet together with this one. */
+  readonly excludes?: readonly PinName[];
+  readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer;
+  /** What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else answers. */
+  readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
+}
+
+type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer;
+
+/** A comparison with what only a boot proof has. */
+function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer {
+  return (pin, { bootProof }) => (bootProof === null ? unmet("pinned, and a bare document has none") : compare(pin, bootProof));
+}
+
+function unmet(detail: string): PinAnswer {
+  return { met: false, tell: () => ({ detail }) };
+}
+
+function answer(met: boolean, expected: () => string, actual: () => string, detail = "is another than pinned", met_ = "as pinned"): PinAnswer {
+  return { met, tell: () => (met ? { detail: met_ } : { detail, compared: { expected: expected(), actual: actual() } }) };
+}
+
+/** One of the accepted values has to be the actual one. */
+function oneOf(accepted: readonly string[], actual: string, show: (value: string) => string = String): PinAnswer {
+  return answer(accepted.includes(actual), () => listed(accepted.map(show), " or "), () => show(actual));
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+const PCR_LENGTH = 48;
+const HASH_LENGTH = 32;
+const MAX_PCR = 31;
+const MAX_FIELD = 1024;
+const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
+
+/** A PCR of zeros fits everybody: of no role, of no signing certificate, of a debug enclave. */
+export function isZeroPcr(value: string): boolean {
+  return value === ZERO_PCR;
+}
+
+const QOS = ["qos"] as const;
+const NITRO = ["nitro"] as const;
+const WRITTEN_PCRS = [0, 1, 2, 3];
+
+const pcrValues = record("an object", {
+  name: (name) => (/^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) <= MAX_PCR ? null : `not the index of a PCR (0 to ${MAX_PCR})`),
+  nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
+  value: oneOrMore(hex(PCR_LENGTH)),
+}, 1);
+
+const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
+  ...pcrValues,
+  read: (value, place) => {
+    const read = pcrValues.read(value, place);
+    return read && Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted })));
+  },
+});
+
+/** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
+function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
+  const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
+  if (images.some((image) => image.every(isMet))) return { met: true, tell: () => ({ detail: "as pinned" }) };
+  return {
+    met: false,
+    tell: () => {
+      const differing = leastBy(images.map((image) => image.filter((pin) => !isMet(pin))), (pins) => pins.length);
+      return {
+        detail: `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
+        compared: {
+          expected: differing.map(({ index, accepted }) => `PCR${index} ${listed(accepted, " or ")}`).join("\n"),
+          actual: differing.map(({ index }) => `PCR${index} ${pcrs.get(index) ?? "absent"}`).join("\n"),
+        },
+      };
+    },
+  };
+}
+
+/** The first of the items with the smallest size. */
+export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
+  return items.reduce((least, item) => (size(item) < size(least) ? item : least));
+}
+
+/** Zeros are left out: they fit everybody. */
+function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
+  const values = WRITTEN_PCRS.flatMap((index) => {
+    const value = pcrs.get(index);
+    return value?.length === ZERO_PCR.length && !isZeroPcr(value) ? [[String(index), value] as const] : [];
+  });
+  return values.length === 0 ? undefined : Object.fromEntries(values);
+}
+
+const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot");
+
+/** A comparison with the one application of manifests up to v2. */
+function ofPivot<P>(compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer): (pin: P, facts: DocumentFacts) => PinAnswer {
+  return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
+}
+
+const MAX_WORKLOADS = 16;
+const DIGEST_PREFIX = "sha256:";
+const digestHex = hex(HASH_LENGTH);
+const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
+
+const digest: Shape<string> = {
+  schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * HASH_LENGTH}}$` },
+  words: digestWords,
+  read: (value, place) => {
+    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX)) return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
+    return place.fault(`${digestWords} wanted`);
+  },
+};
+
+const workloadsRecord = record("an object", {
+  name: (name) => (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name) ? null : "not the name of a workload (a lower-case DNS label)"),
+  nameSchema: { pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
+  value: oneOrMore(digest),
+}, 1);
+
+const workloadsShape: typeof workloadsRecord = {
+  ...workloadsRecord,
+  read: (value, place) => {
+    const read = workloadsRecord.read(value, place);
+    const count = Object.keys(read ?? {}).length;
+    return count > MAX_WORKLOADS ? place.fault(`${count} workloads, at most ${MAX_WORKLOADS} allowed`) : read;
+  },
+};
+
+const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
+  if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads");
+  const names = Object.keys(pin);
+  const met = names.length === Object.keys(workloads).length && names.every((name) => pin[name]!.includes(workloads[name] ?? ""));
+  return answer(
+    met,
+    () => names.map((name) => `${name} ${listed(pin[name]!, " or ")}`).join("\n"),
+    () => Object.entries(workloads).map(([name, value]) => `${name} ${value}`).join("\n"),
+    "are others than pinned");
+};
+
+function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<string, string>>): PinAnswer {
+  const names = Object.keys(pin);
+  const met = names.length === Object.keys(env).length && names.every((name) => env[name] === pin[name]);
+  const show = (values: Readonly<Record<string, string>>): string =>
+    listed(Object.entries(values).map(([name, value]) => `${name}=${quoted(value)}`), "\n") || "no environment";
+  return answer(met, () => show(pin), () => show(env), "the environment is another than pinned");
+}
+
+/** A map that the file can say: the name `comment` is taken. */
+function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
+  return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
+}
+
+const key = hex(QOS_PUBLIC_KEY_LENGTH);
+const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: list(key) }, ["threshold", "members"]);
+
+const setShape: Shape<SetPin> = {
+  ...setMembers,
+  read: (value, place) => {
+    const read = setMembers.read(value, place);
+    if (read === undefined) return undefined;
+    const { threshold, members } = read;
+    if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
+    const sorted = [...members].sort();
+    const twice = sorted.find((member, index) => member === sorted[index - 1]);
+    if (twice !== undefined) return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
+    return Object.freeze({ threshold, members: Object.freeze(sorted) });
+  },
+};
+
+/** The same members by key, in any order, and a threshold at least as high. Aliases do not count. */
+function compareSet(pin: SetPin, set: SetPin): PinAnswer {
+  const sameMembers = pin.members.length === set.members.length && pin.members.every((member, index) => member === set.members[index]);
+  const show = ({ threshold, members }: SetPin): string => `threshold ${threshold}\n${listed(members, "\n")}`;
+  return answer(
+    sameMembers && set.threshold >= pin.threshold, () => show(pin), () => show(set),
+    sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
+    `${set.threshold} of ${set.members.length} members, as pinned`);
+}
+
+/** A set that the file can say; undefined for members of odd lengths and the like. */
+function writeSet({ threshold, members }: SetPin): SetFile | undefined {
+  const whole = members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
+  return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
+}
+
+const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
+
+const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
+  const differing = Object.entries(pin).filter(([name, value]) => labels[name] !== value).map(([name]) => name);
+  const show = (values: Readonly<Record<string, string | undefined>>): string => differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
+  return answer(
+    differing.length === 0, () => show({ ...pin }), () => show(labels), "the service's labels are others than pinned",
+    "as pinned: the service's word, which nothing in the evidence vouches for");
+};
+
+/** A field of the document that may be absent. */
+function compareField(pin: string, field: string | null): PinAnswer {
+  return answer(pin === field, () => pin, () => field ?? "absent");
+}
+
+export const PINS: { readonly [K in PinName]: PinRow<K> } = {
+  pcrs: {
+    check: "policy.pcrs", kinds: DEPLOYMENT_KINDS, shape: pcrsShape, compare: comparePcrs,
+    write: (_, document) => writePcrs(document),
+  },
+  manifestHash: {
+    check: "policy.manifest-hash", kinds: QOS, shape: oneOrMore(hex(HASH_LENGTH)),
+    compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
+    write: null,
+  },
+  pivotHash: {
+    check: "policy.pivot", kinds: QOS, shape: oneOrMore(hex(HASH_LENGTH)),
+    compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
+    write: ({ pivot }) => pivot?.hash,
+  },
+  workloads: {
+    check: "policy.workloads", kinds: QOS, shape: workloadsShape, excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
+    compare: ofBootProof(compareWorkloads),
+    write: ({ workloads }) => {
+      const said = workloads && sayable(workloads);
+      return said ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value])) : undefined;
+    },
+  },
+  pivotArgs: {
+    check: "policy.args", kinds: QOS, shape: list(text, { least: 0 }),
+    compare: ofPivot((pin, { args }) => answer(
+      pin.length === args.length && pin.every((argument, index) => argument === args[index]),
+      () => listed(pin.map(quoted), " ") || "no arguments", () => listed(args.map(quoted), " ") || "no arguments",
+      "the arguments are others than pinned")),
+    write: ({ pivot }) => pivot?.args,
+  },
+  pivotEnv: {
+    check: "policy.args", kinds: QOS, shape: record("an object", { name: () => null, nameSchema: {}, value: text }),
+    compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
+    write: ({ pivot }) => pivot ? sayable(pivot.env) : undefined,
+  },
+  namespace: {
+    check: "policy.namespace", kinds: QOS, shape: oneOrMore(nonEmptyText),
+    compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
+    write: ({ namespace }) => namespace || undefined,
+  },
+  minNonce: {
+    check: "policy.nonce", kinds: QOS, shape: wholeNumber(0), needs: "namespace",
+    compare: ofBootProof((pin, { nonce }) => answer(
+      nonce >= pin, () => `${pin} or more`, () => String(nonce), "the manifest is older than the policy allows",
+      `nonce ${nonce}, at least ${pin} wanted`)),
+    write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
+  },
+  quorumKey: {
+    check: "policy.quorum-key", kinds: QOS, shape: oneOrMore(key),
+    compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
+    write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
+  },
+  manifestSet: {
+    check: "policy.manifest-set", kinds: QOS, shape: setShape,
+    compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
+    write: ({ manifestSet }) => writeSet(manifestSet),
+  },
+  shareSet: {
+    check: "policy.share-set", kinds: QOS, shape: setShape,
+    compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
+    write: null,
+  },
+  userData: {
+    check: "policy.user-data", kinds: NITRO, shape: hex(1, MAX_FIELD),
+    compare: (pin, { userData }) => compareField(pin, userData),
+    write: null,
+  },
+  publicKey: {
+    check: "policy.public-key", kinds: NITRO, shape: hex(1, MAX_FIELD),
+    compare: (pin, { publicKey }) => compareField(pin, publicKey),
+    write: null,
+  },
+  commitment: {
+    check: "policy.commitment", kinds: QOS, shape: choice(COMMITMENT_KINDS), unnamed: "live",
+    compare: ofBootProof((pin, { commitment }) => answer(commitment === pin, () => pin, () => commitment, undefined, `${commitment}, as wanted`)),
+    write: ({ commitment }) => commitment,
+  },
+  labels: {
+    check: "policy.labels", kinds: QOS, shape: object<LabelsPin>(LABELS as Members<LabelsPin>),
+    compare: ofBootProof(compareLabels),
+    write: null,
+  },
+};
+
+export const PIN_NAMES = Object.keys(PINS) as readonly PinName[];
+
+/** The checks that pins are answered by, in report order. */
+export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) => PIN_NAMES.some((name) => PINS[name].check === id));
+
+/** Compares one pin of a deployment; null where it is not pinned. */
+export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
+  const pin: PinTypes[K]["pin"] | undefined = pins[name];
+  return pin === undefined ? null : PINS[name].compare(pin, facts);
+}
+
+/** The pins that `pin` writes of a boot proof. */
+export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
+  const written = PIN_NAMES.map((name) => [name, PINS[name].write?.(facts, document)] as const);
+  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
+}

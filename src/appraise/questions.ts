@@ -1,0 +1,212 @@
+/**
+ * The three questions that a deployment answers (policy.md, "What a deployment has to pin"): which image runs, which
+ * application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
+ */
+import type { CommitmentKind } from "../verify/commitment.js";
+import { type BootProofFacts, type DeploymentKind, type DocumentFacts, type PinName, type PcrPin, type Pins, type SetPin, isZeroPcr } from "./pins.js";
+import { isNobodysSet, isPublicSecret } from "./public-keys.js";
+
+/** What a deployment may say that it leaves open. */
+export const QUESTIONS = ["application", "operator"] as const;
+export type Question = (typeof QUESTIONS)[number];
+type AnyQuestion = "image" | Question;
+
+/** A deployment, as far as it decides who passes. */
+export interface Questioned extends Pins {
+  readonly kind: DeploymentKind;
+  readonly open: readonly Question[];
+}
+
+/** What an attacker makes of an open question, and what closes it. */
+const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonly remedy: string }>> = {
+  image: {
+    attack: "an attacker's own image shows whatever manifest it likes, so that every other pin is its word",
+    remedy: "Pin pcrs 0, 1 and 2, manifestSet or manifestHash",
+  },
+  application: {
+    attack: "the same image runs the attacker's application, or another one that the same people approved",
+    remedy: 'Pin pivotHash (v3: workloads), manifestSet with namespace, or manifestHash; or say "open": ["application"]',
+  },
+  operator: {
+    attack: "anybody who runs this image and application over keys of his own passes",
+    remedy: 'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
+  },
+};
+
+const NITRO_IMAGE = {
+  attack: "an attacker's own image puts whatever it likes into a document",
+  remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
+};
+
+/** What documents of each kind let an application that somebody else chose forge. Total: a new kind has to be listed. */
+const KINDS: Readonly<Record<CommitmentKind, {
+  /** The pivot's hash, or the workloads, are what ran. */
+  readonly program: boolean;
+  /** The enclave holds its quorum key. */
+  readonly quorumKey: boolean;
+  /** The manifest is the one that was booted; otherwise only as far as its PCR3 names a role. */
+  readonly manifest: boolean;
+}>> = {
+  live: { program: true, quorumKey: true, manifest: true },
+  setup: { program: true, quorumKey: false, manifest: true },
+  legacy: { program: false, quorumKey: false, manifest: false },
+};
+
+type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
+
+/**
+ * The pins that answer each question. `roleless`: PCR3 is zeros, in the evidence; before there is any, that the pins allow it.
+ */
+function answersOf(pins: Questioned, roleless: boolean): Answers {
+  const kind = KINDS[pins.commitment ?? "live"];
+  const { pcrs, manifestSet, quorumKey, shareSet } = pins;
+  const manifest = kind.manifest || !roleless;
+  const named = (name: PinName, answers: boolean): PinName[] => (pins[name] !== undefined && answers ? [name] : []);
+  const isSomebodys = (set: SetPin | undefined): boolean => set === undefined || !isNobodysSet(set);
+  const set = named("manifestSet", manifest && isSomebodys(manifestSet) && (kind.manifest || pins.namespace !== undefined));
+  const hash = named("manifestHash", manifest);
+  const image = [...named("pcrs", everyImagePins(pcrs, [0, 1, 2])), ...set, ...hash];
+  const application = [
+    ...named("pivotHash", kind.program),
+    ...named("workloads", kind.program),
+    ...(pins.namespace === undefined ? [] : set),
+    ...hash,
+  ];
+  const isSecret = !(quorumKey?.some(isPublicSecret) ?? false) && isSomebodys(shareSet);
+  return {
+    image,
+    application: image.length === 0 ? [] : application,
+    operator: [
+      ...set, ...hash,
+      ...named("quorumKey", kind.quorumKey && isSecret),
+      ...named("pcrs", everyImagePins(pcrs, [3])),
+    ],
+  };
+}
+
+/** Whether every alternative pins all of these PCRs, and accepts zeros for none. */
+function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boolean {
+  if (images === undefined) return false;
+  return images.every((image) => indexes.every((index) => {
+    const pin = image.find((one) => one.index === index);
+    return pin !== undefined && !pin.accepted.some(isZeroPcr);
+  }));
+}
+
+function someImageAccepts(images: Pins["pcrs"], accepts: (pin: PcrPin) => boolean): boolean {
+  return images?.some((image) => image.some(accepts)) ?? false;
+}
+
+function openIn(answers: Answers): AnyQuestion[] {
+  return (["image", ...QUESTIONS] as const).filter((question) => answers[question].length === 0);
+}
+
+/** The sentences of what a deployment leaves open and does not say so; empty where it is well-formed. */
+export function openFaults(pins: Questioned): string[] {
+  if (pins.kind === "nitro") {
+    const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8])) ?? false;
+    return pinsImage ? [] : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
+  }
+  const undeclared = openIn(answersOf(pins, pinsNoRole(pins))).filter((question) => !isDeclared(pins, question));
+  const notes = undeclared.length === 0 ? [] : noAnswers(pins);
+  return undeclared.map((question) => {
+    const { attack, remedy } = LEFT_OPEN[question];
+    return [`leaves the ${question} open: ${attack}. ${remedy}`, ...notes].join(". ");
+  });
+}
+
+function pinsNoRole({ pcrs }: Pins): boolean {
+  return someImageAccepts(pcrs, ({ index, accepted }) => index === 3 && accepted.some(isZeroPcr));
+}
+
+function isDeclared(pins: Questioned, question: AnyQuestion): boolean {
+  return question !== "image" && pins.open.includes(question);
+}
+
+/** Pins that look like an answer and are none, each with its reason. */
+function noAnswers(pins: Questioned): string[] {
+  const { commitment = "live", quorumKey, pcrs } = pins;
+  const { program, quorumKey: holdsKey } = KINDS[commitment];
+  const named = (["pivotHash", "workloads", "quorumKey"] as const).filter((name) => pins[name] !== undefined);
+  return [
+    ...(program || named.length === 0 ? [] : [
+      `Under commitment ${commitment}, ${named.join(" and ")} answer nothing: the application itself may have asked for the document`,
+    ]),
+    ...(program && !holdsKey && quorumKey ? [`Under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`] : []),
+    ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr)) ? ["A PCR of zeros fits everybody, and answers nothing"] : []),
+    ...(pcrs !== undefined && pcrs.length > 1 ? ["Of several pcrs, each has to answer"] : []),
+    ...publicKeyNotes(pins),
+  ];
+}
+
+function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
+  const nobodys = "keys whose secrets are public reach its threshold";
+  return [
+    ...(quorumKey?.some(isPublicSecret) === true ? ["The quorum key's secret is public: anybody holds it"] : []),
+    ...(manifestSet && isNobodysSet(manifestSet) ? [`The manifest set is nobody's: ${nobodys}, so that anybody approves manifests`] : []),
+    ...(shareSet && isNobodysSet(shareSet) ? [`The share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`] : []),
+  ];
+}
+
+/** What a deployment's pins are worth for the evidence that meets them, or for any where none is given. */
+export interface Scope {
+  /** Every question without an answer. */
+  readonly unanswered: readonly AnyQuestion[];
+  /** The questions that are open, and were said to be. */
+  readonly open: readonly Question[];
+  /** Sentences of what is open or answered weakly, each with what an attacker could do. */
+  readonly reasons: readonly string[];
+  /** Sentences of what this evidence leaves open, and the deployment does not say so: it does not match. */
+  readonly faults: readonly string[];
+}
+
+export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
+  if (pins.kind === "nitro") return { unanswered: [], open: [], reasons: nitroReasons(pins), faults: [] };
+  const roleless = facts === null ? pinsNoRole(pins) : isRoleless(facts);
+  const answers = answersOf(pins, roleless);
+  const open = openIn(answers);
+  // Of a debug enclave, which was allowed, nothing about its code is proven: `mode.debug` says so.
+  const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index) ?? ""));
+  const undeclared = open.filter((question) => !isDeclared(pins, question) && !(question === "image" && isDebug));
+  return {
+    unanswered: open,
+    open: pins.open,
+    reasons: [
+      ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
+      ...pins.open.map((question) => declaredReason(question, answers)),
+      ...weakReasons(pins, answers, roleless),
+      ...publicKeyNotes(facts?.bootProof ? keysOf(facts.bootProof) : pins),
+    ],
+    faults: undeclared.map((question) => `leaves the ${question} open, since this evidence is legacy and its PCR3 is zeros: ${LEFT_OPEN[question].attack}`),
+  };
+}
+
+function declaredReason(question: Question, answers: Answers): string {
+  if (answers[question].length > 0) return `says that it leaves the ${question} open; ${answers[question].join(", ")} answers for it`;
+  return `leaves the ${question} open: ${LEFT_OPEN[question].attack}`;
+}
+
+function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): string[] {
+  const only = (question: AnyQuestion, name: PinName): boolean => answers[question].length === 1 && answers[question][0] === name;
+  const role = roleless ? "that image" : "that role and image";
+  return [
+    ...(only("operator", "pcrs") ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"] : []),
+    ...(pins.commitment === "legacy" ? [`legacy: any application of ${role} could have made this document, over any manifest and key`] : []),
+    ...(only("image", "manifestSet") && pins.minNonce === undefined
+      ? ["only manifestSet names the image: every image and program passes that its members ever approved, old ones too; minNonce closes it"] : []),
+  ];
+}
+
+/** The keys of the evidence: what is public among them is told, whether it was pinned or not. */
+function keysOf({ quorumKey, manifestSet, shareSet }: BootProofFacts): Pins {
+  return { quorumKey: [quorumKey], manifestSet, shareSet };
+}
+
+function isRoleless({ pcrs }: DocumentFacts): boolean {
+  return isZeroPcr(pcrs.get(3) ?? "");
+}
+
+function nitroReasons(pins: Questioned): string[] {
+  const isNamed = pins.publicKey !== undefined || (pins.pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false);
+  return isNamed ? [] : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
+}

@@ -1,0 +1,91 @@
+/**
+ * An activity's evidence: the activity, its app proofs, and the boot proof of each key that they name. Fetched here for the
+ * client and for the command line; nothing of it is verified.
+ */
+import { toHex } from "../bytes.js";
+import { readActivity } from "../decode/activity.js";
+import { readAppProof } from "../decode/app-proof.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { ServiceError, answerError } from "./errors.js";
+import { outcomeOf } from "./requests.js";
+
+/** An activity that names more keys is no answer of an honest service: the others count as without a boot proof. */
+export const MAX_BOOT_PROOFS = 16;
+/** So many boot proofs are waited for at once: each answer may be large. */
+const AT_ONCE = 4;
+
+/** Asks the service: the operation's name, its parameters beside the organization. */
+export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
+
+/** A boot proof as it was fetched, and the key that it was asked for by: lower-case hex. */
+export interface KeyedBootProof<T> {
+  readonly key: string;
+  readonly bootProof: T;
+}
+
+export interface ActivityEvidence<T> {
+  /** With the app proofs that the service lists for it, where it carries none. */
+  readonly activity: JsonValue;
+  readonly bootProofs: readonly KeyedBootProof<T>[];
+  /** Keys that app proofs name, and that the service has no boot proof of. */
+  readonly missing: readonly string[];
+}
+
+/** The activity of an id, where the service answers that, which the interface does not promise; else null. */
+export async function fetchActivity(ask: AskService, activityId: string): Promise<JsonObject | null> {
+  const answer = await ask("get_activity", { activityId }).catch(nullWhere([400, 403, 404, 405, 501]));
+  const activity = isJsonObject(answer) ? answer["activity"] : null;
+  return isJsonObject(activity) ? activity : null;
+}
+
+/** The rest of an activity's evidence. `bootProofOf` answers the boot proof of a key in hex, null where there is none. */
+export async function fetchEvidence<T>(
+  ask: AskService, activity: JsonValue, bootProofOf: (key: string) => Promise<T | null>,
+): Promise<ActivityEvidence<T>> {
+  const whole = await withAppProofs(ask, activity);
+  const proofs = readActivity({ activity: whole }).value.appProofs ?? [];
+  const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
+  const wanted = keys.slice(0, MAX_BOOT_PROOFS);
+  const answers = await inTurns(wanted, AT_ONCE, bootProofOf);
+  const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
+  return {
+    activity: whole,
+    bootProofs: fetched.flatMap(({ key, bootProof }) => (bootProof === null ? [] : [{ key, bootProof }])),
+    missing: [...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key), ...keys.slice(MAX_BOOT_PROOFS)],
+  };
+}
+
+/** The boot proof of a key, as the service answers it; null where it has none. */
+export async function fetchBootProof(ask: AskService, key: string): Promise<JsonValue | null> {
+  const answer = await ask("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
+  return isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
+}
+
+async function withAppProofs(ask: AskService, activity: JsonValue): Promise<JsonValue> {
+  if (!isJsonObject(activity)) return activity;
+  const { id } = activity;
+  const holders = [activity, outcomeOf(activity).repetition];
+  if (typeof id !== "string" || id === "" || holders.some((holder) => (holder?.["appProofs"] ?? null) !== null)) return activity;
+  const listed = await ask("list_app_proofs", { activityId: id });
+  const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
+  if (!Array.isArray(appProofs)) throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
+  return { ...activity, appProofs };
+}
+
+function nullWhere(statuses: readonly number[]): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof ServiceError && statuses.includes(error.status)) return null;
+    throw error;
+  };
+}
+
+/** Answers in the order of the items, no more than so many under way. */
+async function inTurns<Item, Answer>(items: readonly Item[], atOnce: number, ask: (item: Item) => Promise<Answer>): Promise<Answer[]> {
+  const answers = new Map<number, Answer>();
+  const queue = items.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, item] of queue) answers.set(index, await ask(item));
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return items.map((_, index) => answers.get(index)!);
+}

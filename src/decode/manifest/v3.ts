@@ -1,0 +1,241 @@
+/**
+ * Manifest v3, a draft of QOS (qos-next.md): workloads from container images in the place of the pivot. JSON only,
+ * `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused everywhere.
+ */
+import { fromHex, toHex, toUtf8 } from "../../bytes.js";
+import { type JsonValue, MemberReader, isJsonObject } from "../json.js";
+import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
+import { dnsField, enclaveField, memberSetField, namespaceField } from "./json-fields.js";
+import type { Mount, Volume, Workload, WorkloadManifest } from "./model.js";
+import type { ManifestSchema } from "./schema.js";
+import { setJson } from "./v2.js";
+
+const MANIFEST_MEMBERS = [
+  "version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns",
+];
+const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
+const WORKLOADS_MAX = 16;
+const MOUNTS_MAX = 64;
+const VOLUMES_MAX = 16;
+/** A lower-case DNS label (RFC 1123 section 2.1). */
+const WORKLOAD_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const DIGEST = /^sha256:([0-9a-f]{64})$/;
+/** What QOS lets a workload see of its own. */
+const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
+const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
+
+export const V3: ManifestSchema<"v3"> = {
+  version: "v3",
+  recognised: "by name",
+  readJson,
+  borsh: null,
+  hashInput: (manifest) => toUtf8(canonicalJson(manifest)),
+  envelope: { manifestSet: "manifestSetApprovals", shareSet: "shareSetApprovals", strict: true },
+  spellings: ["v3", "V3", "3"],
+  draft: "v3 is a draft of QOS",
+};
+
+function readJson(reader: MemberReader): WorkloadManifest {
+  reader.refuseUnknown(MANIFEST_MEMBERS);
+  refuseUnknownInShared(reader);
+  const volumes = volumesField(reader);
+  const dns = dnsField(reader);
+  return {
+    version: "v3",
+    namespace: namespaceField(reader),
+    workloads: workloadsField(reader, [...volumes.keys()]),
+    manifestSet: memberSetField(reader, "manifestSet"),
+    shareSet: memberSetField(reader, "shareSet"),
+    enclave: enclaveField(reader),
+    ...(volumes.size > 0 && { volumes }),
+    ...(dns && { dns }),
+  };
+}
+
+/** The parts whose members the older versions read without asking for others. */
+function refuseUnknownInShared(reader: MemberReader): void {
+  memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
+  const enclave = memberIfObject(reader, "enclave");
+  enclave?.refuseUnknown(ENCLAVE_MEMBERS);
+  if (enclave) typeField(enclave, ["nitro"]);
+  for (const name of ["manifestSet", "shareSet"]) {
+    const set = memberIfObject(reader, name);
+    set?.refuseUnknown(["threshold", "members"]);
+    const members = set?.get("members");
+    if (!Array.isArray(members)) continue;
+    for (const [index, member] of members.entries()) {
+      const path = `${reader.at(name)}.members[${index}]`;
+      if (isJsonObject(member)) new MemberReader(member, path, reader.faults).refuseUnknown(["alias", "pubKey"]);
+    }
+  }
+}
+
+/** The member, where it is an object; that it is none is told where it is read. */
+function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
+  const value = reader.get(name);
+  return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
+}
+
+/** The member `type`, one of the names; undefined, and a fault that names it, where it is another. */
+function typeField<T extends string>(reader: MemberReader, names: readonly T[]): T | undefined {
+  const value = reader.get("type");
+  const known = names.find((name) => name === value);
+  const wanted = names.map((name) => JSON.stringify(name)).join(" or ");
+  if (known === undefined && typeof value === "string") {
+    reader.fault("type", `${JSON.stringify(value.slice(0, 64))} is not known, ${wanted} wanted`);
+  } else if (known === undefined) reader.fault("type", `${wanted} wanted`);
+  return known;
+}
+
+function workloadsField(reader: MemberReader, volumes: readonly string[]): Workload[] {
+  const workload = (value: JsonValue, path: string): Workload | undefined => {
+    const fields = MemberReader.of(value, path, reader.faults);
+    return fields && workloadOf(fields, volumes);
+  };
+  if (!inBounds(reader, "workloads", WORKLOADS_MAX)) return [];
+  const workloads = reader.array("workloads", workload) ?? [];
+  if (Array.isArray(reader.get("workloads")) && workloads.length === 0) reader.fault("workloads", "empty");
+  refuseRepeated(reader, "workloads", workloads.map(({ name }) => name));
+  return workloads;
+}
+
+/** Whether an array has no more entries than it may; one that has is not read at all. */
+function inBounds(reader: MemberReader, name: string, most: number): boolean {
+  const value = reader.get(name);
+  if (!Array.isArray(value) || value.length <= most) return true;
+  reader.fault(name, `${value.length} entries, at most ${most} wanted`);
+  return false;
+}
+
+function refuseRepeated(reader: MemberReader, name: string, names: readonly string[]): void {
+  const repeated = new Set(names.filter((value, index) => names.indexOf(value) !== index));
+  for (const value of repeated) reader.fault(name, `the name ${JSON.stringify(value.slice(0, 64))} appears twice`);
+}
+
+function workloadOf(workload: MemberReader, volumes: readonly string[]): Workload {
+  workload.refuseUnknown(["name", "type", "image", "restart", "mounts"]);
+  typeField(workload, ["oci"]);
+  const name = workload.string("name");
+  if (name !== undefined && !WORKLOAD_NAME.test(name)) workload.fault("name", "a lower-case DNS label wanted");
+  const restart = workload.get("restart");
+  if (restart !== "never" && restart !== "always") workload.fault("restart", `"never" or "always" wanted`);
+  return {
+    name: name ?? "",
+    imageDigest: imageField(workload),
+    restart: restart === "always" ? "always" : "never",
+    mounts: mountsField(workload, volumes),
+  };
+}
+
+function imageField(workload: MemberReader): Uint8Array {
+  const image = workload.nested("image");
+  if (image === undefined) return new Uint8Array();
+  image.refuseUnknown(["type", "digest"]);
+  typeField(image, ["ociManifest"]);
+  const digest = image.string("digest");
+  const hex = DIGEST.exec(digest ?? "")?.[1];
+  if (digest !== undefined && hex === undefined) image.fault("digest", "sha256: and 64 lower-case hex digits wanted");
+  return fromHex(hex ?? "") ?? new Uint8Array();
+}
+
+function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[] {
+  if (workload.get("mounts") === undefined || !inBounds(workload, "mounts", MOUNTS_MAX)) return [];
+  const mount = (value: JsonValue, path: string): Mount | undefined => {
+    const fields = MemberReader.of(value, path, workload.faults);
+    return fields && mountOf(fields, volumes);
+  };
+  const mounts = workload.array("mounts", mount) ?? [];
+  refuseOverlap(workload, mounts.map(({ mountPath }) => mountPath));
+  return mounts;
+}
+
+function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undefined {
+  mount.refuseUnknown(["type", "source", "mountPath", "readOnly"]);
+  const type = typeField(mount, ["volume", "file"]);
+  const source = mount.string("source");
+  const mountPath = pathField(mount);
+  const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
+  if (system !== undefined) mount.fault("mountPath", `lies in ${system}`);
+  const readOnly = mount.get("readOnly") === undefined ? false : (mount.boolean("readOnly") ?? false);
+  if (type === "volume") {
+    if (source !== undefined && !volumes.includes(source)) mount.fault("source", "a volume that is not declared");
+    return { type, source: source ?? "", mountPath, readOnly };
+  }
+  if (type === undefined) return undefined;
+  if (source !== undefined && !QOS_FILES.includes(source)) mount.fault("source", `one of ${QOS_FILES.join(", ")} wanted`);
+  if (!readOnly) mount.fault("readOnly", "true wanted of a file");
+  return { type, source: source ?? "", mountPath, readOnly: true };
+}
+
+/** An absolute, normalized path that is not the root; empty, and a fault, where it is another. */
+function pathField(reader: MemberReader): string {
+  const path = reader.string("mountPath");
+  if (path === undefined) return "";
+  const [start, ...parts] = path.split("/");
+  const normal = start === "" && parts.every((part) => part !== "" && part !== "." && part !== "..");
+  if (normal && parts.length > 0) return path;
+  reader.fault("mountPath", "an absolute, normalized path below the root wanted");
+  return "";
+}
+
+/** Whether a path is the other one, or lies below it. */
+function isWithin(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}/`);
+}
+
+function refuseOverlap(workload: MemberReader, paths: readonly string[]): void {
+  const good = paths.filter((path) => path !== "");
+  for (const [index, path] of good.entries()) {
+    const other = good.slice(0, index).find((earlier) => isWithin(path, earlier) || isWithin(earlier, path));
+    if (other !== undefined) workload.fault("mounts", `${JSON.stringify(path)} overlaps ${JSON.stringify(other)}`);
+  }
+}
+
+/** `{"name": {"type": "tmpfs", "mountPath"}}` */
+function volumesField(reader: MemberReader): Map<string, Volume> {
+  const volumes = new Map<string, Volume>();
+  if (reader.get("volumes") === undefined) return volumes;
+  const fields = reader.nested("volumes");
+  const names = Object.keys(fields?.object ?? {});
+  if (fields === undefined) return volumes;
+  if (names.length > VOLUMES_MAX) reader.fault("volumes", `${names.length} entries, at most ${VOLUMES_MAX} wanted`);
+  for (const name of names.slice(0, VOLUMES_MAX)) {
+    const volume = fields.nested(name);
+    volume?.refuseUnknown(["type", "mountPath"]);
+    const type = volume && typeField(volume, ["tmpfs"]);
+    const mountPath = volume ? pathField(volume) : "";
+    volumes.set(name, { type: type ?? "tmpfs", mountPath });
+  }
+  return volumes;
+}
+
+/** The text that is hashed. */
+function canonicalJson(manifest: WorkloadManifest): string {
+  return canonicalQosJson({
+    version: "v3",
+    namespace: { ...manifest.namespace },
+    workloads: manifest.workloads.map(workloadJson),
+    manifestSet: setJson(manifest.manifestSet),
+    shareSet: setJson(manifest.shareSet),
+    enclave: { type: "nitro", ...manifest.enclave },
+    volumes: volumesJson(manifest.volumes),
+    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+  });
+}
+
+function workloadJson({ name, imageDigest, restart, mounts }: Workload): QosJsonInput {
+  return {
+    name,
+    type: "oci",
+    image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
+    restart,
+    mounts: mounts.length > 0 ? mounts.map((mount) => ({ ...mount })) : undefined,
+  };
+}
+
+function volumesJson(volumes: WorkloadManifest["volumes"]): QosJsonInput {
+  if (volumes === undefined || volumes.size === 0) return undefined;
+  const entries = Object.create(null) as Record<string, QosJsonInput>;
+  for (const [name, volume] of volumes) entries[name] = { ...volume };
+  return entries;
+}

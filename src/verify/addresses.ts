@@ -1,0 +1,154 @@
+/**
+ * Which addresses of a result are backed by an app proof. Where an intent has accounts, place i of the result's addresses
+ * belongs to accounts[i]: a proof backs it that names the same wallet, the same path and the same address. Elsewhere
+ * (private keys have neither wallet nor accounts) a proof of the same address does. Rules: `src/verify/README.md`.
+ */
+import type { AddressDerivationProof } from "../decode/app-proof.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { comparableAddress, isEmpty, sameAddress } from "./expectation.js";
+
+/** One address of the result. */
+interface Place {
+  /** Where it stands, such as `addresses[1]`. */
+  readonly path: string;
+  /** Null: something stands there that is no address. */
+  readonly address: string | null;
+  /** The path of its account; undefined where the intent has no accounts, null where it has none for this place. */
+  readonly derivationPath?: string | null;
+}
+
+export interface Coverage {
+  /** Addresses that a proof backs. */
+  readonly covered: readonly string[];
+  /** Addresses that none does; the place where what stands there is none. */
+  readonly uncovered: readonly string[];
+  /** Paths, inside the result, of what is covered. */
+  readonly coveredPaths: readonly string[];
+  /** Proofs of addresses that fit no place, where there are places, or accounts that should have some. */
+  readonly stray: readonly AddressDerivationProof[];
+}
+
+/** What coverage is asked of. */
+export interface CoverageInput {
+  readonly intent: JsonValue | undefined;
+  readonly result: JsonValue | undefined;
+  readonly walletId: string | null;
+  /** The result may say again what the intent says: not where keys are made, whose addresses are all new. */
+  readonly mayRepeatIntent: boolean;
+  readonly proofs: readonly AddressDerivationProof[];
+}
+
+export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }: CoverageInput): Coverage {
+  const accounts = listOf(intent, "accounts");
+  const positional = accounts === undefined ? [] : positionalPlaces(result, accounts);
+  const taken = new Set(positional.map(({ path }) => path));
+  const others = placesIn(result, "").filter(({ path }) => !taken.has(path));
+  const repeated = mayRepeatIntent ? textsOf(intent) : new Set<string>();
+  const elsewhere = others.filter(({ address }) => address === null || !repeated.has(comparableAddress(address)));
+  const index = new ProofIndex(proofs, walletId);
+  const backed = (place: Place): boolean => place.address !== null && index.backs(place.address, place.derivationPath);
+  const coveredPlaces = positional.filter(backed);
+  const proven = new Set(coveredPlaces.map(({ address }) => comparableAddress(address!)));
+  // Beside accounts, another address is covered only by a proof that backs one of theirs.
+  const coveredElsewhere = elsewhere.filter((place) => (accounts === undefined ? backed(place) : place.address !== null && proven.has(comparableAddress(place.address))));
+  const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
+  const places = [...positional, ...elsewhere];
+  return {
+    covered: distinct(places.filter((place) => covered.has(place)).map(({ address }) => address!)),
+    uncovered: distinct(places.filter((place) => !covered.has(place)).map(({ address, path }) => address ?? path)),
+    coveredPaths: [...covered].map(({ path }) => path),
+    stray: accounts === undefined && others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts !== undefined),
+  };
+}
+
+/** Proofs by address, so that a long list of each costs no more than their lengths. */
+class ProofIndex {
+  readonly #paths = new Map<string, Set<string | undefined>>();
+
+  constructor(proofs: readonly AddressDerivationProof[], walletId: string | null) {
+    for (const { address, derivationPath, walletId: named } of proofs) {
+      if ((named ?? null) !== walletId) continue;
+      const key = comparableAddress(address);
+      const paths = this.#paths.get(key) ?? new Set();
+      this.#paths.set(key, paths.add(derivationPath));
+    }
+  }
+
+  /** `derivationPath`: undefined where any will do, null where none does. */
+  backs(address: string, derivationPath: string | null | undefined): boolean {
+    const paths = this.#paths.get(comparableAddress(address));
+    if (paths === undefined || derivationPath === null) return false;
+    return derivationPath === undefined || paths.has(derivationPath);
+  }
+}
+
+/** Proofs that fit no place: by path and address beside accounts, by address alone elsewhere. */
+function strayProofs(proofs: readonly AddressDerivationProof[], places: readonly Place[], byPath: boolean): AddressDerivationProof[] {
+  const keyOf = (address: string, path: string | null | undefined): string => `${byPath ? (path ?? "") : ""}\n${comparableAddress(address)}`;
+  const fitting = new Set(places.flatMap(({ address, derivationPath }) => (address === null ? [] : [keyOf(address, derivationPath)])));
+  return proofs.filter(({ address, derivationPath }) => !fitting.has(keyOf(address, derivationPath)));
+}
+
+/** The list of a holder or of its `wallet`: accounts and addresses may both stand there. */
+function listOf(holder: JsonValue | undefined, name: string): readonly JsonValue[] | undefined {
+  const [own, nested] = [memberOf(holder, name), memberOf(memberOf(holder, "wallet"), name)];
+  const list = isEmpty(own) ? nested : own;
+  return Array.isArray(list) && list.length > 0 ? list : undefined;
+}
+
+function memberOf(holder: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(holder) ? holder[name] : undefined;
+}
+
+/** The places of the result's address lists, each with the path of its account; without any where the lengths differ. */
+function positionalPlaces(result: JsonValue | undefined, accounts: readonly JsonValue[]): Place[] {
+  return ["", "wallet"].flatMap((holder) => {
+    const list = memberOf(holder === "" ? result : memberOf(result, holder), "addresses");
+    if (!Array.isArray(list)) return [];
+    const pathOf = (index: number): string | null => {
+      const path = memberOf(accounts[index], "path");
+      return list.length === accounts.length && typeof path === "string" && path !== "" ? path : null;
+    };
+    return list.map((entry, index) => ({
+      path: `${holder === "" ? "" : `${holder}.`}addresses[${index}]`, address: addressOf(entry), derivationPath: pathOf(index),
+    }));
+  });
+}
+
+/** A string, or an object with a string `address`. */
+function addressOf(entry: JsonValue | undefined): string | null {
+  const address = isJsonObject(entry) ? entry["address"] : entry;
+  return typeof address === "string" && address !== "" ? address : null;
+}
+
+/** Every `address` and every entry of `addresses`, wherever they stand. */
+function placesIn(value: JsonValue | undefined, path: string): Place[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => placesIn(item, `${path}[${index}]`));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const here = path === "" ? name : `${path}.${name}`;
+    if (isEmpty(member)) return [];
+    if (name === "addresses" && Array.isArray(member)) return member.flatMap((entry, index) => placesAt(entry, `${here}[${index}]`));
+    return name === "address" || name === "addresses" ? placesAt(member, here) : placesIn(member, here);
+  });
+}
+
+/** A place where an address has to stand, and those inside what stands there beside its `address`. */
+function placesAt(entry: JsonValue, path: string): Place[] {
+  const place = { path, address: addressOf(entry) };
+  if (!isJsonObject(entry)) return [place];
+  const { address: _, ...others } = entry;
+  return [place, ...placesIn(others, path)];
+}
+
+/** Every text inside a value, in its comparable form. */
+function textsOf(value: JsonValue | undefined, texts = new Set<string>()): Set<string> {
+  if (typeof value === "string") texts.add(comparableAddress(value));
+  else if (Array.isArray(value)) for (const item of value) textsOf(item, texts);
+  else if (isJsonObject(value)) for (const member of Object.values(value)) textsOf(member, texts);
+  return texts;
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
