@@ -74,7 +74,7 @@ export interface HardwareClaims {
   readonly publicKey: string | null;
   /** As attested; null where there is none. */
   readonly userData: string | null;
-  /** The nonce that was asked for; null where none was. */
+  /** As attested; null where there is none. `bind.nonce` says whether it was asked for. */
   readonly nonce: string | null;
 }
 

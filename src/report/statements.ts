@@ -2,6 +2,7 @@
  * What a report proves, and what an image says that nothing vouches for, as sentences. Long hex is shortened: the whole of
  * it is in the claims. Everything that evidence chose is made printable here.
  */
+import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { printable, printableJson, printableStart, quoted, shortHex } from "./printable.js";
@@ -18,7 +19,7 @@ export function provenStatements(report: Report): string[] {
   const several = claims.bootProofs.length > 1;
   return [
     ...claims.bootProofs.flatMap((boot, index) => {
-      const statements = bootStatements(boot, isAws(report, index)).map(capitalized);
+      const statements = bootStatements(report, boot, index).map(capitalized);
       return statements.map((statement) => (several ? `boot[${index}]: ${statement}` : statement));
     }),
     ...appProofStatements(claims, isVouchedFor).map(capitalized),
@@ -61,9 +62,10 @@ function capitalized(statement: string): string {
   return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
 }
 
-function bootStatements(boot: BootProofClaims, aws: boolean): string[] {
+function bootStatements(report: Report, boot: BootProofClaims, index: number): string[] {
   return [
-    ...hardwareStatements(boot, aws),
+    ...hardwareStatements(boot, isAws(report, index)),
+    ...(answersNonce(report, index) ? [`the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older than that.`] : []),
     ...(isVouchedFor(boot) ? imageStatements(boot) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
@@ -71,14 +73,14 @@ function bootStatements(boot: BootProofClaims, aws: boolean): string[] {
 
 /** What the hardware signed. */
 function hardwareStatements(boot: BootProofClaims, aws: boolean): string[] {
-  const { publicKey, userData, nonce } = boot.hardware;
+  const { publicKey, userData } = boot.hardware;
   const image = boot.image.debug
     ? "something in it runs in debug mode, which was allowed: what its code is, is not proven."
     : measurementStatement(boot);
-  const key = publicKey === null ? "no public key" : `the public key ${shortHex(publicKey)}`;
-  const data = userData === null ? "no user data" : `the user data ${shortHex(userData)}`;
-  const asked = nonce === null ? [] : [`the document carries the nonce that was asked for, ${shortHex(nonce)}: it is no older than that.`];
-  return [originStatement(boot, aws), image, `the document carries ${key} and ${data}.`, ...asked];
+  // Hardware writes what is not there as null, and as no bytes.
+  const key = publicKey === null || publicKey === "" ? "no public key" : `the public key ${shortHex(publicKey)}`;
+  const data = userData === null || userData === "" ? "no user data" : `the user data ${shortHex(userData)}`;
+  return [originStatement(boot, aws), image, `the document carries ${key} and ${data}.`];
 }
 
 function originStatement({ hardware }: BootProofClaims, aws: boolean): string {
@@ -197,7 +199,8 @@ function member(object: JsonObject, name: string): string {
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
     ...(activity.asked.length === 0 ? [] : [
-      `activity ${quoted(activity.id)} answers what was asked: ${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
+      `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
+        `${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
     ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
   ];
@@ -212,7 +215,17 @@ function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] 
 
 /** The check passes for AWS's own root only, whatever an anchor is named; another one makes it a warning. */
 export function isAws(report: Report, index: number): boolean {
-  return report.checks.some((check) => check.id === "chain.anchor" && check.subject === `boot[${index}]` && check.status === "pass");
+  return passedFor(report, "chain.anchor", index);
+}
+
+/** A nonce is an answer where it was asked for: a bare document may carry one that nobody here chose. */
+export function answersNonce(report: Report, index: number): boolean {
+  const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
+  return nonce !== "" && passedFor(report, "bind.nonce", index);
+}
+
+function passedFor(report: Report, id: CheckId, index: number): boolean {
+  return report.checks.some((check) => check.id === id && check.subject === `boot[${index}]` && check.status === "pass");
 }
 
 /** The first of the items, and how many more there are. */

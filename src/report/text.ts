@@ -144,7 +144,10 @@ function countWords(checks: readonly Check[]): string[] {
   return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
 }
 
-/** A paragraph for each subject and group of checks. The subject is named where there are several of its kind, or it has a name. */
+/**
+ * A paragraph for each subject and group of checks. The subject is named in each heading where there are several of its kind,
+ * and in its first one where it has a name.
+ */
 function checkParagraphs(report: Report, paint: Paint): string[][] {
   const bySubject = grouped(report.checks, (check) => check.subject);
   const kinds = grouped([...bySubject.keys()], kindOf);
@@ -152,9 +155,9 @@ function checkParagraphs(report: Report, paint: Paint): string[][] {
     const kind = kindOf(subject);
     const several = kinds.get(kind)!.length > 1;
     const label = labelOf(subject, report);
-    return [...grouped(own, (check) => groupOf(check.id))].map(([title, group]) => {
-      const heading = several || label !== printable(subject) ? `${title}: ${label}` : title;
-      return groupLines(heading, group, several && kind === "app", paint);
+    return [...grouped(own, (check) => groupOf(check.id))].map(([title, group], index) => {
+      const isNamed = several || (index === 0 && label !== printable(subject));
+      return groupLines(isNamed ? `${title}: ${label}` : title, group, several && kind === "app", paint);
     });
   });
 }

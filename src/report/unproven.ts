@@ -5,7 +5,7 @@
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { ActivityClaims, BootProofClaims, Claims, OpenQuestion, Report } from "./report.js";
-import { isAws, listed } from "./statements.js";
+import { answersNonce, isAws, listed } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -191,7 +191,7 @@ function openAlways(report: Report, claims: Claims): string[] {
 
 /** A document over a nonce of the caller's was made after the nonce was chosen. */
 function openLife(report: Report, claims: Claims): string[] {
-  const times = claims.bootProofs.filter(({ hardware }) => hardware.nonce === null).map(({ hardware }) => printable(hardware.documentTime));
+  const times = claims.bootProofs.filter((_, index) => !answersNonce(report, index)).map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
   return [`That the enclave still runs: the document is of ${listed(times)},${age} and it carries no nonce of yours.`];

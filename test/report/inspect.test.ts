@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { Lab, forgeEvidence } from "../../src/lab/forge.js";
@@ -81,6 +81,23 @@ describe("what it tells", () => {
     expect(says["manifest"]).toMatchObject({ version: "v0", hash: "24a9e2c0b0ce26bcbc3e65172f8b06b100d5e712591f604832cbea9ff5ce02be" });
     expect(says["manifestEnvelope"]).toMatchObject({ manifestHash: says["manifest"]!["hash"] });
     expect(says["manifestEnvelope"]).not.toHaveProperty("manifest");
+  });
+
+  it("of a manifest of workloads is each with its digest, and no pivot", async () => {
+    const digest = `sha256:${"34".repeat(32)}`;
+    const common = JSON.parse(fromUtf8(decodeBootProof(live.bootProof).manifest)!) as Record<string, Record<string, unknown>>;
+    delete common["pivot"];
+    const mounts = [{ type: "volume", source: "scratch", mountPath: "/scratch", readOnly: false }];
+    const manifest = {
+      ...common, version: "v3", enclave: { type: "nitro", ...common["enclave"] },
+      workloads: [{ name: "app", type: "oci", image: { type: "ociManifest", digest }, restart: "always", mounts }],
+      volumes: { scratch: { type: "tmpfs", mountPath: "/mnt/scratch" } },
+    };
+    const inspection = (await inspectUnverified(json(manifest)))!;
+    expect(inspection).toMatchObject({ kind: "manifest", encoding: "JSON", faults: [] });
+    expect(inspection.says).toMatchObject({ workloads: [{ name: "app", imageDigest: digest, restart: "always", mounts }], volumes: { scratch: { type: "tmpfs" } } });
+    expect(inspection.says).not.toHaveProperty("pivot");
+    expect(renderInspection(inspection, { color: false })).toContain(digest.slice(0, 40));
   });
 
   it("of another manifest in the envelope is that manifest", async () => {

@@ -9,6 +9,8 @@ const open = (...args: Parameters<typeof reportOf>): string => unprovenStatement
 const openWith = (...args: Parameters<typeof reportWith>): string => unprovenStatements(reportWith(...args)).join("\n");
 const authentic: Partial<Report> = { verdict: "authentic", policy: null, policyDigest: null, checks: PASSED.slice(0, 1) };
 
+const NONCE_ASKED = [...PASSED, { ...PASSED[0]!, id: "bind.nonce" as const }];
+
 const APP_PROOFS: Claims["appProofs"] = [
   {
     bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z",
@@ -75,15 +77,26 @@ describe("proven", () => {
     expect(text).not.toContain("binary with SHA-256");
   });
 
-  it("includes PCR18 and the nonce where they are there", () => {
-    expect(proven({})).not.toMatch(/PCR18|nonce that was/);
+  it("includes PCR18 where it is there", () => {
+    expect(proven({})).not.toContain("PCR18");
     expect(proven({ image: { manifestCommitted: true } })).toContain("The enclave committed to this manifest in PCR18 too.");
-    expect(proven({ hardware: { nonce: "0a0b" } })).toContain("The document carries the nonce that was asked for, 0a0b");
+  });
+
+  it("includes a nonce where it was asked for", () => {
+    expect(proven({ hardware: { nonce: "0a0b" } }, { checks: NONCE_ASKED })).toContain("The document carries the nonce that was asked for, 0a0b");
+    for (const nonce of ["0a0b", null]) expect(proven({ hardware: { nonce } })).not.toContain("nonce that was");
+    for (const nonce of ["", null]) expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("nonce that was");
+  });
+
+  it("takes a field of no bytes for none", () => {
+    for (const nothing of ["", null]) {
+      expect(proven({ hardware: { publicKey: nothing, userData: nothing } })).toContain("The document carries no public key and no user data.");
+    }
   });
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
-      'Activity "a1" answers what was asked: organizationId, type, parameters, requestedAt.',
+      'What the service answered as activity "a1" agrees with what was asked: organizationId, type, parameters, requestedAt.',
       'In activity "a1", the address 0x1 is backed by an app proof.',
     ]);
     expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
@@ -199,8 +212,10 @@ describe("not proven", () => {
     expect(open({})).not.toContain("The policy pins labels");
   });
 
-  it("does not doubt the life of an enclave that answered a nonce", () => {
-    expect(open({ hardware: { nonce: "0a" } })).not.toContain("still runs");
+  it("does not doubt the life of an enclave that answered a nonce of the caller's", () => {
+    expect(open({ hardware: { nonce: "0a" } }, { checks: NONCE_ASKED })).not.toContain("still runs");
+    expect(open({ hardware: { nonce: "" } }, { checks: NONCE_ASKED })).toContain("That the enclave still runs");
+    expect(open({ hardware: { nonce: "0a" } })).toContain("That the enclave still runs");
   });
 });
 

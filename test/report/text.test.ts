@@ -110,6 +110,12 @@ describe("names of pieces", () => {
     expect(renderFailures(rejected, PLAIN)).toContain("  FAIL  bind.user-data        boot[0] = boot.json: user_data");
   });
 
+  it("stand once above the checks of a piece that is the only one of its kind", () => {
+    const checks: Check[] = [{ ...failed, id: "cose.signature" }, failed];
+    const text = renderText(report({ verdict: "rejected", claims: null, evidence: [named("boot[0]", "boot.json")], checks }), PLAIN);
+    expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nWhat ties them together\n/);
+  });
+
   it("are not asked for where there are none", () => {
     expect(renderText(report({}), PLAIN)).not.toMatch(/evidence:|boot\[0\]/);
   });
