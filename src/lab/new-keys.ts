@@ -56,6 +56,10 @@ export const KEY_OPERATIONS = {
     name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: subOrganization,
     intentMember: "createSubOrganizationIntentV7", resultMember: "createSubOrganizationResultV7",
   },
+  createSubOrganizationV8: {
+    name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", parameters: subOrganization,
+    intentMember: "createSubOrganizationIntentV8", resultMember: "createSubOrganizationResultV8",
+  },
 } as const satisfies Record<string, Operation>;
 
 export type KeyOperationName = keyof typeof KEY_OPERATIONS;
@@ -82,19 +86,22 @@ export const KEY_EFFECTS: KeyEffects = {
     return { result: { privateKeys: made }, addresses: proven };
   },
 
-  createSubOrganization({ tx, organization, parameters, now }) {
-    const subOrganizationId = randomUUID();
-    const { organizationId: parentOrganizationId } = organization;
-    if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
-    const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
-    const { subOrganizationName: organizationName, wallet: asked } = parameters;
-    tx.put("organizations", subOrganizationId, { organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [] });
-    if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
-    const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
-    const intent = { wallet: { ...(asked as unknown as JsonObject), ...filledIn(asked) } };
-    return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
-  },
+  createSubOrganization: makeSubOrganization,
+  createSubOrganizationV8: makeSubOrganization,
 };
+
+function makeSubOrganization({ tx, organization, parameters, now }: Call<z.output<typeof subOrganization>>): Outcome {
+  const subOrganizationId = randomUUID();
+  const { organizationId: parentOrganizationId } = organization;
+  if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
+  const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
+  const { subOrganizationName: organizationName, wallet: asked } = parameters;
+  tx.put("organizations", subOrganizationId, { organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [] });
+  if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
+  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
+  const intent = { wallet: { ...(asked as unknown as JsonObject), ...filledIn(asked) } };
+  return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
+}
 
 /** What the service says in the intent of what was left to it. */
 function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: z.output<typeof wallet>): JsonObject {

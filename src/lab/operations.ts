@@ -185,13 +185,12 @@ export interface LabSubmitOperation extends Pick<SubmitOperation, "name" | "type
   readonly key: LabSubmitName;
 }
 
+export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }).map(([key, operation]) => {
+  const { name, type, parameters, intentMember, resultMember } = operation;
+  return { name, type, parameters, intentMember, resultMember, key: key as LabSubmitName };
+});
+
 /** By path segment. */
-export const SUBMITS: ReadonlyMap<string, LabSubmitOperation> = new Map(
-  Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }).map(([key, operation]): [string, LabSubmitOperation] => {
-    const { name, type, parameters, intentMember, resultMember } = operation;
-    return [name, { name, type, parameters, intentMember, resultMember, key: key as LabSubmitName }];
-  }),
-);
 export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =
   new Map(Object.entries(QUERY_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as QueryName }]));
 

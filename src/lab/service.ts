@@ -11,7 +11,7 @@ import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } fro
 import type { Fleet } from "./fleet.js";
 import { fingerprintOf } from "./forge.js";
 import type { Misbehaviour } from "./misbehaviour.js";
-import { ANSWERS, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
+import { ANSWERS, type LabSubmitOperation, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
@@ -90,10 +90,11 @@ export class Service {
 
   /** A documented request to change something. */
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
-    const envelope = this.#envelope(stamped, submitBody(SUBMITS.get(name)!));
+    const operation = submitOf(name, stamped.json);
+    const envelope = this.#envelope(stamped, submitBody(operation));
     const record = await this.#state.transact(async (tx) => {
       const known = tx.get("fingerprints", bareFingerprint(fingerprintOf(stamped.body)));
-      return known === undefined ? this.#begin(name, stamped, envelope, tx) : tx.get("activities", known)!;
+      return known === undefined ? this.#begin(operation, stamped, envelope, tx) : tx.get("activities", known)!;
     });
     return { activity: this.#answered(record, name) };
   }
@@ -216,9 +217,9 @@ export class Service {
   }
 
   /** A new activity: carried out at once, or kept until enough users have approved. */
-  async #begin(name: string, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
+  async #begin(operation: LabSubmitOperation, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
     const { caller, body, now } = stamped;
-    const { type, intentMember } = SUBMITS.get(name)!;
+    const { name, type, intentMember } = operation;
     const organization = tx.get("organizations", envelope.organizationId)!;
     const wanted = approvalsWanted(tx, organization, caller, type);
     const { parameters, timestampMs, generateAppProofs = false } = envelope;
@@ -261,7 +262,7 @@ export class Service {
 
   /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
   async #finish(record: ActivityRecord, organization: Organization, now: Date, waited: boolean, tx: Transaction): Promise<ActivityRecord> {
-    const { key, intentMember, resultMember } = SUBMITS.get(record.operation)!;
+    const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
     // Of what the decision rested on, before anything is changed.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
@@ -334,7 +335,13 @@ function handlerOf(path: string): Handler | undefined {
     return MORE_QUERIES.get(name) ?? (QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined);
   }
   if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
-  return SUBMITS.has(name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+  return SUBMITS.some((operation) => operation.name === name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+}
+
+/** The operation of a path: of two versions, the one whose type the request names. */
+function submitOf(name: string, json: JsonValue): LabSubmitOperation {
+  const versions = SUBMITS.filter((operation) => operation.name === name);
+  return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
 /** How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it at all. */
