@@ -36,7 +36,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
     .option("--port <number>", "0 for any that is free (default: 0)")
     .option("--data <folder>", "keep the state there, from one start to the next (default: a temporary folder, removed at the end)")
     .option("--fault <name...>", "misbehave in this way; may be given several times")
-    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail, and in brackets who alone can tell")
+    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]")
     .option("--manifest-version <version>", "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);

@@ -136,7 +136,8 @@ function soleMember(activity: JsonObject, part: "intent" | "result"): JsonObject
 }
 
 const addressesOf = (activity: JsonObject): string[] => soleMember(activity, "result")["addresses"] as string[];
-const accountsOf = (activity: JsonObject): readonly Account[] => soleMember(activity, "intent")["accounts"] as unknown as readonly Account[];
+const accountsOf = (activity: JsonObject): readonly Account[] =>
+  soleMember(activity, "intent")["accounts"] as unknown as readonly Account[];
 
 /** The addresses of another wallet at the paths of a new one. */
 function otherAddresses(activity: JsonObject): string[] {
@@ -624,7 +625,8 @@ function earlierActivity(honest: JsonObject, reader: Reader): JsonObject {
 /** An activity that made a wallet and has app proofs of it. */
 function walletActivity(reader: Reader, wanted: (activity: JsonObject) => boolean): JsonObject | undefined {
   const activities = reader.all("activities").map(({ activity }): JsonObject => activity);
-  return activities.find((activity) => activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity["appProofs"] && wanted(activity));
+  return activities.find((activity) =>
+    activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity["appProofs"] && wanted(activity));
 }
 
 const EXTRA_PATH = "m/44'/60'/0'/0/1000";
@@ -633,12 +635,17 @@ const EXTRA_PATH = "m/44'/60'/0'/0/1000";
 function withExtraProof(proofs: readonly JsonObject[], { honest, sign }: Answering): readonly JsonObject[] {
   const like = proofs.find(isAddressProof);
   if (honest["type"] !== "ACTIVITY_TYPE_CREATE_WALLET" || like === undefined) return proofs;
-  const extra = claim({ derivationPath: EXTRA_PATH, address: OTHER_ADDRESS })(JSON.parse(like["proofPayload"] as string) as JsonObject);
+  const extra = claim({ derivationPath: EXTRA_PATH, address: OTHER_ADDRESS })(payloadOf(like));
   return [...proofs, sign(like, extra)];
 }
 
+/** What an app proof of this lab says. */
+export function payloadOf(proof: JsonObject): JsonObject {
+  return JSON.parse(proof["proofPayload"] as string) as JsonObject;
+}
+
 function signedAt(proof: JsonObject): Date {
-  return new Date(Number((JSON.parse(proof["proofPayload"] as string) as JsonObject)["timestampMs"]));
+  return new Date(Number(payloadOf(proof)["timestampMs"]));
 }
 
 /** An envelope of the manifest with the next nonce, rightly approved. */

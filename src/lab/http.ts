@@ -78,8 +78,9 @@ function pathOf(request: IncomingMessage): string {
 /** The CORS protocol's question before a request (Fetch standard, "CORS-preflight request"): it has no stamp and no body. */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
-  const asked = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",").map((name) => name.trim());
-  const headers = [...new Set([...CLIENT_HEADERS, ...asked.filter((name) => /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))])];
+  const asked = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
+  const named = asked.map((name) => name.trim()).filter((name) => /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name));
+  const headers = [...new Set([...CLIENT_HEADERS, ...named])];
   response.writeHead(204, {
     ...ANY_ORIGIN,
     "Access-Control-Allow-Methods": [...methodsOf(resources.get(pathOf(request))), "OPTIONS"].join(", "),
@@ -102,7 +103,8 @@ async function bodyOf(request: IncomingMessage, service: Service, resources: Res
   const { method = "this method" } = request;
   const wanted = methodsOf(resource);
   if (!wanted.includes(method)) {
-    throw new Refusal("REQUEST_INVALID", `${method} is not for this path: ${wanted.join(" or ")} wanted`, { status: 405, code: 12 });
+    const message = `${method} is not for this path: ${wanted.join(" or ")} wanted`;
+    throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
   if (resource === undefined) return service.handle({ path, headers: request.headers, body });
   return method === "PUT" ? resource.put!(bodyJson(body)) : resource.get();

@@ -5,7 +5,7 @@
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import { type Answering, type Asked, type Behaviour, BEHAVIOURS, FAULTS, type FaultName } from "./faults.js";
+import { type Answering, type Asked, type Behaviour, BEHAVIOURS, FAULTS, type FaultName, payloadOf } from "./faults.js";
 import type { EnclaveInfo, Fleet, SavedEnclave } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
@@ -80,7 +80,8 @@ export class Misbehaviour {
     const answering = { honest, operation, reader, sign };
     const altered = this.#on.reduce((activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity, honest);
     const proofs = altered["appProofs"];
-    return Array.isArray(proofs) ? { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], answering) } : altered;
+    if (!Array.isArray(proofs)) return altered;
+    return { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], answering) };
   }
 
   get #altersBoot(): boolean {
@@ -153,10 +154,6 @@ export class Misbehaviour {
 
 function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(BEHAVIOURS, name);
-}
-
-function payloadOf(proof: JsonObject): JsonObject {
-  return JSON.parse(proof["proofPayload"] as string) as JsonObject;
 }
 
 /** All of the alterations; where two alter the same thing, the later one does. */

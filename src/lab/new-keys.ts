@@ -15,7 +15,10 @@ const text = z.string();
 const name = text.min(1, "empty");
 const formats = Object.keys(ADDRESS_FORMATS) as [AddressFormat, ...AddressFormat[]];
 /** BIP-32: numbers below 2^31, each hardened or not. */
-const path = text.regex(/^m(?:\/(?:0|[1-9][0-9]{0,8}|1[0-9]{9}|20[0-9]{8})'?){1,10}$/, "a derivation path wanted, such as m/44'/60'/0'/0/0");
+const path = text.refine(
+  (value) => /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) && value.split("/").slice(1).every((step) => Number.parseInt(step, 10) < 2 ** 31),
+  "a derivation path wanted, such as m/44'/60'/0'/0/0",
+);
 const curve = z.literal("CURVE_SECP256K1");
 const account = z.strictObject({
   curve, pathFormat: z.literal("PATH_FORMAT_BIP32"), path, addressFormat: z.enum(formats), name: text.optional(),
@@ -29,19 +32,24 @@ const privateKeys = z.strictObject({
   })).min(1, "empty").max(100),
 });
 const apiKey = z.strictObject({
-  apiKeyName: name, publicKey: text.regex(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex wanted"),
-  curveType: z.literal("API_KEY_CURVE_P256"), expirationSeconds: text.regex(/^[1-9][0-9]{0,9}$/, "seconds wanted").optional(),
+  apiKeyName: name,
+  publicKey: text.regex(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex wanted"),
+  curveType: z.literal("API_KEY_CURVE_P256"),
+  expirationSeconds: text.regex(/^[1-9][0-9]{0,9}$/, "seconds wanted").optional(),
 });
 const rootUser = z.strictObject({
   userName: name, userEmail: text.optional(), userPhoneNumber: text.optional(), apiKeys: z.array(apiKey),
   authenticators: z.array(z.never()).optional(), oauthProviders: z.array(z.never()).optional(),
 });
 const subOrganization = z.strictObject({
-  subOrganizationName: name, rootUsers: z.array(rootUser).min(1, "empty"), rootQuorumThreshold: z.literal(1), wallet: wallet.optional(),
+  subOrganizationName: name,
+  rootUsers: z.array(rootUser).min(1, "empty"),
+  rootQuorumThreshold: z.literal(1),
+  wallet: wallet.optional(),
 });
 
 /** In the form of the documented operations, as far as the service needs it. */
-type Operation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
+export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
 
 export const KEY_OPERATIONS = {
   createWallet: {
@@ -60,7 +68,7 @@ export const KEY_OPERATIONS = {
     name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", parameters: subOrganization,
     intentMember: "createSubOrganizationIntentV8", resultMember: "createSubOrganizationResultV8",
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, KeyOperation>;
 
 export type KeyOperationName = keyof typeof KEY_OPERATIONS;
 type ParametersOf<N extends KeyOperationName> = z.output<(typeof KEY_OPERATIONS)[N]["parameters"]>;
@@ -79,7 +87,8 @@ export const KEY_EFFECTS: KeyEffects = {
     const { organizationId } = organization;
     const made = parameters.privateKeys.map(({ addressFormats }) => {
       const seed = randomBytes(64);
-      const addresses = addressFormats.map((format) => ({ format, address: addressOf(seed, { path: "m/0", addressFormat: format }) }));
+      const address = (addressFormat: AddressFormat): string => addressOf(seed, { path: "m/0", addressFormat });
+      const addresses = addressFormats.map((format) => ({ format, address: address(format) }));
       return { privateKeyId: randomUUID(), addresses };
     });
     const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
@@ -96,7 +105,9 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<z.outpu
   if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
   const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
   const { subOrganizationName: organizationName, wallet: asked } = parameters;
-  tx.put("organizations", subOrganizationId, { organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [] });
+  tx.put("organizations", subOrganizationId, {
+    organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [],
+  });
   if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
   const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
   const intent = { wallet: { ...(asked as unknown as JsonObject), ...filledIn(asked) } };
@@ -115,7 +126,8 @@ interface MadeWallet {
   readonly proven: NonNullable<Outcome["addresses"]>;
 }
 
-function makeWallet(tx: Transaction, organizationId: string, { walletName, accounts: asked }: z.output<typeof wallet>): MadeWallet {
+function makeWallet(tx: Transaction, organizationId: string, wanted: z.output<typeof wallet>): MadeWallet {
+  const { walletName, accounts: asked } = wanted;
   const named = asked.map((one) => `${one.path} ${one.addressFormat}`);
   if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
   const [walletId, seed] = [randomUUID(), randomBytes(64)];
@@ -133,7 +145,9 @@ function makeUser(tx: Transaction, organizationId: string, asked: z.output<typeo
     ...(expirationSeconds !== undefined && { expirationSeconds }),
   }));
   const { userName, userEmail = "", userPhoneNumber = "" } = asked;
-  const user = { userId, userName, userEmail, userPhoneNumber, authenticators: [], apiKeys, userTags: [], oauthProviders: [], ...created };
+  const user = {
+    userId, userName, userEmail, userPhoneNumber, authenticators: [], apiKeys, userTags: [], oauthProviders: [], ...created,
+  };
   tx.put("users", userId, { organizationId, user, relyingParties: {} });
   return userId;
 }

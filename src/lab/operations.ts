@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type * as z from "zod";
 import {
-  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation,
+  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName,
 } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
 import type { AddressFacts } from "./enclave.js";
-import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperationName } from "./new-keys.js";
+import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
 import { isExpired } from "./stamps.js";
@@ -181,14 +181,13 @@ function withoutClientFees(vault: JsonObject): JsonObject {
 }
 
 /** What the service needs to know of an operation. */
-export interface LabSubmitOperation extends Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember"> {
+export interface LabSubmitOperation extends KeyOperation {
   readonly key: LabSubmitName;
 }
 
-export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }).map(([key, operation]) => {
-  const { name, type, parameters, intentMember, resultMember } = operation;
-  return { name, type, parameters, intentMember, resultMember, key: key as LabSubmitName };
-});
+export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS })
+  .map(([key, { name, type, parameters, intentMember, resultMember }]) =>
+    ({ name, type, parameters, intentMember, resultMember, key: key as LabSubmitName }));
 
 /** By path segment. */
 export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =

@@ -320,7 +320,7 @@ export class Service {
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/** Queries of deployed services of this family that the interface does not document (service-facts, "Queries that ordinary SDKs make"). */
+/** Queries of deployed services of this family (service-facts, "Queries that ordinary SDKs make"), which the interface lacks. */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["get_wallet", (service, stamped) => service.getWallet(stamped)],
   ["get_activity", (service, stamped) => service.getActivity(stamped)],
@@ -332,7 +332,9 @@ const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 function handlerOf(path: string): Handler | undefined {
   const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
   if (group === "query") {
-    return MORE_QUERIES.get(name) ?? (QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined);
+    const more = MORE_QUERIES.get(name);
+    if (more !== undefined) return more;
+    return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
   }
   if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
   return SUBMITS.some((operation) => operation.name === name) ? (service, stamped) => service.submit(name, stamped) : undefined;
@@ -383,8 +385,9 @@ function bareFingerprint(fingerprint: string): string {
 
 /** Some clients put `generateAppProofs` among the parameters, of which it is none: it is taken from either place. */
 function withOneAppProofFlag(json: JsonValue): JsonValue {
-  if (!isJsonObject(json) || !isJsonObject(json["parameters"]) || !("generateAppProofs" in json["parameters"])) return json;
-  const { generateAppProofs: among, ...parameters } = json["parameters"];
+  const asked = isJsonObject(json) ? json["parameters"] : undefined;
+  if (!isJsonObject(json) || !isJsonObject(asked) || !("generateAppProofs" in asked)) return json;
+  const { generateAppProofs: among, ...parameters } = asked;
   const { generateAppProofs: beside } = json;
   // What is no flag is left for the schema to refuse.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;

@@ -29,7 +29,7 @@ describe("create_wallet", () => {
 
   it.each([
     ["a path that is none", { accounts: [account("44/60")] }],
-    ["a path beyond its numbers", { accounts: [account("m/2147483648")] }],
+    ["a path beyond its numbers", { accounts: [account("m/44'/2147483648")] }],
     ["a format that the lab does not make", { accounts: [account("m/0", "ADDRESS_FORMAT_SOLANA")] }],
     ["the same account twice", { accounts: [account("m/0"), account("m/0")] }],
     ["a mnemonic of 13 words", { accounts: [], mnemonicLength: 13 }],
