@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Fault, Lab, LabFiles, LabOptions } from "../lab/index.js";
+import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
 import { ArgumentReader } from "./options.js";
@@ -16,11 +16,11 @@ interface LabFlags {
   readonly manifestVersion?: string;
 }
 
-const MANIFEST_VERSIONS = ["v0", "v1", "v2"] as const;
-
 const EXAMPLES = `
 It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it listens,
-lab.json in the data folder says where it is and names the other files there.
+lab.json in the data folder says where it is and names the other files there. While it runs, faults are switched with
+PUT {"faults": ["name"]} at its faultsUrl. A fault is refused by verified calls, and by \`bootproof verify --activity-id\` after
+any submit; brackets in the list say which operations it takes, or that only verified calls can tell.
 
 Examples:
     $ bootproof lab
@@ -36,35 +36,46 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
     .option("--port <number>", "0 for any that is free (default: 0)")
     .option("--data <folder>", "keep the state there, from one start to the next (default: a temporary folder, removed at the end)")
     .option("--fault <name...>", "misbehave in this way; may be given several times")
-    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail")
-    .option("--manifest-version <version>", "of a new lab's releases: v0, v1 or v2 (default: v1 for the old ones, v2 for the new)")
+    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]")
+    .option("--manifest-version <version>", "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: LabFlags) => {
     args.refuseRepeated();
-    const { FAULTS } = await import("../lab/faults.js");
-    const options = optionsOf(args, flags, FAULTS, io);
+    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([import("../lab/faults.js"), import("../lab/qos.js")]);
+    const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);
     finish(EXIT.good);
   });
 }
 
-function optionsOf(args: ArgumentReader, { port = "0", data, fault = [], manifestVersion }: LabFlags, known: readonly Fault[], io: Io): LabOptions {
+/** What the flags may name. */
+interface Known {
+  readonly faults: readonly LabFault[];
+  readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
+}
+
+function optionsOf(args: ArgumentReader, { port = "0", data, fault = [], manifestVersion }: LabFlags, known: Known, io: Io): LabOptions {
   if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 wanted`);
   if (data === "") args.fault("--data: the name of a folder wanted");
-  for (const name of fault) if (!known.some((one) => one.name === name)) args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
-  const version = MANIFEST_VERSIONS.find((one) => one === manifestVersion);
-  if (manifestVersion !== undefined && version === undefined) args.fault(`--manifest-version ${manifestVersion}: one of ${MANIFEST_VERSIONS.join(", ")} wanted`);
+  for (const name of fault) if (!known.faults.some((one) => one.name === name)) args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
+  const version = known.versions.find((one) => one === manifestVersion);
+  if (manifestVersion !== undefined && version === undefined) args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
   args.settle();
   return {
     port: Number(port), faults: fault, now: io.now, ...(data !== undefined && { dataFolder: resolve(data) }), ...(version && { manifestVersion: version }),
   };
 }
 
-function faultList(faults: readonly Fault[]): string {
+function faultList(faults: readonly LabFault[]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
-  return faults.map(({ name, what, fails }) => `${name.padEnd(width)}  ${what} (${fails.join(", ")})\n`).join("");
+  return faults.map((fault) => `${fault.name.padEnd(width)}  ${described(fault)}\n`).join("");
+}
+
+function described({ what, fails, needs }: LabFault): string {
+  const refused = fails.length === 0 ? "exit code 3" : fails.join(", ");
+  return `${what} (${refused})${needs === undefined ? "" : ` [${needs.join(", ")}]`}`;
 }
 
 async function run(options: LabOptions, io: Io): Promise<void> {
@@ -133,7 +144,7 @@ function greeting(lab: Lab, files: LabFiles, folder: string, temporary: boolean)
     ["policy", file(files.policyFile)],
     ["all of it", `${file("lab.json")}${temporary ? " (a temporary folder, removed when the lab ends)" : ""}`],
     ["enclaves", lab.enclaves.map(({ enclaveId }) => enclaveId).join(", ")],
-    ["faults", lab.faults.join(", ") || "none (see --list-faults)"],
+    ["faults", `${lab.faults.join(", ") || "none"} (see --list-faults; switched at ${lab.faultsUrl})`],
   ];
   const signer = lab.enclaves.find(({ app }) => app === "signer")!;
   return `The lab listens. Nothing in it is real: software keys, for tests only.

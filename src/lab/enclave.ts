@@ -10,7 +10,9 @@ import type { JsonObject } from "../decode/json.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
 import { type KeyPair, signRaw } from "./keys.js";
 import type { CertificateSpec, NitroPki } from "./pki.js";
-import { type QosKeyPair, commitmentPcr, extendedPcr, generateQosKeyPair, qosSign, sha384 } from "./qos.js";
+import {
+  type QosKeyPair, commitmentPcr, extendedPcr, generateQosKeyPair, manifestCommitmentPcr, qosSign, sha384,
+} from "./qos.js";
 
 /** Answers the value that is to stand in the place of the one given. */
 export type Alter<T> = (value: T) => T;
@@ -19,11 +21,15 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
   return alter === undefined ? value : alter(value);
 }
 
-/** `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit in PCR16 (setup) or PCR17 (live). */
+/**
+ * Which document of which enclave: `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit to their setup
+ * key in PCR16 and to their live key in PCR17 before either is attested (qos.md, "What ties it all together").
+ */
 export type Generation = "legacy" | "setup" | "live";
 
-/** The PCR that a newer enclave commits in. */
+/** The PCRs that a newer enclave commits in: by the key that each is about, and to the manifest alone. */
 export const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
+const MANIFEST_COMMITMENT_PCR = 18;
 
 export interface Measurements {
   readonly pcr0: Uint8Array;
@@ -86,21 +92,27 @@ export interface EnclaveOptions {
   readonly generation: Generation;
   readonly measurements: Measurements;
   readonly manifestHash: Uint8Array;
-  /** New where it is not given. */
+  /** The key that is attested, of the phase that `generation` names. New where it is not given. */
   readonly ephemeralKey?: QosKeyPair;
+  /** The enclave's key of its other phase, which it commits to as well. New where it is not given. */
+  readonly otherKey?: QosKeyPair | undefined;
+  /** Whether PCR18 commits to the manifest alone; zeros where not given. */
+  readonly manifestCommitment?: boolean | undefined;
 }
 
 export class SoftwareEnclave {
   readonly ephemeralKey: QosKeyPair;
   readonly #options: EnclaveOptions;
+  #otherKey: QosKeyPair | undefined;
 
   constructor(options: EnclaveOptions) {
     this.#options = options;
     this.ephemeralKey = options.ephemeralKey ?? generateQosKeyPair();
+    this.#otherKey = options.otherKey;
   }
 
-  /** The attestation document over manifest and ephemeral key, made at the given time. */
-  attest(at: Date, alter: DocumentAlterations = {}): EnclaveDocument {
+  /** The attestation document over manifest and ephemeral key, made at the given time; over a verifier's nonce, too. */
+  attest(at: Date, alter: DocumentAlterations = {}, nonce: Uint8Array | null = null): EnclaveDocument {
     const { pki, manifestHash } = this.#options;
     const specs = altered(pki.chainSpecs(at), alter.certificates);
     const chain = pki.issueChain(specs);
@@ -113,7 +125,7 @@ export class SoftwareEnclave {
       ["cabundle", altered(chain.slice(0, -1), alter.cabundle)],
       ["public_key", this.ephemeralKey.publicKey],
       ["user_data", manifestHash],
-      ["nonce", null],
+      ["nonce", nonce],
     ]);
     const item = alter.fields?.(fields) ?? fields;
     const payload = encodeCbor(alter.indefinite === true ? withIndefiniteLength(item) : item);
@@ -135,14 +147,23 @@ export class SoftwareEnclave {
   }
 
   #pcrs(): Map<number, Uint8Array> {
-    const { generation, measurements, manifestHash } = this.#options;
+    const { generation, measurements } = this.#options;
     const pcrs = new Map<number, Uint8Array>();
     for (let index = 0; index < (generation === "legacy" ? 16 : 32); index++) pcrs.set(index, new Uint8Array(48));
     const { pcr0, pcr1, pcr2, pcr3, pcr4 } = measurements;
     [pcr0, pcr1, pcr2, pcr3, pcr4].forEach((value, index) => pcrs.set(index, value));
-    const { publicKey } = this.ephemeralKey;
-    if (generation !== "legacy") pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, publicKey));
+    if (generation !== "legacy") this.#commit(generation, pcrs);
     return pcrs;
+  }
+
+  #commit(generation: "setup" | "live", pcrs: Map<number, Uint8Array>): void {
+    const { manifestHash, manifestCommitment = false } = this.#options;
+    const other = generation === "live" ? "setup" : "live";
+    // Made when it is first needed: most enclaves of a test only sign.
+    this.#otherKey ??= generateQosKeyPair();
+    pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, this.ephemeralKey.publicKey));
+    pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));
+    if (manifestCommitment) pcrs.set(MANIFEST_COMMITMENT_PCR, manifestCommitmentPcr(manifestHash));
   }
 }
 
@@ -183,8 +204,9 @@ export function bootProofJson(parts: {
 /** Whose address a derivation proof speaks of. */
 export interface AddressFacts {
   readonly organizationId: string;
-  readonly walletId: string;
-  readonly derivationPath: string;
+  /** Absent: a private key's, which belongs to no wallet and was not derived. */
+  readonly walletId?: string;
+  readonly derivationPath?: string;
   readonly address: string;
 }
 

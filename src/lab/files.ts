@@ -16,6 +16,8 @@ export interface LabFiles {
   /** The activity that made the wallet, with app proofs of its addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
+  /** GET and PUT `{"faults": ["name"]}` there. */
+  readonly faultsUrl: string;
   /** Of a root user of the child organization. */
   readonly child: { readonly userId: string; readonly walletId: string; readonly walletActivityId: string; readonly apiKeyFile: string };
   /** Of a user whom policies bind. */
@@ -28,10 +30,10 @@ const PUBLIC = 0o644;
 
 /** Writes the files into the folder, each whole or not at all, `lab.json` last. */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
-  const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, child, operator } = lab;
+  const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } = lab;
   const files: LabFiles = {
     baseUrl, organizationId, childOrganizationId, apiKeyFile: "api-key.json", trustAnchorFile: "trust-anchor.pem", policyFile: "policy.json",
-    ids, walletActivityId, jwksUrl,
+    ids, walletActivityId, jwksUrl, faultsUrl,
     child: { userId: child.userId, walletId: child.walletId, walletActivityId: child.walletActivityId, apiKeyFile: "child-api-key.json" },
     operator: { userId: operator.userId, apiKeyFile: "operator-api-key.json" },
   };

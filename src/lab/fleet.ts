@@ -10,8 +10,8 @@ import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
 import {
-  type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, generateMembers, generateQosKeyPair, loadQosKeyPair,
-  makeManifest, manifestHash, saveQosKeyPair, sha256,
+  type JsonSpelling, type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, NATIVE_ENCODINGS, generateMembers,
+  generateQosKeyPair, loadQosKeyPair, makeManifest, manifestHash, saveQosKeyPair, sha256,
 } from "./qos.js";
 import type { Reader, Transaction } from "./state.js";
 
@@ -31,15 +31,17 @@ export interface ReleaseOptions {
   readonly name: string;
   /** v2 where not given. */
   readonly manifestVersion?: ManifestVersion;
-  /** JSON for v2, borsh for the older ones, where not given. */
+  /** The version's own where not given: borsh for v0 and v1, canonical JSON for the newer ones. */
   readonly encoding?: ManifestEncoding["encoding"];
+  /** Of JSON, in the place of the canonical one. */
+  readonly spelling?: JsonSpelling | undefined;
   /** `live` where not given. */
   readonly generation?: Generation;
   /** Whether the lab's policy pins it; it does where not given. */
   readonly pinned?: boolean;
 }
 
-export interface SavedRelease extends Required<ReleaseOptions> {
+export interface SavedRelease extends Required<Omit<ReleaseOptions, "spelling">>, Pick<ReleaseOptions, "spelling"> {
   readonly nonce: number;
 }
 
@@ -94,6 +96,7 @@ export function newFleet(): SavedFleet {
 
 interface Running {
   readonly info: EnclaveInfo;
+  readonly release: SavedRelease;
   readonly enclave: SoftwareEnclave;
 }
 
@@ -140,10 +143,11 @@ export class Fleet {
 
   /** Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application before. */
   addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
-    const { app, name, manifestVersion = "v2", generation = "live", pinned = true } = options;
-    const encoding = options.encoding ?? (manifestVersion === "v2" ? "json" : "borsh");
+    const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
+    const encoding = options.encoding ?? NATIVE_ENCODINGS[manifestVersion];
     const nonces = tx.all("releases").filter((release) => release.app === app).map((release) => release.nonce);
-    const release = { app, name, manifestVersion, generation, encoding, pinned, nonce: Math.max(FIRST_NONCE - 1, ...nonces) + 1 };
+    const nonce = Math.max(FIRST_NONCE - 1, ...nonces) + 1;
+    const release = { app, name, manifestVersion, generation, encoding, pinned, nonce, ...(spelling && { spelling }) };
     tx.put("releases", `${app} ${name}`, release);
     return release;
   }
@@ -160,7 +164,7 @@ export class Fleet {
     const bootProof = this.forgeBootProof(release, at, key);
     const saved = { enclaveId, app: release.app, release: release.name, bootedAt: at.getTime(), key: saveQosKeyPair(key), bootProof };
     tx.put("enclaves", toHex(key.publicKey), saved);
-    const running = { info: infoOf(saved, release, key), enclave: this.#softwareEnclave(release, key) };
+    const running = { info: infoOf(saved, release, key), release, enclave: this.#softwareEnclave(release, key) };
     tx.afterwards(() => this.#running.set(enclaveId, running));
     return running;
   }
@@ -199,8 +203,15 @@ export class Fleet {
   forgeBootProof(release: SavedRelease, at: Date, ephemeralKey: QosKeyPair, alterations: Partial<ForgeOptions> = {}): JsonObject {
     return forgeEvidence({
       lab: this.forge(release), at, ephemeralKey, version: release.manifestVersion, encoding: release.encoding, generation: release.generation,
-      payloads: [], ...alterations,
+      ...(release.spelling && { spelling: release.spelling }), payloads: [], ...alterations,
     }).bootProof;
+  }
+
+  /** A boot proof of a running enclave, made now over a nonce. Throws RangeError where no such enclave runs. */
+  attest(enclaveId: string, nonce: Uint8Array): JsonObject {
+    const running = this.#running.get(enclaveId);
+    if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
+    return this.forgeBootProof(running.release, this.#now(), running.enclave.ephemeralKey, { nonce });
   }
 
   /** The boot proof of a genuine enclave of the release that never signed anything. */

@@ -95,7 +95,7 @@ export interface ForgeOptions {
   readonly at: Date;
   /** v2 where not given. */
   readonly version?: ManifestVersion;
-  /** JSON for v2 and v3, borsh for the older ones, where not given. */
+  /** The version's own where not given: borsh for v0 and v1, JSON for the newer ones. */
   readonly encoding?: ManifestEncoding["encoding"];
   /** As the manifest's where not given. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
@@ -104,6 +104,12 @@ export interface ForgeOptions {
   readonly generation?: Generation;
   /** The lab's where not given. */
   readonly ephemeralKey?: QosKeyPair;
+  /** The enclave's key of its other phase (setup of a live document, live of a setup one); new where not given. */
+  readonly otherKey?: QosKeyPair;
+  /** Whether PCR18 commits to the manifest; zeros where not given. */
+  readonly manifestCommitment?: boolean;
+  /** The verifier's challenge that the document answers; none where not given. */
+  readonly nonce?: Uint8Array;
   readonly alterManifest?: ManifestAlterations;
   readonly alterDocument?: DocumentAlterations;
   readonly bootProof?: Alter<JsonObject>;
@@ -129,7 +135,7 @@ export interface ForgedEvidence {
 }
 
 /** The wallet that forged evidence speaks of. */
-export const LAB_ADDRESS: AddressFacts = {
+export const LAB_ADDRESS: Required<AddressFacts> = {
   organizationId: "3a2de333-972b-45bf-8a7a-83c4167b81e2",
   walletId: "ad8a06ec-c2f4-55f2-ac43-65991efbfdd1",
   derivationPath: "m/44'/60'/0'/0/0",
@@ -142,8 +148,9 @@ export function forgeEvidence(options: ForgeOptions): ForgedEvidence {
   const made = forgeManifest(options);
   const enclave = new SoftwareEnclave({
     pki: lab.pki, measurements: lab.measurements, manifestHash: made.hash, generation, ephemeralKey,
+    otherKey: options.otherKey, manifestCommitment: options.manifestCommitment,
   });
-  const document = enclave.attest(at, options.alterDocument);
+  const document = enclave.attest(at, options.alterDocument, options.nonce);
   const bootProof = bootProofJson({
     ephemeralKey: ephemeralKey.publicKey, document: document.cose, manifest: made.bytes, envelope: made.envelopeBytes,
     createdAt: at, manifestVersion: made.manifest.version, labels: lab.labels,
@@ -208,13 +215,18 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
     intent: { createWalletIntent: { walletName: "lab", accounts: [account] } },
     result: { createWalletResult: { walletId, addresses: [address] } },
     votes: [],
-    fingerprint: toHex(sha256(toUtf8("lab activity"))),
+    fingerprint: fingerprintOf(toUtf8("lab activity")),
     canApprove: false,
     canReject: false,
     createdAt: String(at.getTime()),
     updatedAt: String(at.getTime() + 60_000),
     appProofs,
   };
+}
+
+/** Service-facts, "fingerprint": of a request's body. */
+export function fingerprintOf(body: Uint8Array): string {
+  return `sha256:${toHex(sha256(body))}`;
 }
 
 /** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */

@@ -2,9 +2,9 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
-import type { JsonObject } from "../decode/json.js";
+import type { JsonObject, JsonValue } from "../decode/json.js";
 import { Refusal, notFound } from "./refusal.js";
-import { Service } from "./service.js";
+import { Service, bodyJson } from "./service.js";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Of a body that is too large, so much is read and dropped, for a client that reads the answer only when all is sent. */
@@ -13,15 +13,25 @@ const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** What GET answers, by path. */
-export type Documents = ReadonlyMap<string, () => JsonObject>;
+/** What is at a path beside the operations: read by GET, and changed by PUT where it can be. Throw Refusal. */
+export interface Resource {
+  readonly get: () => JsonObject;
+  readonly put?: (json: JsonValue) => JsonObject;
+}
+
+export type Resources = ReadonlyMap<string, Resource>;
+
+/** The headers of the service's clients in browsers (service-facts.md, "Browsers"). */
+const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
+/** On every answer: nothing of the lab is secret, and a page of any origin may test against it. */
+const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
 /** The service as HTTP. */
 export class HttpDoor {
   readonly #server: Server;
 
-  constructor(service: Service, documents: Documents) {
-    this.#server = createServer((request, response) => void answer(request, response, service, documents));
+  constructor(service: Service, resources: Resources) {
+    this.#server = createServer((request, response) => void answer(request, response, service, resources));
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.on("clientError", refuseNoise);
   }
@@ -46,11 +56,12 @@ export class HttpDoor {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, service: Service, documents: Documents): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, service: Service, resources: Resources): Promise<void> {
   request.on("error", () => response.destroy());
   response.on("error", () => request.destroy());
   try {
-    send(response, 200, await bodyOf(request, service, documents));
+    if (request.method === "OPTIONS") preflight(request, response, resources);
+    else send(response, 200, await bodyOf(request, service, resources));
   } catch (error) {
     // Whoever asked has gone.
     if (!request.complete) return void response.destroy();
@@ -60,17 +71,43 @@ async function answer(request: IncomingMessage, response: ServerResponse, servic
   }
 }
 
-async function bodyOf(request: IncomingMessage, service: Service, documents: Documents): Promise<JsonObject> {
-  const path = (request.url ?? "").split("?", 1)[0]!;
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? "").split("?", 1)[0]!;
+}
+
+/** The CORS protocol's question before a request (Fetch standard, "CORS-preflight request"): it has no stamp and no body. */
+function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
+  request.resume();
+  const asked = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
+  const named = asked.map((name) => name.trim()).filter((name) => /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name));
+  const headers = [...new Set([...CLIENT_HEADERS, ...named])];
+  response.writeHead(204, {
+    ...ANY_ORIGIN,
+    "Access-Control-Allow-Methods": [...methodsOf(resources.get(pathOf(request))), "OPTIONS"].join(", "),
+    "Access-Control-Allow-Headers": headers.join(", "),
+  });
+  response.end();
+}
+
+function methodsOf(resource: Resource | undefined): string[] {
+  if (resource === undefined) return ["POST"];
+  return resource.put === undefined ? ["GET"] : ["GET", "PUT"];
+}
+
+async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
+  const path = pathOf(request);
   // Read even where it is not wanted: the connection is used again.
   const body = await readBody(request);
-  const document = documents.get(path);
-  if (document === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);
-  const wanted = document === undefined ? "POST" : "GET";
-  if (request.method !== wanted) {
-    throw new Refusal("REQUEST_INVALID", `${request.method ?? "this method"} is not for this path: ${wanted} wanted`, { status: 405, code: 12 });
+  const resource = resources.get(path);
+  if (resource === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);
+  const { method = "this method" } = request;
+  const wanted = methodsOf(resource);
+  if (!wanted.includes(method)) {
+    const message = `${method} is not for this path: ${wanted.join(" or ")} wanted`;
+    throw new Refusal("REQUEST_INVALID", message, { status: 405, code: 12 });
   }
-  return document?.() ?? service.handle({ path, headers: request.headers, body });
+  if (resource === undefined) return service.handle({ path, headers: request.headers, body });
+  return method === "PUT" ? resource.put!(bodyJson(body)) : resource.get();
 }
 
 async function readBody(request: IncomingMessage): Promise<Uint8Array> {
@@ -91,7 +128,7 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
 function send(response: ServerResponse, status: number, body: JsonObject): void {
   if (response.destroyed || response.headersSent) return;
   const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": bytes.length });
+  response.writeHead(status, { ...ANY_ORIGIN, "Content-Type": "application/json", "Content-Length": bytes.length });
   response.end(bytes);
 }
 
@@ -105,5 +142,5 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   const { status, body } = new Refusal("REQUEST_INVALID", tooLarge ? "the headers are too large" : "this is no HTTP request", { status: tooLarge ? 431 : 400, code: 3 });
   const bytes = JSON.stringify(body);
   const reason = tooLarge ? "Request Header Fields Too Large" : "Bad Request";
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\nConnection: close\r\n\r\n${bytes}`);
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\nAccess-Control-Allow-Origin: *\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\nConnection: close\r\n\r\n${bytes}`);
 }

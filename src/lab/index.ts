@@ -1,6 +1,6 @@
 /** `bootproof/lab`: a local service with software enclaves, and the forge that its evidence comes from. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { FAULTS, type Fault, SUBTLE_FAULTS } from "./faults.js";
+export { FAULTS, type FaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
 export type { App, EnclaveInfo, ReleaseOptions } from "./fleet.js";
 export type { Seed, SeedIds } from "./seed.js";
 export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";

@@ -3,17 +3,19 @@ import { mkdir, rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
-import type { JsonObject } from "../decode/json.js";
-import { Misbehaviour } from "./faults.js";
+import { type JsonObject, isJsonObject } from "../decode/json.js";
+import { FAULTS, type FaultName } from "./faults.js";
 import { LAB_FILE } from "./files.js";
 import { APPS, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
-import { HttpDoor } from "./http.js";
+import { HttpDoor, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
-import { noncesId, putUser, timestamp } from "./operations.js";
+import { Misbehaviour } from "./misbehaviour.js";
+import { noncesId, putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
+import { invalid } from "./refusal.js";
 import { type Seed, plantSeed } from "./seed.js";
 import { Service } from "./service.js";
-import { State, type Transaction } from "./state.js";
+import { State, type Transaction, timestamp } from "./state.js";
 import { levelStore, memoryStore } from "./store.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -25,7 +27,7 @@ export interface LabOptions {
   /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
   /** Names of the faults that are on from the start. */
-  readonly faults?: readonly string[];
+  readonly faults?: readonly (FaultName | (string & Record<never, never>))[];
   /** The manifest version of both first releases of a new lab; v1 and v2 where not given. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
   /** How the time between two attempts at a delivery passes. */
@@ -45,18 +47,22 @@ export interface Lab extends Seed {
   /** Where the keys of webhook deliveries are published, and what is there. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
-  /** The enclaves that run. */
+  /** The enclaves that run: while a fault of the boot is on, those that were booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
+  /** Where the faults that are on are read and set over HTTP: `{"faults": ["name"]}`. */
+  readonly faultsUrl: string;
   /** The faults that are on. */
-  readonly faults: readonly string[];
+  readonly faults: readonly FaultName[];
   /** Turns one fault on, or several, and all others off; null: none. Throws RangeError for a name that is none. */
-  setFault(name: string | readonly string[] | null): void;
+  setFault(name: FaultName | (string & Record<never, never>) | readonly string[] | null): void;
   /** Has a release approved, and boots an enclave of it beside those that run. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
   /** Boots the enclave anew: it has another ephemeral key then. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
   /** Ends the enclave. Its boot proof stays. Throws RangeError for the last one of an application. */
   stopEnclave(enclaveId: string): void;
+  /** A boot proof of a running enclave, made now over a verifier's nonce, for which the service has no operation. */
+  attest(enclaveId: string, nonce: Uint8Array): JsonObject;
   /** Registers a passkey with a user. Answers the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
   setNonces(nonces: { readonly caip2: string; readonly address: string; readonly nonce: string; readonly gasStationNonce: string }): Promise<void>;
@@ -66,6 +72,7 @@ export interface Lab extends Seed {
 }
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
+const FAULTS_PATH = "/lab/faults";
 
 /** Starts a lab on the loopback. Rejects where the port or the folder is in use. */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
@@ -77,7 +84,10 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     misbehaviour.set(options.faults ?? []);
     const webhooks = new Webhooks({ key: loadKeyPair(webhookKey), now, sleep: options.sleep, onAttempt: options.onDelivery });
     const service = new Service({ state, fleet, webhooks, misbehaviour, now });
-    const door = new HttpDoor(service, new Map([[JWKS_PATH, () => webhooks.jwks]]));
+    const door = new HttpDoor(service, new Map<string, Resource>([
+      [JWKS_PATH, { get: () => webhooks.jwks }],
+      [FAULTS_PATH, faultsResource(misbehaviour)],
+    ]));
     const baseUrl = await door.listen(options.port ?? 0);
     return new RunningLab({ state, fleet, misbehaviour, webhooks, door, baseUrl, seed, now });
   } catch (error) {
@@ -121,6 +131,29 @@ function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Tr
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
     fleet.boot(fleet.addRelease({ app, name: "lab.2", manifestVersion: manifestVersion ?? "v2" }, tx), tx);
+  }
+}
+
+/** What is on, and what there is; and how it is changed by who cannot call {@link Lab.setFault}. */
+function faultsResource(misbehaviour: Misbehaviour): Resource {
+  const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
+  return {
+    get: shown,
+    put: (json) => {
+      const names = isJsonObject(json) ? json["faults"] : undefined;
+      const isList = Array.isArray(names) && names.every((name) => typeof name === "string");
+      if (!isList) throw invalid('{"faults": ["name"]} wanted; an empty list turns all off');
+      setFaults(misbehaviour, names);
+      return shown();
+    },
+  };
+}
+
+function setFaults(misbehaviour: Misbehaviour, names: readonly string[]): void {
+  try {
+    misbehaviour.set(names);
+  } catch (error) {
+    throw error instanceof RangeError ? invalid(error.message) : error;
   }
 }
 
@@ -179,14 +212,19 @@ class RunningLab implements Lab {
   }
 
   get enclaves(): readonly EnclaveInfo[] {
-    return this.#parts.fleet.enclaves;
+    const { misbehaviour, fleet, state } = this.#parts;
+    return misbehaviour.enclaves(fleet.enclaves, state);
   }
 
-  get faults(): readonly string[] {
+  get faultsUrl(): string {
+    return `${this.baseUrl}${FAULTS_PATH}`;
+  }
+
+  get faults(): readonly FaultName[] {
     return this.#parts.misbehaviour.names;
   }
 
-  setFault(name: string | readonly string[] | null): void {
+  setFault(name: Parameters<Lab["setFault"]>[0]): void {
     this.#parts.misbehaviour.set(name === null ? [] : [name].flat());
   }
 
@@ -211,6 +249,10 @@ class RunningLab implements Lab {
 
   stopEnclave(enclaveId: string): void {
     this.#parts.fleet.stop(enclaveId);
+  }
+
+  attest(enclaveId: string, nonce: Uint8Array): JsonObject {
+    return this.#parts.fleet.attest(enclaveId, nonce);
   }
 
   async registerPasskey(userId: string, { credentialId, publicKey, rpId }: PasskeyRegistration): Promise<string> {

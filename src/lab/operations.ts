@@ -2,17 +2,19 @@
 import { randomUUID } from "node:crypto";
 import type * as z from "zod";
 import {
-  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation,
+  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName,
 } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
+import type { AddressFacts } from "./enclave.js";
+import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
 import { isExpired } from "./stamps.js";
-import type { ApiKey, Organization, Reader, Timestamp, Transaction, User, UserRecord, Wallet } from "./state.js";
+import { type ApiKey, type Organization, type Reader, type Transaction, type User, type UserRecord, timestamp } from "./state.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
 /** One request to change something. */
-interface Call<Parameters> {
+export interface Call<Parameters> {
   readonly tx: Transaction;
   readonly organization: Organization;
   /** Who submitted it. */
@@ -25,8 +27,8 @@ export interface Outcome {
   /** What the intent says beside the parameters: what was left to the service. */
   readonly intent?: JsonObject;
   readonly result: JsonObject;
-  /** Wallets that it concerned: the enclave answers for their addresses. */
-  readonly wallets?: readonly Wallet[];
+  /** Addresses that it concerned: the enclave answers for them. */
+  readonly addresses?: readonly AddressFacts[];
 }
 
 type ParametersOf<N extends SubmitName> = z.output<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
@@ -43,7 +45,9 @@ const EFFECTS: Effects = {
     const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
     const renamed = { ...wallet, walletName: walletName ?? wallet.walletName };
     tx.put("wallets", walletId, renamed);
-    return { result: { walletId }, wallets: [renamed] };
+    const addresses = wallet.accounts.map(({ path, address }) =>
+      ({ organizationId: wallet.organizationId, walletId, derivationPath: path, address }));
+    return { result: { walletId }, addresses };
   },
 
   updateFiatOnRampCredential({ tx, organization, parameters }) {
@@ -115,9 +119,12 @@ const EFFECTS: Effects = {
   },
 };
 
+/** Every operation that changes something, the documented ones and the lab's own. */
+export type LabSubmitName = SubmitName | KeyOperationName;
+
 /** Carries out an operation with parameters of its schema. */
-export function carryOut(name: SubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
-  return (EFFECTS[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
+export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
+  return ({ ...EFFECTS, ...KEY_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
 }
 
 /** One request to read something. */
@@ -173,9 +180,16 @@ function withoutClientFees(vault: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
 }
 
+/** What the service needs to know of an operation. */
+export interface LabSubmitOperation extends KeyOperation {
+  readonly key: LabSubmitName;
+}
+
+export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS })
+  .map(([key, { name, type, parameters, intentMember, resultMember }]) =>
+    ({ name, type, parameters, intentMember, resultMember, key: key as LabSubmitName }));
+
 /** By path segment. */
-export const SUBMITS: ReadonlyMap<string, SubmitOperation & { readonly key: SubmitName }> =
-  new Map(Object.entries(SUBMIT_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as SubmitName }]));
 export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =
   new Map(Object.entries(QUERY_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as QueryName }]));
 
@@ -198,11 +212,6 @@ export function owned<T extends { readonly organizationId: string }>(record: T |
 
 export function putUser(tx: Transaction, record: UserRecord, changes: Partial<User>, now: Date): void {
   tx.put("users", record.user.userId, { ...record, user: { ...record.user, ...changes, updatedAt: timestamp(now) } });
-}
-
-export function timestamp(date: Date): Timestamp {
-  const milliseconds = date.getTime();
-  return { seconds: String(Math.floor(milliseconds / 1000)), nanos: String((milliseconds % 1000) * 1e6) };
 }
 
 function refuseEmpty(name: string, list: readonly unknown[]): void {

@@ -27,6 +27,8 @@ export interface Assertion {
   readonly rawId: ArrayBuffer;
   readonly type: "public-key";
   readonly response: { readonly authenticatorData: ArrayBuffer; readonly clientDataJSON: ArrayBuffer; readonly signature: ArrayBuffer; readonly userHandle: null };
+  /** Some clients ask for them: none were. */
+  getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 
 const USER_PRESENT_AND_VERIFIED = 0x05;
@@ -65,6 +67,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
       response: {
         authenticatorData: bufferOf(authenticatorData), clientDataJSON: bufferOf(clientDataJSON), signature: bufferOf(signature), userHandle: null,
       },
+      getClientExtensionResults: () => ({}),
     };
   }
 }

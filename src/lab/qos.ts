@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { canonicalQosJson } from "../decode/qos-json.js";
 import {
   type Approval, type BridgeConfig, type Manifest, type ManifestByVersion, type ManifestEnvelope, type ManifestOf,
   type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember, type Workload, type WorkloadManifest,
@@ -121,7 +122,7 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** How numbers and bytes are spelled in JSON; readers take all of these. */
+/** How numbers and bytes are spelled in JSON: readers take all of these. QOS sends v2 canonically, in none of them. */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";
@@ -129,21 +130,38 @@ export interface JsonSpelling {
 
 export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
+  /** Where not given, v0 and v1 have plain numbers and lower-case hex, and what is newer is in canonical JSON. */
   readonly spelling?: JsonSpelling | undefined;
   /** Answers what stands in the place of the JSON. */
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
 
 export function encodeManifest(manifest: Manifest, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
-  return encoding === "borsh" ? encodeBorshManifest(manifest) : jsonBytes(manifestJson(manifest, spelling), alterJson);
+  if (encoding === "borsh") return encodeBorshManifest(manifest);
+  return jsonBytes(manifestJson(manifest, spelling), isCanonical(manifest.version, spelling), alterJson);
 }
 
 export function encodeEnvelope(envelope: ManifestEnvelope, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
-  return encoding === "borsh" ? encodeBorshEnvelope(envelope) : jsonBytes(envelopeJson(envelope, spelling), alterJson);
+  if (encoding === "borsh") return encodeBorshEnvelope(envelope);
+  return jsonBytes(envelopeJson(envelope, spelling), isCanonical(envelope.manifest.version, spelling), alterJson);
 }
 
-function jsonBytes(json: JsonObject, alter: ManifestEncoding["alterJson"]): Uint8Array {
-  return toUtf8(JSON.stringify(alter?.(json) ?? json));
+/** How QOS itself encodes a manifest of each version. */
+export const NATIVE_ENCODINGS: Readonly<Record<ManifestVersion, ManifestEncoding["encoding"]>> = {
+  v0: "borsh", v1: "borsh", v2: "json", v3: "json",
+};
+
+export const MANIFEST_VERSIONS = Object.keys(NATIVE_ENCODINGS) as readonly ManifestVersion[];
+
+/** Whether JSON of the version has a canonical form. */
+function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefined): boolean {
+  return spelling === undefined && NATIVE_ENCODINGS[version] === "json";
+}
+
+/** What is altered need not have a canonical form: it stands among members that have theirs. */
+function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding["alterJson"]): Uint8Array {
+  const spelledOut = canonical ? (JSON.parse(canonicalQosJson(json)) as JsonObject) : json;
+  return toUtf8(JSON.stringify(alter?.(spelledOut) ?? spelledOut));
 }
 
 /** A manifest in its version's JSON, camel case. */
@@ -207,6 +225,12 @@ function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): strin
 export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
   const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
   const preimage = `{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(hash)}"}`;
+  return extendedPcr(sha384(toUtf8(preimage)));
+}
+
+/** PCR18 of an enclave that committed to the manifest alone (qos.md: a change of QOS in review, 2026). */
+export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
+  const preimage = `{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 

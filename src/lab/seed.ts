@@ -4,10 +4,10 @@ import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
-import { noncesId, timestamp } from "./operations.js";
-import { sha256 } from "./qos.js";
-import type { ApiKey, Organization, Transaction, User, Wallet } from "./state.js";
-import { toHex, toUtf8 } from "../bytes.js";
+import { fingerprintOf } from "./forge.js";
+import { noncesId } from "./operations.js";
+import { type ApiKey, type Organization, type Transaction, type User, type Wallet, timestamp } from "./state.js";
+import { toUtf8 } from "../bytes.js";
 import { ethereumAddress } from "./wallet.js";
 
 /** Whom and what a test needs to know of. */
@@ -160,7 +160,7 @@ class Planter {
       id, organizationId, status: "ACTIVITY_STATUS_COMPLETED", type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: milliseconds,
       intent: { createWalletIntent: parameters },
       result: { createWalletResult: { walletId, addresses: accounts.map(({ address }) => address) } },
-      votes: [], fingerprint: toHex(sha256(toUtf8(id))), canApprove: false, canReject: false,
+      votes: [], fingerprint: fingerprintOf(toUtf8(id)), canApprove: false, canReject: false,
       createdAt: milliseconds, updatedAt: milliseconds, appProofs: [decision, ...addresses],
     };
     this.#tx.put("activities", id, { activity, userId, operation: "create_wallet", parameters, generateAppProofs: true, approvalsWanted: 1 });

@@ -7,14 +7,15 @@ import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
-import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
-import type { Misbehaviour } from "./faults.js";
+import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
-import { ANSWERS, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
+import { fingerprintOf } from "./forge.js";
+import type { Misbehaviour } from "./misbehaviour.js";
+import { ANSWERS, type LabSubmitOperation, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
-import type { ActivityRecord, Organization, Reader, State, Transaction, Wallet } from "./state.js";
+import type { ActivityRecord, Organization, Reader, State, Transaction } from "./state.js";
 import type { Webhooks } from "./webhooks.js";
 
 /** How old a submitted request may be, and how far in the future: the interface says only that there is a limit. */
@@ -51,6 +52,13 @@ type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = z.strictObject({ fingerprint: z.string() });
 const getActivityParameters = z.strictObject({ activityId: z.string() });
 const getWalletParameters = z.strictObject({ walletId: z.string() });
+/** Some clients send one value, some a list; a list that is empty filters nothing. */
+const filter = z.union([z.string(), z.array(z.string())]).optional();
+const count = z.string().regex(/^[1-9][0-9]{0,2}$/, "1 to 999 wanted");
+const listActivitiesParameters = z.strictObject({
+  filterByStatus: filter, filterByType: filter, paginationOptions: z.strictObject({ limit: count.optional() }).optional(),
+});
+const DEFAULT_PAGE = "10";
 
 export class Service {
   readonly #state: State;
@@ -82,28 +90,31 @@ export class Service {
 
   /** A documented request to change something. */
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
-    const envelope = this.#envelope(stamped, submitBody(SUBMITS.get(name)!));
+    const operation = submitOf(name, stamped.json);
+    const envelope = this.#envelope(stamped, submitBody(operation));
     const record = await this.#state.transact(async (tx) => {
-      const known = tx.get("fingerprints", fingerprintOf(stamped.body));
-      return known === undefined ? this.#begin(name, stamped, envelope, tx) : tx.get("activities", known)!;
+      const known = tx.get("fingerprints", bareFingerprint(fingerprintOf(stamped.body)));
+      return known === undefined ? this.#begin(operation, stamped, envelope, tx) : tx.get("activities", known)!;
     });
-    return { activity: this.#misbehaviour.activity(record.activity, this.#state) };
+    return { activity: this.#answered(record, name) };
   }
 
-  /** A vote on an activity that waits for one. */
+  /** A vote on an activity that waits for one; answered with that activity. */
   async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
     const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
-    const { organizationId, parameters } = this.#envelope(stamped, submitBody(operation));
+    const { organizationId, parameters, generateAppProofs = false } = this.#envelope(stamped, submitBody(operation));
     const record = await this.#state.transact(async (tx) => {
       const organization = tx.get("organizations", organizationId)!;
-      const id = tx.get("fingerprints", String(parameters["fingerprint"])) ?? "";
+      const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
       const waiting = tx.get("activities", id);
       if (waiting?.activity.organizationId !== organizationId) throw notFound("there is no activity of this fingerprint in the organization");
       if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED") throw invalid("the activity waits for no votes");
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
-      return this.#vote(waiting, organization, DECISIONS[name].selection, stamped, tx);
+      // Who votes may ask for proofs where who submitted did not.
+      const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
+      return this.#vote(wanted, organization, DECISIONS[name].selection, stamped, tx);
     });
-    return { activity: this.#misbehaviour.activity(record.activity, this.#state) };
+    return { activity: this.#answered(record, name) };
   }
 
   async query(name: string, stamped: Stamped): Promise<JsonObject> {
@@ -111,14 +122,36 @@ export class Service {
     const { organization, rest } = this.#question(stamped, parameters);
     if (key === "getBootProof") return { bootProof: this.#bootProof(String(rest["ephemeralKey"])) };
     if (key === "getLatestBootProof") return { bootProof: await this.#latestBootProof(String(rest["appName"])) };
-    if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest)["appProofs"] ?? [] };
+    if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest, name)["appProofs"] ?? [] };
     const answer = ANSWERS[key] as (question: { reader: Reader; organization: Organization; parameters: JsonObject }) => JsonObject;
     return answer({ reader: this.#state, organization, parameters: rest });
   }
 
   getActivity(stamped: Stamped): JsonObject {
     const { organization, rest } = this.#question(stamped, getActivityParameters);
-    return { activity: this.#activity(organization, rest) };
+    return { activity: this.#activity(organization, rest, "get_activity") };
+  }
+
+  /** The newest first. */
+  listActivities(stamped: Stamped): JsonObject {
+    const { organization: { organizationId }, rest } = this.#question(stamped, listActivitiesParameters);
+    const { filterByStatus, filterByType, paginationOptions } = rest as z.output<typeof listActivitiesParameters>;
+    const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
+      [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
+    const newest = this.#state.all("activities")
+      .filter(({ activity }) => activity.organizationId === organizationId)
+      .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
+      .sort((one, other) => Number(other.activity["createdAt"]) - Number(one.activity["createdAt"]));
+    const page = newest.slice(0, Number(paginationOptions?.limit ?? DEFAULT_PAGE));
+    return { activities: page.map((record) => this.#answered(record, "list_activities")) };
+  }
+
+  /** Who stamped the request, in whatever organization they are. */
+  whoami(stamped: Stamped): JsonObject {
+    this.#question(stamped, z.strictObject({}));
+    const { organizationId, user } = stamped.caller.record;
+    const { organizationName } = this.#organization(organizationId);
+    return { organizationId, organizationName, userId: user.userId, username: user.userName };
   }
 
   getWallet(stamped: Stamped): JsonObject {
@@ -129,7 +162,7 @@ export class Service {
 
   /** Checks the envelope, its time and who may act in its organization. */
   #envelope({ caller, json, now }: Stamped, schema: z.ZodType): Envelope {
-    const envelope = parsed(schema, json) as Envelope;
+    const envelope = parsed(schema, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
     if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
       const by = `${Math.abs(Math.round(late / 1000))} s ${late > 0 ? "old" : "in the future"}`;
@@ -161,6 +194,10 @@ export class Service {
     return organization;
   }
 
+  #answered({ activity }: ActivityRecord, operation: string): JsonObject {
+    return this.#misbehaviour.activity(activity, operation, this.#state);
+  }
+
   #bootProof(ephemeralKey: string): JsonObject {
     const bootProof = this.#misbehaviour.bootProof(ephemeralKey.toLowerCase(), this.#state);
     if (bootProof === undefined) throw notFound("no enclave of this service has the ephemeral key");
@@ -170,19 +207,19 @@ export class Service {
   async #latestBootProof(appName: string): Promise<JsonObject> {
     const latest = await this.#state.transact((tx) => this.#fleet.latest(appName, tx));
     if (latest === undefined) throw notFound(`no enclave runs ${appName}`);
-    return this.#bootProof(latest.ephemeralKey);
+    return this.#bootProof(this.#misbehaviour.runningKey(latest.ephemeralKey, this.#state));
   }
 
-  #activity(organization: Organization, { activityId }: JsonObject): JsonObject {
-    const record = this.#state.get("activities", String(activityId));
+  #activity(organization: Organization, { activityId }: JsonObject, operation: string): JsonObject {
+    const record = this.#misbehaviour.refuses(operation) ? undefined : this.#state.get("activities", String(activityId));
     owned(record?.activity, organization, `activity ${String(activityId)}`);
-    return this.#misbehaviour.activity(record!.activity, this.#state);
+    return this.#answered(record!, operation);
   }
 
   /** A new activity: carried out at once, or kept until enough users have approved. */
-  async #begin(name: string, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
+  async #begin(operation: LabSubmitOperation, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
     const { caller, body, now } = stamped;
-    const { type, intentMember } = SUBMITS.get(name)!;
+    const { name, type, intentMember } = operation;
     const organization = tx.get("organizations", envelope.organizationId)!;
     const wanted = approvalsWanted(tx, organization, caller, type);
     const { parameters, timestampMs, generateAppProofs = false } = envelope;
@@ -195,7 +232,7 @@ export class Service {
       },
       userId: caller.record.user.userId, operation: name, parameters, generateAppProofs, approvalsWanted: wanted,
     };
-    tx.put("fingerprints", fingerprint, id);
+    tx.put("fingerprints", bareFingerprint(fingerprint), id);
     return this.#vote(created, organization, "VOTE_SELECTION_APPROVED", stamped, tx);
   }
 
@@ -225,7 +262,7 @@ export class Service {
 
   /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
   async #finish(record: ActivityRecord, organization: Organization, now: Date, waited: boolean, tx: Transaction): Promise<ActivityRecord> {
-    const { key, intentMember, resultMember } = SUBMITS.get(record.operation)!;
+    const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
     // Of what the decision rested on, before anything is changed.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
@@ -236,7 +273,7 @@ export class Service {
         ...done, status: "ACTIVITY_STATUS_COMPLETED",
         intent: { [intentMember]: { ...record.parameters, ...outcome.intent } }, result: { [resultMember]: outcome.result },
       };
-      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ALLOW", outcome.wallets ?? [], tx, facts);
+      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ALLOW", outcome.addresses ?? [], tx, facts);
     } catch (error) {
       if (!waited || !(error instanceof Refusal)) throw error;
       const activity = { ...done, status: "ACTIVITY_STATUS_FAILED", failure: { code: error.code, message: error.message } };
@@ -246,16 +283,15 @@ export class Service {
 
   /** The activity with what the enclaves sign about it, where that was asked for. */
   #withProofs(
-    record: ActivityRecord, organization: Organization, outcome: string, wallets: readonly Wallet[], tx: Transaction,
+    record: ActivityRecord, organization: Organization, outcome: string, addresses: readonly AddressFacts[], tx: Transaction,
     known?: JsonObject,
   ): ActivityRecord {
     if (!record.generateAppProofs) return record;
     const facts = known ?? this.#decisionFacts(record, organization, tx);
     const { organizationId } = organization;
     const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId, outcome, facts), tx);
-    const addresses = wallets.flatMap(({ walletId, accounts }) => accounts.map(({ path, address }) =>
-      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }), tx)));
-    return { ...record, activity: { ...record.activity, appProofs: [decision, ...addresses] } };
+    const derived = addresses.map((facts) => this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx));
+    return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };
   }
 
   /** What the policy engine had before it, as hashes; the votes themselves. */
@@ -277,26 +313,37 @@ export class Service {
     const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
       const url = features.find((feature) => feature.name === FEATURE_NAME_WEBHOOK)?.value ?? "";
-      if (url !== "") this.#webhooks.deliver(url, this.#misbehaviour.activity(activity, this.#state));
+      if (url !== "") this.#webhooks.deliver(url, this.#misbehaviour.activity(activity, "webhook", this.#state));
     }
   }
 }
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/**
- * Beside the documented operations, those of the deployed services of this family without which votes and names could not be
- * given or read back: approve_activity, reject_activity, get_activity, get_wallet.
- */
+/** Queries of deployed services of this family (service-facts, "Queries that ordinary SDKs make"), which the interface lacks. */
+const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ["get_wallet", (service, stamped) => service.getWallet(stamped)],
+  ["get_activity", (service, stamped) => service.getActivity(stamped)],
+  ["list_activities", (service, stamped) => service.listActivities(stamped)],
+  ["whoami", (service, stamped) => service.whoami(stamped)],
+]);
+
+/** Beside the documented operations, those of deployed services of this family: votes, and the queries above. */
 function handlerOf(path: string): Handler | undefined {
   const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
   if (group === "query") {
-    if (name === "get_wallet") return (service, stamped) => service.getWallet(stamped);
-    if (name === "get_activity") return (service, stamped) => service.getActivity(stamped);
+    const more = MORE_QUERIES.get(name);
+    if (more !== undefined) return more;
     return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
   }
   if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
-  return SUBMITS.has(name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+  return SUBMITS.some((operation) => operation.name === name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+}
+
+/** The operation of a path: of two versions, the one whose type the request names. */
+function submitOf(name: string, json: JsonValue): LabSubmitOperation {
+  const versions = SUBMITS.filter((operation) => operation.name === name);
+  return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
 /** How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it at all. */
@@ -331,11 +378,24 @@ function digest(data: QosJsonInput): string {
   return toHex(sha256(toUtf8(canonicalQosJson(data))));
 }
 
-function fingerprintOf(body: Uint8Array): string {
-  return toHex(sha256(body));
+/** Votes name it with its prefix and without; it is kept without. */
+function bareFingerprint(fingerprint: string): string {
+  return fingerprint.replace(/^sha256:/, "");
 }
 
-function bodyJson(body: Uint8Array): JsonValue {
+/** Some clients put `generateAppProofs` among the parameters, of which it is none: it is taken from either place. */
+function withOneAppProofFlag(json: JsonValue): JsonValue {
+  const asked = isJsonObject(json) ? json["parameters"] : undefined;
+  if (!isJsonObject(json) || !isJsonObject(asked) || !("generateAppProofs" in asked)) return json;
+  const { generateAppProofs: among, ...parameters } = asked;
+  const { generateAppProofs: beside } = json;
+  // What is no flag is left for the schema to refuse.
+  const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
+  return { ...json, parameters, generateAppProofs: typeof beside === "boolean" || beside === undefined ? wanted! : beside };
+}
+
+/** Strict JSON. Throws Refusal. */
+export function bodyJson(body: Uint8Array): JsonValue {
   try {
     return parseJson(body);
   } catch (error) {

@@ -7,6 +7,11 @@ import type { Change, Store } from "./store.js";
 /** Service-interface, "Timestamp object". */
 export type Timestamp = { readonly seconds: string; readonly nanos: string };
 
+export function timestamp(date: Date): Timestamp {
+  const milliseconds = date.getTime();
+  return { seconds: String(Math.floor(milliseconds / 1000)), nanos: String((milliseconds % 1000) * 1e6) };
+}
+
 export interface Organization {
   readonly organizationId: string;
   readonly organizationName: string;

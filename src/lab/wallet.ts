@@ -1,4 +1,4 @@
-/** Wallets of the lab: a seed in memory, and Ethereum addresses that are really derived from it (BIP-32, BIP-44, EIP-55). */
+/** Wallets of the lab: a seed in memory, and addresses that are really derived from it (BIP-32, BIP-44, EIP-55). */
 import { createHmac } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
@@ -7,9 +7,32 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** The Ethereum address, with its checksum, of the key at the path (such as `m/44'/60'/0'/0/0`) under the seed. */
+/** Of a key of secp256k1: how its public key is written as an address. */
+export const ADDRESS_FORMATS = {
+  ADDRESS_FORMAT_ETHEREUM: ethereumAddressOf,
+  ADDRESS_FORMAT_COMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, true)),
+  ADDRESS_FORMAT_UNCOMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, false)),
+} as const;
+export type AddressFormat = keyof typeof ADDRESS_FORMATS;
+
+/** What is asked of a wallet: an address in a format, of the key at a path (such as `m/44'/60'/0'/0/0`). */
+export interface Account {
+  readonly path: string;
+  readonly addressFormat: AddressFormat;
+}
+
+/** The address of an account under the seed. */
+export function addressOf(seed: Uint8Array, { path, addressFormat }: Account): string {
+  return ADDRESS_FORMATS[addressFormat](privateKeyAt(seed, path));
+}
+
+/** The Ethereum address, with its checksum, of the key at the path under the seed. */
 export function ethereumAddress(seed: Uint8Array, path: string): string {
-  const point = secp256k1.getPublicKey(privateKeyAt(seed, path), false);
+  return ethereumAddressOf(privateKeyAt(seed, path));
+}
+
+function ethereumAddressOf(privateKey: Uint8Array): string {
+  const point = secp256k1.getPublicKey(privateKey, false);
   return checksummed(toHex(keccak_256(point.subarray(1)).subarray(-20)));
 }
 

@@ -52,7 +52,7 @@ const rows: Row[] = [
   { name: "several values of each PCR", pin: { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, [OTHER_PCR, value]])) } },
   { name: "several images, the last of them this one", pin: { ...image, pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] } },
   { name: "a PCR that is all zeros", pin: { ...image, pcrs: put("5", "00".repeat(48))(pcrs) } },
-  { name: "the PCR that the enclave commits in", pin: { ...image, pcrs: put("16", "00".repeat(48))(pcrs) } },
+  { name: "a PCR that the enclave commits to nothing in", pin: { ...image, pcrs: put("18", "00".repeat(48))(pcrs) } },
   { name: "another value of that PCR", pin: { ...image, pcrs: put("17", "00".repeat(48))(pcrs) }, fails: "policy.pcrs" },
   { name: "no value that the PCR has", pin: { ...image, pcrs: put("2", [OTHER_PCR, "ab".repeat(48)])(pcrs) }, fails: "policy.pcrs" },
   { name: "several images, each other in one PCR", pin: { ...image, pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) }, fails: "policy.pcrs" },

@@ -100,8 +100,8 @@ const manifests: [string, Alterations][] = [
   ["debugMode as text", json(put("pivot.debugMode", "false"))],
   ["args that are no text", json(put("pivot.args", [1]))],
   ["a threshold of 1.5", json(put("manifestSet.threshold", 1.5))],
-  ["a threshold of 2.0", asText((text) => text.replace('"threshold":2', '"threshold":2.0'))],
-  ["a threshold of 2e0", asText((text) => text.replace('"threshold":2', '"threshold":2e0'))],
+  ["a threshold of 2.0", asText((text) => text.replace('"threshold":"2"', '"threshold":2.0'))],
+  ["a threshold of 2e0", asText((text) => text.replace('"threshold":"2"', '"threshold":2e0'))],
   ["a threshold below zero", json(put("manifestSet.threshold", -1))],
   ["a threshold of 33 bits", json(put("manifestSet.threshold", 4294967296))],
   ["a nonce in hex", json(put("namespace.nonce", "0x7"))],
@@ -354,10 +354,11 @@ const notKeys: [string, Uint8Array][] = [
 const attested = (publicKey: Uint8Array): Alterations => ({ ephemeralKey: { ...lab.ephemeralKey, publicKey }, payloads: [] });
 const otherKey: QosKeyPair = generateQosKeyPair();
 
+const plain: Alterations = { spelling: { numbers: "number" } };
+
 const binding: Attack[] = [
   ...([
     ["another manifest's hash", otherHash],
-    ["the hash of the JSON as it was sent", sha256(fromBase64(whole.bootProof["qosManifestB64"] as string)!)],
     ["the envelope's hash", sha256(fromBase64(whole.bootProof["qosManifestEnvelopeB64"] as string)!)],
     ["the hash in hex", toUtf8(hex(whole.manifestHash))],
     ["31 bytes of the hash", whole.manifestHash.subarray(0, 31)],
@@ -365,6 +366,11 @@ const binding: Attack[] = [
     ["no byte", new Uint8Array()],
     ["null", null],
   ] as const).map(([name, value]): Attack => ({ name: `user_data: ${name}`, forge: field("user_data", value), fails: ["bind.user-data"] })),
+  {
+    name: "user_data: the hash of the JSON as it was sent, which is not canonical",
+    forge: { ...plain, ...field("user_data", sha256(fromBase64(forge(plain).bootProof["qosManifestB64"] as string)!)) },
+    fails: ["bind.user-data"],
+  },
   {
     name: "an approved manifest that another enclave booted",
     forge: { bootProof: (value) => ({ ...value, cloudAttestationDocB64: forge(manifest(() => ({ namespace: otherManifest.namespace }))).bootProof["cloudAttestationDocB64"]! }) },

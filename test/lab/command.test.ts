@@ -28,7 +28,7 @@ describe("bootproof lab", () => {
     await lab.listening();
     const files = readLabFile(dataFolder);
     expect(Object.keys(files)).toEqual(expect.arrayContaining([
-      "baseUrl", "organizationId", "childOrganizationId", "apiKeyFile", "trustAnchorFile", "policyFile", "ids",
+      "baseUrl", "organizationId", "childOrganizationId", "apiKeyFile", "trustAnchorFile", "policyFile", "ids", "faultsUrl",
     ]));
     expect(Object.keys(files.ids)).toEqual(["userId", "walletId", "userTagId", "policyId", "spareApiKeyId", "fiatOnrampCredentialId"]);
     expect(files.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -44,6 +44,7 @@ describe("bootproof lab", () => {
     }
     expect(lab.stdout).not.toContain((JSON.parse(readFileSync(apiKey, "utf8")) as { privateKey: string }).privateKey);
     expect((await query(labOf(dataFolder) as Lab, "get_user", { userId: files.ids.userId })).status).toBe(200);
+    expect(await (await fetch(files.faultsUrl)).json()).toMatchObject({ faults: [] });
     expect(await lab.end("SIGINT")).toMatchObject({ code: 0, signal: null, stderr: "" });
     expect(existsSync(join(dataFolder, "lab.json"))).toBe(true);
   });
@@ -85,7 +86,7 @@ describe("bootproof lab", () => {
     expect(await bootproof(["lab", "--data", "/proc/version"])).toMatchObject({ code: 2, stdout: "" });
     for (const port of ["-1", "65536", "http", "80a", ""]) expect((await bootproof(["lab", "--port", port])).code).toBe(2);
     expect(await bootproof(["lab", "--fault", "no-such"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--list-faults") });
-    expect((await bootproof(["lab", "--manifest-version", "v3"])).code).toBe(2);
+    expect(await bootproof(["lab", "--manifest-version", "v9"])).toMatchObject({ code: 2, stderr: expect.stringContaining("v0, v1, v2") });
     expect((await bootproof(["lab", "--data", ""])).code).toBe(2);
     expect((await bootproof(["lab", "stray"])).code).toBe(2);
   });
@@ -95,6 +96,14 @@ describe("bootproof lab", () => {
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line) => line.split(" ", 1)[0])).toEqual(FAULTS.map(({ name }) => name));
-    lines.forEach((line, index) => expect(line).toContain(FAULTS[index]!.what));
+    lines.forEach((line, index) => {
+      const { what, fails, needs } = FAULTS[index]!;
+      expect(line).toContain(what);
+      for (const id of fails) expect(line).toContain(id);
+      expect(/ \[(.*)\]$/.exec(line)?.[1]?.split(", ")).toEqual(needs);
+    });
+    expect(lines.find((line) => line.startsWith("swapped-addresses "))).toMatch(/ \[create_wallet\]$/);
+    expect(lines.find((line) => line.startsWith("altered-intent "))).toMatch(/ \[verified calls\]$/);
+    expect(lines.find((line) => line.startsWith("stale-manifest "))).toMatch(/\)$/);
   });
 });

@@ -14,11 +14,13 @@ import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js"
 import {
   MANIFEST_VERSIONS, type PivotManifest, type WorkloadManifest, decodeManifest, decodeManifestEnvelope, manifestEncodings, manifestHashInput,
 } from "../../src/decode/manifest/index.js";
+import { type QosJsonInput, canonicalQosJson } from "../../src/decode/qos-json.js";
 import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { Lab, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { type ForgeOptions, Lab, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { publicPoint, signRaw, withS } from "../../src/lab/keys.js";
 import { certificatePem } from "../../src/lab/pki.js";
-import { commitmentPcr, extendedPcr, sha256 } from "../../src/lab/qos.js";
+import { commitmentPcr, extendedPcr, generateQosKeyPair, sha256 } from "../../src/lab/qos.js";
+import { manifestCommitmentPcr } from "../../src/verify/commitment.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const lab = new Lab();
@@ -77,6 +79,63 @@ describe("alterations of the manifest", () => {
     const v3 = labDeployment(lab, "v3");
     expect(v3).toMatchObject({ workloads: { signer: `sha256:${toHex(lab.pivotHash)}` } });
     expect(v3).not.toHaveProperty("pivotHash");
+  });
+});
+
+describe("manifests v2", () => {
+  const bytesOf = (name: string, spelling?: { numbers: "number" }): Uint8Array =>
+    fromBase64(forgeEvidence({ lab, at: AT, ...(spelling && { spelling }) }).bootProof[name] as string)!;
+
+  it("are sent in the canonical bytes that their hash is of, and so are their envelopes", () => {
+    const bytes = bytesOf("qosManifestB64");
+    expect(bytes).toEqual(manifestHashInput(decodeManifest(bytes)));
+    const envelope = bytesOf("qosManifestEnvelopeB64");
+    const text = Buffer.from(envelope).toString();
+    expect(text).toBe(canonicalQosJson(JSON.parse(text) as QosJsonInput));
+    expect(text).toContain(Buffer.from(bytes).toString());
+  });
+
+  it("are spelled in another way where that is asked for", () => {
+    const bytes = bytesOf("qosManifestB64", { numbers: "number" });
+    expect(Buffer.from(bytes).toString()).toContain('"nonce":7');
+    expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytesOf("qosManifestB64"));
+  });
+});
+
+describe("an enclave that commits", () => {
+  const [live, setup] = [generateQosKeyPair(), generateQosKeyPair()];
+  const pcrsOf = (options: Partial<ForgeOptions>) => {
+    const { document, manifestHash } = forgeEvidence({ lab, at: AT, ...options });
+    return { pcrs: decodeAttestationDocument(document).pcrs, manifestHash };
+  };
+
+  it.each([
+    ["live", live, setup],
+    ["setup", setup, live],
+  ] as const)("commits to its setup key and to its live key, in its %s document", (generation, ephemeralKey, otherKey) => {
+    const { pcrs, manifestHash } = pcrsOf({ generation, ephemeralKey, otherKey });
+    expect(toHex(pcrs.get(16)!)).toBe(toHex(commitmentPcr("setup", manifestHash, setup.publicKey)));
+    expect(toHex(pcrs.get(17)!)).toBe(toHex(commitmentPcr("live", manifestHash, live.publicKey)));
+    expect(pcrs.get(18)!.every((byte) => byte === 0)).toBe(true);
+  });
+
+  it("has a key of its other phase where none is given", () => {
+    for (const generation of ["live", "setup"] as const) {
+      const { pcrs } = pcrsOf({ generation });
+      expect([16, 17].every((index) => pcrs.get(index)!.some((byte) => byte !== 0))).toBe(true);
+    }
+  });
+
+  it("commits to its manifest alone where that is asked for", async () => {
+    const { pcrs, manifestHash } = pcrsOf({ manifestCommitment: true });
+    // By the verifier's own making of it.
+    expect(toHex(pcrs.get(18)!)).toBe(toHex(await manifestCommitmentPcr(manifestHash)));
+  });
+
+  it("answers a nonce where one is given", () => {
+    const nonceOf = (options: Partial<ForgeOptions>) => decodeAttestationDocument(forgeEvidence({ lab, at: AT, ...options }).document).nonce;
+    expect(nonceOf({ nonce: Uint8Array.of(1, 2, 3) })).toEqual(Uint8Array.of(1, 2, 3));
+    expect(nonceOf({}) ?? null).toBeNull();
   });
 });
 

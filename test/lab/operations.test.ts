@@ -101,7 +101,7 @@ describe("submit", () => {
     const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "once" });
     const [first, second] = [await send(lab, "submit/update_wallet", text), await send(lab, "submit/update_wallet", text)];
     expect(second.body).toEqual(first.body);
-    expect(first.body["activity"].fingerprint).toBe(toHex(sha256(toUtf8(text))));
+    expect(first.body["activity"].fingerprint).toBe(`sha256:${toHex(sha256(toUtf8(text)))}`);
     const other = await send(lab, "submit/update_wallet", `${text} `);
     expect(other.body["activity"].id).not.toBe(first.body["activity"].id);
   });

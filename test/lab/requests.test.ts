@@ -2,7 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { startLab, stampWithApiKey } from "../../src/lab/index.js";
+import { FAULTS, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { type Answer, type Json, envelope, query, send } from "./support.js";
 
 const lab = await startLab();
@@ -89,7 +89,7 @@ describe("a query", () => {
 
 describe("a path", () => {
   const paths = [
-    "", "query", "query/", "query/get_users", "query/get_user/", "query/GET_USER", "query/update_wallet", "submit/get_user", "submit/create_wallet",
+    "", "query", "query/", "query/get_users", "query/get_user/", "query/GET_USER", "query/update_wallet", "submit/get_user", "submit/create_wallets",
     "query/__proto__", "query/constructor", "submit/toString", "../v1/query/get_user/x", "query/get%5Fuser", "%00", "query/get_user%20",
   ];
   it.each(paths)("/public/v1/%s: 404", async (path) => {
@@ -107,12 +107,70 @@ describe("a path", () => {
     expect((await send(lab, "query/get_user?x=1", JSON.stringify({ organizationId, userId: ids.userId }))).status).toBe(200);
   });
 
-  it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])("with %s: 405", async (method) => {
+  it.each(["GET", "PUT", "DELETE", "PATCH"])("with %s: 405", async (method) => {
     const answer = await fetch(`${lab.baseUrl}/public/v1/query/get_user`, { method });
     expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 405);
     const keys = await fetch(lab.jwksUrl, { method: "POST", body: "{}" });
     expectRefused({ status: keys.status, body: (await keys.json()) as Json }, 405);
     expect((await fetch(lab.jwksUrl, { method: "HEAD" })).status).toBe(405);
+  });
+});
+
+/** As a browser asks before it lets a page of another origin send a stamp (Fetch standard, "CORS protocol"). */
+describe("a page of another origin", () => {
+  const headersOf = (answer: Response, name: string): string[] => answer.headers.get(`access-control-allow-${name}`)!.split(", ");
+  const preflight = (url: string, asked: string): Promise<Response> => fetch(url, {
+    method: "OPTIONS", headers: { Origin: "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": asked },
+  });
+
+  it.each(["query/get_user", "submit/update_wallet", "query/no_such"])("may ask %s, with the headers that clients send and those that it names", async (path) => {
+    const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
+    expect([answer.status, await answer.text()]).toEqual([204, ""]);
+    expect(headersOf(answer, "origin")).toEqual(["*"]);
+    expect(headersOf(answer, "methods")).toEqual(["POST", "OPTIONS"]);
+    expect(headersOf(answer, "headers")).toEqual(["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version", "x-special"]);
+  });
+
+  it("is not answered with what is no header's name", async () => {
+    expect(headersOf(await preflight(lab.faultsUrl, "a b,x-ok,,<>"), "headers")).not.toContain("a b");
+    expect(headersOf(await preflight(lab.faultsUrl, ""), "methods")).toEqual(["GET", "PUT", "OPTIONS"]);
+  });
+
+  it("reads every answer, errors included", async () => {
+    const texts = [JSON.stringify({ organizationId, userId: ids.userId }), "{", "x".repeat(2 * 1024 * 1024)];
+    const answers = await Promise.all(texts.map((body) => fetch(`${lab.baseUrl}/public/v1/query/get_user`, { method: "POST", body, headers: { "X-Stamp": stampWithApiKey(lab.apiKey, body) } })));
+    const others = [await fetch(lab.jwksUrl), await fetch(lab.baseUrl), await fetch(lab.jwksUrl, { method: "POST" })];
+    expect([...answers, ...others].map(({ status }) => status)).toEqual([200, 400, 413, 200, 404, 405]);
+    for (const answer of [...answers, ...others]) expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+  });
+});
+
+describe("the faults over HTTP", () => {
+  const put = async (body: string): Promise<Answer> => {
+    const answer = await fetch(lab.faultsUrl, { method: "PUT", body });
+    return { status: answer.status, body: (await answer.json()) as Json };
+  };
+
+  it("are read and set", async () => {
+    expect(lab.faultsUrl).toBe(`${lab.baseUrl}/lab/faults`);
+    expect(await put('{"faults":["stale-manifest","nonce-present"]}')).toMatchObject({ status: 200, body: { faults: ["stale-manifest", "nonce-present"] } });
+    expect(lab.faults).toEqual(["stale-manifest", "nonce-present"]);
+    const read = (await (await fetch(lab.faultsUrl)).json()) as Json;
+    expect(read["faults"]).toEqual(["stale-manifest", "nonce-present"]);
+    expect(read["known"]).toEqual(FAULTS);
+    expect(await put('{"faults":[]}')).toMatchObject({ status: 200, body: { faults: [] } });
+    expect(lab.faults).toEqual([]);
+  });
+
+  it("are refused where they are none, and stay as they are", async () => {
+    await put('{"faults":["nonce-present"]}');
+    const refused = await put('{"faults":["no-such"]}');
+    expectRefused(refused, 400);
+    expect(refused.body["message"]).toContain("no-such");
+    expect(refused.body["message"]).toContain("stale-manifest");
+    for (const body of ["", "{", "[]", "null", '{"faults":"nonce-present"}', '{"faults":[1]}', '{"faults":["constructor"]}', "{}"]) expectRefused(await put(body), 400);
+    expect(lab.faults).toEqual(["nonce-present"]);
+    lab.setFault(null);
   });
 });
 

@@ -87,7 +87,9 @@ describe("X-Stamp-WebAuthn", () => {
 
   async function stampOf(text: string, by = passkey): Promise<Json> {
     const challenge = Buffer.from(createHash("sha256").update(text).digest("hex"));
-    const { id, response } = await by.get({ publicKey: { challenge } });
+    const { id, response, getClientExtensionResults } = await by.get({ publicKey: { challenge } });
+    // As the stampers of browsers ask of a PublicKeyCredential (WebAuthn level 2, section 5.1).
+    expect(getClientExtensionResults()).toEqual({});
     const base64url = (bytes: ArrayBuffer) => Buffer.from(bytes).toString("base64url");
     return {
       credentialId: id, authenticatorData: base64url(response.authenticatorData), clientDataJson: base64url(response.clientDataJSON), signature: base64url(response.signature),

@@ -1,7 +1,9 @@
 /** A plain caller of the lab: fetch and stamps, none of the client's code. */
+import { createECDH } from "node:crypto";
 import { SUBMIT_OPERATIONS, type SubmitName } from "../../src/client/operations.js";
 import { verifyEvidence } from "../../src/index.js";
-import { type ApiKeyPair, type Lab, stampWithApiKey } from "../../src/lab/index.js";
+import { type ApiKeyPair, type Lab, type LabFault, stampWithApiKey } from "../../src/lab/index.js";
+import { KEY_OPERATIONS, type KeyOperationName } from "../../src/lab/new-keys.js";
 import type { Report } from "../../src/report/report.js";
 
 /** An answer, which tests read by path. */
@@ -43,8 +45,8 @@ export function envelope(lab: Lab, type: string, parameters: Json, sending: Send
   return JSON.stringify({ type, timestampMs, organizationId, parameters, generateAppProofs });
 }
 
-export function submit(lab: Lab, name: SubmitName, parameters: Json, sending: Sending = {}): Promise<Answer> {
-  const operation = SUBMIT_OPERATIONS[name];
+export function submit(lab: Lab, name: SubmitName | KeyOperationName, parameters: Json, sending: Sending = {}): Promise<Answer> {
+  const operation = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }[name];
   return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
 }
 
@@ -59,12 +61,41 @@ export async function renameWallet(lab: Lab, walletName: string, sending: Sendin
   return completed(submit(lab, "updateWallet", { walletId: lab.ids.walletId, walletName }, { generateAppProofs: true, ...sending }));
 }
 
+export function account(path: string, addressFormat = "ADDRESS_FORMAT_ETHEREUM"): Json {
+  return { curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path, addressFormat };
+}
+
+/** Of a new wallet with two accounts. */
+export const TWO_ACCOUNTS = { walletName: "new", accounts: [account("m/44'/60'/0'/0/0"), account("m/44'/60'/0'/0/1")] };
+export const TARGET_PUBLIC_KEY = createECDH("prime256v1").generateKeys("hex", "uncompressed");
+
+/** Submits that faults name in `needs`. */
+export const SUBMITS: Record<string, { readonly name: SubmitName | KeyOperationName; readonly parameters: Json }> = {
+  create_wallet: { name: "createWallet", parameters: TWO_ACCOUNTS },
+  create_read_write_session: { name: "createReadWriteSession", parameters: { targetPublicKey: TARGET_PUBLIC_KEY } },
+  set_organization_feature: { name: "setOrganizationFeature", parameters: { name: "FEATURE_NAME_LAB", value: "on" } },
+};
+
+/** What a fault makes of an activity that shows it, and the id that was asked for: null where none was. */
+export async function shown(lab: Lab, { needs = [] }: Pick<LabFault, "needs">): Promise<{ activity: Json; id: string | null }> {
+  const { name, parameters } = needs.map((one) => SUBMITS[one]).find((one) => one !== undefined)
+    ?? { name: "updateWallet" as const, parameters: { walletId: lab.ids.walletId, walletName: "shown" } };
+  const { status, body } = await submit(lab, name, parameters, { generateAppProofs: true });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  if (!needs.includes("get_activity")) return { activity: body["activity"] as Json, id: null };
+  const { id } = body["activity"] as { id: string };
+  return { activity: (await query(lab, "get_activity", { activityId: id })).body["activity"] as Json, id };
+}
+
 /** What the library says of an activity and the boot proofs of the keys that its app proofs name. */
-export async function judge(lab: Lab, activity: Json, now = new Date(), sending: Sending = {}): Promise<Report> {
+export async function judge(lab: Lab, activity: Json, now = new Date(), sending: Sending = {}, id: string | null = null): Promise<Report> {
   const named = new Set<string>((activity["appProofs"] as Json[] | undefined ?? []).map((proof) => proof["publicKey"] as string));
   const keys = named.size > 0 ? [...named] : lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
   const answers = await Promise.all(keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)));
-  return (await verifyEvidence({ bootProofs: answers.map(({ body }) => body), activity }, { policy: lab.policy, now })).report;
+  const { organizationId = lab.organizationId } = sending;
+  const expected = { organizationId, ...(id !== null && { id }) };
+  const options = { policy: lab.policy, now, expected };
+  return (await verifyEvidence({ bootProofs: answers.map(({ body }) => body), activity }, options)).report;
 }
 
 export function failing(report: Report): string[] {

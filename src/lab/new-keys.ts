@@ -1,0 +1,153 @@
+/**
+ * Operations that make keys: service-interface.md does not document them, and deployed services of this family have them
+ * (public documentation, 2026). The lab has them so that proofs of addresses come with a fresh request.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { SubmitOperation } from "../client/operations.js";
+import type { JsonObject } from "../decode/json.js";
+import type { Call, Outcome } from "./operations.js";
+import { invalid } from "./refusal.js";
+import { type Timestamp, type Transaction, timestamp } from "./state.js";
+import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./wallet.js";
+
+const text = z.string();
+const name = text.min(1, "empty");
+const formats = Object.keys(ADDRESS_FORMATS) as [AddressFormat, ...AddressFormat[]];
+/** BIP-32: numbers below 2^31, each hardened or not. */
+const path = text.refine(
+  (value) => /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) && value.split("/").slice(1).every((step) => Number.parseInt(step, 10) < 2 ** 31),
+  "a derivation path wanted, such as m/44'/60'/0'/0/0",
+);
+const curve = z.literal("CURVE_SECP256K1");
+const account = z.strictObject({
+  curve, pathFormat: z.literal("PATH_FORMAT_BIP32"), path, addressFormat: z.enum(formats), name: text.optional(),
+});
+const wallet = z.strictObject({
+  walletName: name, accounts: z.array(account).max(100), mnemonicLength: z.literal([12, 15, 18, 21, 24]).optional(),
+});
+const privateKeys = z.strictObject({
+  privateKeys: z.array(z.strictObject({
+    privateKeyName: name, curve, privateKeyTags: z.array(text).optional(), addressFormats: z.array(z.enum(formats)),
+  })).min(1, "empty").max(100),
+});
+const apiKey = z.strictObject({
+  apiKeyName: name,
+  publicKey: text.regex(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex wanted"),
+  curveType: z.literal("API_KEY_CURVE_P256"),
+  expirationSeconds: text.regex(/^[1-9][0-9]{0,9}$/, "seconds wanted").optional(),
+});
+const rootUser = z.strictObject({
+  userName: name, userEmail: text.optional(), userPhoneNumber: text.optional(), apiKeys: z.array(apiKey),
+  authenticators: z.array(z.never()).optional(), oauthProviders: z.array(z.never()).optional(),
+});
+const subOrganization = z.strictObject({
+  subOrganizationName: name,
+  rootUsers: z.array(rootUser).min(1, "empty"),
+  rootQuorumThreshold: z.literal(1),
+  wallet: wallet.optional(),
+});
+
+/** In the form of the documented operations, as far as the service needs it. */
+export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
+
+export const KEY_OPERATIONS = {
+  createWallet: {
+    name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: wallet,
+    intentMember: "createWalletIntent", resultMember: "createWalletResult",
+  },
+  createPrivateKeys: {
+    name: "create_private_keys", type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2", parameters: privateKeys,
+    intentMember: "createPrivateKeysIntentV2", resultMember: "createPrivateKeysResultV2",
+  },
+  createSubOrganization: {
+    name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: subOrganization,
+    intentMember: "createSubOrganizationIntentV7", resultMember: "createSubOrganizationResultV7",
+  },
+  createSubOrganizationV8: {
+    name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", parameters: subOrganization,
+    intentMember: "createSubOrganizationIntentV8", resultMember: "createSubOrganizationResultV8",
+  },
+} as const satisfies Record<string, KeyOperation>;
+
+export type KeyOperationName = keyof typeof KEY_OPERATIONS;
+type ParametersOf<N extends KeyOperationName> = z.output<(typeof KEY_OPERATIONS)[N]["parameters"]>;
+type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
+
+/** What a wallet's mnemonic is long where nobody said it, in words. */
+const MNEMONIC_LENGTH = 12;
+
+export const KEY_EFFECTS: KeyEffects = {
+  createWallet({ tx, organization, parameters }) {
+    const { walletId, addresses, proven } = makeWallet(tx, organization.organizationId, parameters);
+    return { intent: filledIn(parameters), result: { walletId, addresses }, addresses: proven };
+  },
+
+  createPrivateKeys({ organization, parameters }) {
+    const { organizationId } = organization;
+    const made = parameters.privateKeys.map(({ addressFormats }) => {
+      const seed = randomBytes(64);
+      const address = (addressFormat: AddressFormat): string => addressOf(seed, { path: "m/0", addressFormat });
+      const addresses = addressFormats.map((format) => ({ format, address: address(format) }));
+      return { privateKeyId: randomUUID(), addresses };
+    });
+    const proven = made.flatMap(({ addresses }) => addresses.map(({ address }) => ({ organizationId, address })));
+    return { result: { privateKeys: made }, addresses: proven };
+  },
+
+  createSubOrganization: makeSubOrganization,
+  createSubOrganizationV8: makeSubOrganization,
+};
+
+function makeSubOrganization({ tx, organization, parameters, now }: Call<z.output<typeof subOrganization>>): Outcome {
+  const subOrganizationId = randomUUID();
+  const { organizationId: parentOrganizationId } = organization;
+  if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
+  const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
+  const { subOrganizationName: organizationName, wallet: asked } = parameters;
+  tx.put("organizations", subOrganizationId, {
+    organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [],
+  });
+  if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
+  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
+  const intent = { wallet: { ...(asked as unknown as JsonObject), ...filledIn(asked) } };
+  return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
+}
+
+/** What the service says in the intent of what was left to it. */
+function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: z.output<typeof wallet>): JsonObject {
+  return { mnemonicLength };
+}
+
+interface MadeWallet {
+  readonly walletId: string;
+  /** In the order of the accounts. */
+  readonly addresses: string[];
+  readonly proven: NonNullable<Outcome["addresses"]>;
+}
+
+function makeWallet(tx: Transaction, organizationId: string, wanted: z.output<typeof wallet>): MadeWallet {
+  const { walletName, accounts: asked } = wanted;
+  const named = asked.map((one) => `${one.path} ${one.addressFormat}`);
+  if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
+  const [walletId, seed] = [randomUUID(), randomBytes(64)];
+  const accounts = asked.map((one: Account) => ({ path: one.path, address: addressOf(seed, one) }));
+  tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts });
+  const proven = accounts.map(({ path: derivationPath, address }) => ({ organizationId, walletId, derivationPath, address }));
+  return { walletId, addresses: accounts.map(({ address }) => address), proven };
+}
+
+function makeUser(tx: Transaction, organizationId: string, asked: z.output<typeof rootUser>, now: Timestamp): string {
+  const userId = randomUUID();
+  const created = { createdAt: now, updatedAt: now };
+  const apiKeys = asked.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({
+    credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" }, apiKeyId: randomUUID(), apiKeyName, ...created,
+    ...(expirationSeconds !== undefined && { expirationSeconds }),
+  }));
+  const { userName, userEmail = "", userPhoneNumber = "" } = asked;
+  const user = {
+    userId, userName, userEmail, userPhoneNumber, authenticators: [], apiKeys, userTags: [], oauthProviders: [], ...created,
+  };
+  tx.put("users", userId, { organizationId, user, relyingParties: {} });
+  return userId;
+}

@@ -1,0 +1,99 @@
+/** Every fault is refused by whoever can tell: a client that remembers, one that does not, and the command line. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type RejectedActivityError, type VerifiedClient, apiKeyStamper, createClient } from "../../src/client/index.js";
+import { FAULTS, type LabFault, VERIFIED_CALLS, startLab, writeLabFiles } from "../../src/lab/index.js";
+import { bootproof } from "../cli/support.js";
+import { rejectionOf } from "../client/support.js";
+import { SUBMITS, TARGET_PUBLIC_KEY, TWO_ACCOUNTS, completed, renameWallet, submit } from "./support.js";
+
+const lab = await startLab();
+const folder = mkdtempSync(join(tmpdir(), "bootproof-refused-"));
+const files = await writeLabFiles(lab, folder);
+afterAll(async () => {
+  await lab.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const client = createClient({ baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) });
+const shared = client.withVerification(lab.policy);
+
+type Call = (verified: VerifiedClient) => Promise<unknown>;
+const rename: Call = (verified) => verified.updateWallet({ walletId: lab.ids.walletId, walletName: "refused" });
+const CALLS: Record<string, Call> = {
+  create_wallet: (verified) => verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, TWO_ACCOUNTS),
+  create_read_write_session: (verified) => verified.createReadWriteSession({ targetPublicKey: TARGET_PUBLIC_KEY }),
+  set_organization_feature: (verified) => verified.setOrganizationFeature({ name: "FEATURE_NAME_LAB", value: "on" }),
+};
+
+function callsOf({ needs = [] }: LabFault): Call[] {
+  const named = needs.flatMap((one) => CALLS[one] ?? []);
+  return named.length > 0 ? named : [rename];
+}
+
+async function expectRefused(call: Promise<unknown>, { fails }: LabFault): Promise<void> {
+  const error = await rejectionOf<RejectedActivityError>(call);
+  expect(error.failures.map(({ id }) => id)).toEqual(expect.arrayContaining([...fails]));
+  expect(error.report.verdict).toBe("rejected");
+}
+
+const ofSubmits = FAULTS.filter(({ needs }) => !needs?.includes("get_activity"));
+
+describe("verified calls, of a client that remembers what it verified", () => {
+  it("are good while the lab is honest", async () => {
+    lab.setFault(null);
+    for (const call of [rename, ...Object.values(CALLS)]) await call(shared);
+  });
+
+  it.each(ofSubmits)("refuse $name", async (fault) => {
+    lab.setFault(fault.name);
+    for (const call of callsOf(fault)) await expectRefused(call(shared), fault);
+  });
+
+  it("are good again once the lab is", async () => {
+    lab.setFault(null);
+    for (const call of [rename, ...Object.values(CALLS)]) await call(shared);
+  });
+});
+
+describe("verified calls, of a new client", () => {
+  it.each(ofSubmits)("refuse $name", async (fault) => {
+    lab.setFault(fault.name);
+    for (const call of callsOf(fault)) await expectRefused(call(client.withVerification(lab.policy)), fault);
+  });
+});
+
+describe("verify --activity-id", () => {
+  const verify = async (id: string): Promise<number> => (await bootproof([
+    "verify", "--activity-id", id, "--base-url", lab.baseUrl, "--organization-id", lab.organizationId,
+    "--api-key-file", join(folder, files.apiKeyFile), "--policy", join(folder, files.policyFile),
+  ], { now: new Date().toISOString() })).code;
+
+  const anySubmit = async (needs: readonly string[] = []): Promise<string> => {
+    const named = needs.flatMap((one) => SUBMITS[one] ?? [])[0];
+    if (named === undefined) return (await renameWallet(lab, "by its id"))["id"] as string;
+    return (await completed(submit(lab, named.name, named.parameters, { generateAppProofs: true })))["id"] as string;
+  };
+
+  it("takes any submit of an honest lab", async () => {
+    lab.setFault(null);
+    expect([await verify(await anySubmit()), await verify(await anySubmit(["create_wallet"]))]).toEqual([0, 0]);
+  });
+
+  const everybody = FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
+  it.each(everybody)("refuses $name", async ({ name, needs, fails }) => {
+    // Known before the fault, and asked for while it is on: a fault may answer a submit with another id.
+    lab.setFault(null);
+    const id = await anySubmit(needs);
+    lab.setFault(name);
+    expect(await verify(id)).toBe(fails.length === 0 ? 3 : 1);
+  });
+
+  it.each(everybody.filter(({ needs }) => needs === undefined))("refuses $name after a submit that has no wallet", async ({ name }) => {
+    lab.setFault(name);
+    const { body } = await submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: name }, { generateAppProofs: true });
+    expect(await verify(String(body["activity"].id))).toBe(1);
+  });
+});
