@@ -2,7 +2,7 @@
 import { toHex } from "../bytes.js";
 import type { MemberSet } from "../decode/manifest/index.js";
 import { MemberReader } from "../decode/json.js";
-import { type Fault, MalformedError, attempt } from "../errors.js";
+import { FaultList, MalformedError, attempt } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type PolicyFile, parsePolicy } from "./policy.js";
@@ -53,7 +53,7 @@ function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
  * {@link MalformedError} (`release`).
  */
 export function policyFromRelease(release: unknown, app: string): PolicyFile {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(release, "", faults);
   const version = reader?.string("version");
   const known = Object.keys(reader?.object ?? {}).filter((name) => name !== "version");

@@ -4,7 +4,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonValue, MemberReader, isJsonObject, jsonKind } from "../decode/json.js";
-import { type Fault, MalformedError, attempt, faultText } from "../errors.js";
+import { type Fault, FaultList, MalformedError, attempt, faultText } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
 
 /** The file, as JSON. */
@@ -95,7 +95,7 @@ const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h
  * the path of every fault.
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(jsonInput(input), "", faults);
   const policy = reader && policyOf(reader, options);
   if (policy === undefined || faults.length > 0) throw new MalformedError("policy", faults);

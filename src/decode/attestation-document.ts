@@ -1,5 +1,5 @@
 /** The payload of a Nitro attestation document (AWS nsm-api, `docs/attestation_process.md`, section 3). */
-import { type Fault, type Reading, attempt, faultText, requireWhole } from "../errors.js";
+import { FaultList, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type CborValue, cborUint, decodeCbor } from "./cbor.js";
 import { decodeCoseSign1 } from "./cose-sign1.js";
@@ -67,7 +67,7 @@ export function readAttestationDocument(payload: Uint8Array): AttestationDocumen
 
 class DocumentReader {
   readonly #map: Map<CborValue, CborValue>;
-  readonly #faults: Fault[] = [];
+  readonly #faults = new FaultList();
 
   constructor(map: Map<CborValue, CborValue>) {
     this.#map = map;
