@@ -44,8 +44,8 @@ const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
 /** A service that asks for a longer wait is not waited for: the error says how long. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/** Twice what a file may have: answers may be longer than a file, and people's lists are. */
-const MAX_ANSWER_VALUES = 500_000;
+/** More than a file may have, for lists are long: 24 bytes for each, where an account of a wallet has 30. */
+const MAX_ANSWER_VALUES = 350_000;
 
 /** Sends the body to the operation and answers the JSON that came back. */
 export async function send(transport: Transport, target: Target, body: object, signal = new AbortController().signal): Promise<JsonValue> {

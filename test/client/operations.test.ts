@@ -335,7 +335,7 @@ describe("requests", () => {
     const { fetch, requests } = fakeFetch(() => ({ status: 400, body: { code: 3, message: "unknown" } }));
     const error = await rejectionOf<ClientError>(((await testClient({ fetch })) as unknown as Loose)[name]!(parameters));
     expect(error).toMatchObject({ name: "ServiceError", status: 400 });
-    const [{ body }] = requests as [{ body: Record<string, unknown> }];
+    const { body } = requests[0]!;
     expect((body["parameters"] ?? body) as object).toMatchObject(parameters);
     const whole = "type" in body ? submitBody(SUBMIT_OPERATIONS.updateFiatOnRampCredential) : null;
     const strict = whole ?? queryBody(name === "getNonces" ? QUERY_OPERATIONS.getNonces : QUERY_OPERATIONS.listEarnEnabledVaults);
