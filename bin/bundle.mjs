@@ -3,7 +3,6 @@
  * rooms that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share code.
  */
 import { rmSync } from "node:fs";
-import { URL, fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const shared = {
@@ -11,8 +10,6 @@ const shared = {
   platform: "node",
   target: "node20.19",
   minify: true,
-  // In Node the package answers its encoder too, which the command has no use for.
-  alias: { "cbor-x/decode": fileURLToPath(new URL("../node_modules/cbor-x/decode.js", import.meta.url)) },
   // Loaded by few commands, or not by any in Node; classic-level has a compiled part.
   external: ["yaml", "@noble/*", "classic-level"],
   logLevel: "warning",

@@ -8,15 +8,45 @@ export interface Fault {
   readonly message: string;
 }
 
+const MAX_FAULTS = 100;
+
+/**
+ * The faults of one input, while it is read: the first hundred, and of the others their number, which the last entry
+ * says. The input decides how many faults it has, and a list of all of them is many times its size.
+ */
+export class FaultList extends Array<Fault> {
+  #total = 0;
+
+  /** What `map` and its like make of the list is an array like any other. */
+  static override get [Symbol.species](): ArrayConstructor {
+    return Array;
+  }
+
+  /** How many there were. */
+  get total(): number {
+    return this.#total;
+  }
+
+  override push(...faults: Fault[]): number {
+    for (const fault of faults) {
+      this.#total++;
+      if (this.length < MAX_FAULTS) super.push(fault);
+      else this[MAX_FAULTS] = { path: "", message: `and ${this.#total - MAX_FAULTS} more` };
+    }
+    return this.length;
+  }
+}
+
 export function faultText(faults: readonly Fault[]): string {
-  return listed(faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`)), "; ");
+  const texts = faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`));
+  return listed(texts, "; ", faults instanceof FaultList ? faults.total : faults.length);
 }
 
 const MAX_LISTED = 32;
 
 /** The first of many, and how many more there are: evidence decides how many faults it has. */
-export function listed(texts: readonly string[], separator: string): string {
-  const rest = texts.length - MAX_LISTED;
+export function listed(texts: readonly string[], separator: string, total = texts.length): string {
+  const rest = total - MAX_LISTED;
   return rest > 0 ? `${texts.slice(0, MAX_LISTED).join(separator)}${separator}and ${rest} more` : texts.join(separator);
 }
 

@@ -9,7 +9,7 @@ import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { jsonInput, unwrap } from "./decode/input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./decode/json.js";
-import { type Fault, MalformedError, attempt } from "./errors.js";
+import { FaultList, MalformedError, attempt } from "./errors.js";
 import type { Report } from "./report/report.js";
 import { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { Expected } from "./verify/expectation.js";
@@ -137,7 +137,7 @@ export function isBundle(json: unknown): boolean {
  * {@link MalformedError} (`json` or `bundle`) with the path of every fault.
  */
 export function decodeBundle(input: unknown): Bundle {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(jsonInput(input), "", faults);
   const bundle = reader && bundleOf(reader);
   if (bundle === undefined || faults.length > 0) throw new MalformedError("bundle", faults);

@@ -1,7 +1,7 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
 import { toUtf8 } from "../bytes.js";
 import { type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
-import { type Fault, MalformedError, attempt } from "../errors.js";
+import { type Fault, FaultList, MalformedError, attempt } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
@@ -108,7 +108,7 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 
 /** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(release, "", faults);
   const version = reader?.string("version");
   const known = Object.keys(reader?.object ?? {}).filter((name) => name !== "version");

@@ -38,8 +38,8 @@ export class InputFiles {
     }
   }
 
-  async text(path: string): Promise<string | undefined> {
-    const bytes = await this.bytes(path);
+  async text(path: string, maxBytes = MAX_FILE_BYTES): Promise<string | undefined> {
+    const bytes = await this.bytes(path, maxBytes);
     return bytes && (fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text"));
   }
 
@@ -105,7 +105,8 @@ export function readerBeside(path: string): (relative: string) => string {
 class Unreadable extends Error {}
 
 function tooLarge(maxBytes: number): Unreadable {
-  return new Unreadable(`larger than ${maxBytes / MAX_FILE_BYTES} MiB, the most that is read`);
+  const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
+  return new Unreadable(`larger than ${size}, the most that is read`);
 }
 
 function reasonOf(error: unknown): string {

@@ -9,12 +9,16 @@ import { addInspectCommand } from "./inspect.js";
 import { CommandError, type Io, UnreachableError } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
+import { optionName, withoutKeys } from "./options.js";
 import { addPinCommand } from "./pin.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], given: Io): Promise<number> {
+  const shown = withoutKeys(argv);
+  // With the given one behind it, whose stdin is opened by being looked at.
+  const io: Io = Object.create(given, { stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } } });
   let code: number = EXIT.good;
   try {
     await programOf(io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
@@ -24,8 +28,21 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
+/** commander's own, which quotes an unknown option with what it was given. */
+const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
+
+class CommandWithoutEcho extends Command {
+  override createCommand(name?: string): CommandWithoutEcho {
+    return new CommandWithoutEcho(name);
+  }
+
+  unknownOption(flag: string): void {
+    unknownOption.call(this, optionName(flag));
+  }
+}
+
 function programOf(io: Io, finish: (code: number) => void): Command {
-  const program = new Command("bootproof")
+  const program = new CommandWithoutEcho("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .version(packageJson.version)
     .exitOverride()

@@ -1,6 +1,7 @@
 /** Command-line arguments as values, with every fault told, not the first only. */
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
+import { printable } from "../report/printable.js";
 import { STDIN } from "./files.js";
 import { UsageError } from "./io.js";
 
@@ -58,6 +59,31 @@ export class ArgumentReader {
   settle(): void {
     if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
   }
+}
+
+const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
+
+/**
+ * What takes the words of a command line that could be keys out of a message: a terminal is scrolled back, and logs are
+ * kept. Whoever puts a key at a wrong place is told where, and not what.
+ */
+export function withoutKeys(argv: readonly string[]): (message: string) => string {
+  const words = argv.flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")]).filter(couldBeKey);
+  // As messages may have them; the longest first, since one may hold another.
+  const spellings = [...new Set(words.flatMap((word) => [word, printable(word), JSON.stringify(word).slice(1, -1)]))];
+  spellings.sort((a, b) => b.length - a.length);
+  return (message) => spellings.reduce((text, spelling) => text.replaceAll(spelling, KEY_IS_NOT_SHOWN), message);
+}
+
+/** Hex or base64 of 16 bytes and more without a name's dot or the look of one, a PEM or a key file's JSON. */
+function couldBeKey(word: string): boolean {
+  if (/privateKey|PRIVATE KEY/.test(word) || /^(?:0x)?[0-9a-fA-F]{32,}$/.test(word)) return true;
+  return /^[A-Za-z0-9+/_=-]{24,}$/.test(word) && [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(word));
+}
+
+/** The name of an option, without what it was given: that may be a key. */
+export function optionName(word: string): string {
+  return /^--[A-Za-z0-9][A-Za-z0-9-]*/.exec(word)?.[0] ?? word.slice(0, 2);
 }
 
 const EPHEMERAL_KEY_BYTES = 130;

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { MadePolicy, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
+import { listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { printable } from "../report/printable.js";
@@ -125,7 +126,7 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
   const path = flags.release!;
   const files = new InputFiles(io);
-  const text = await files.text(path);
+  const text = await files.text(path, MAX_RELEASE_BYTES);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
   files.settle();
@@ -154,12 +155,33 @@ function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
+/** Half a kilobyte is an application of a release. What YAML makes of a text takes a thousand times its size. */
+const MAX_RELEASE_BYTES = 65_536;
+
 /** Every scalar as text: a digest of decimal digits alone is no number. */
 async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { schema: "failsafe", prettyErrors: true });
-  for (const error of document.errors) files.fault(path, `not YAML: ${error.message.split("\n", 1)[0]!}`);
-  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
+  const { LineCounter, isScalar, parseDocument, visit } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const faults: string[] = [];
+  const fault = (offset: number | undefined, message: string): void => {
+    const { line, col } = lineCounter.linePos(offset ?? 0);
+    faults.push(`${message} at line ${line}, column ${col}`);
+  };
+  // Its own search for keys that are there twice compares each with each.
+  const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
+  for (const { message, pos } of document.errors) fault(pos[0], message);
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) faults.push("a map whose key is no text");
+        else if (seen.has(key.value)) fault(key.range?.[0], "Map keys must be unique");
+        else seen.add(key.value);
+      }
+    },
+    Alias: (_, alias) => fault(alias.range?.[0], "an alias, which is not followed"),
+  });
+  return faults.length > 0 ? files.fault(path, `not YAML: ${listed(faults, "; ")}`) : document.toJS();
 }
 
 function writePolicy({ policy }: MadePolicy, io: Io): void {

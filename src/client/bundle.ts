@@ -46,7 +46,11 @@ export async function openBundle(bundle: string, receiver: CryptoKeyPair): Promi
   }
 }
 
+/** A session's has 116 characters, and what base58 takes grows with their square. */
+const MAX_BUNDLE = 4096;
+
 function decodedBundle(bundle: string): Uint8Array {
+  if (bundle.length > MAX_BUNDLE) throw bundleError(`it has ${bundle.length} characters`);
   try {
     return base58check.decode(bundle);
   } catch {

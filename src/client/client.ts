@@ -34,6 +34,7 @@ export interface ClientOptions {
    * them, however often they are delivered.
    */
   readonly resendSubmits?: boolean;
+  /** Of an answer, decompressed. Default: 8 MiB; of a boot proof never more than 1 MiB. */
   readonly maxResponseBytes?: number;
 }
 
@@ -46,7 +47,7 @@ const DEFAULTS = {
   timeoutMs: 30_000,
   maxRetries: 3,
   resendSubmits: false,
-  maxResponseBytes: 16 * 1024 * 1024,
+  maxResponseBytes: 8 * 1024 * 1024,
 };
 
 export type SubmitFunctions = {

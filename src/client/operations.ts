@@ -2,8 +2,9 @@
  * Every documented operation of the service (service-interface.md, 2 and 4; service-facts.md where it is silent): its name
  * in the path, and the shapes of what is sent and of what comes back. Data only, so that a service can be built on it too.
  *
- * What is sent is strict: unknown members and unknown enum values are refused. What comes back is tolerant: members that
- * are not known survive, enums may grow, and null stands for absent. Where the interface does not say whether a parameter
+ * What is sent is strict in its members and their types; a value that is not documented may be one of a newer service,
+ * whose it is to refuse. What comes back is tolerant: members that are not known survive, enums may grow, and null stands
+ * for absent. Where the interface does not say whether a parameter
  * is required, the identifiers that name what is acted upon are, and all others are not.
  */
 import * as z from "zod";
@@ -13,6 +14,26 @@ export type Open<Known extends string> = Known | (string & Record<never, never>)
 
 function open<Known extends string>(): z.ZodType<Open<Known>, string> {
   return z.string() as z.ZodType<Open<Known>, string>;
+}
+
+const MAX_FAULTY_ITEMS = 10;
+
+/**
+ * An array of what comes back. Of items that are not good the first ten are told: the answer decides how many there are,
+ * and the fault of an item is a hundred times the item.
+ */
+function list<T>(item: z.ZodType<T>): z.ZodType<T[]> {
+  return z.array(z.unknown()).transform((items, context) => {
+    const good: T[] = [];
+    let faulty = 0;
+    for (const [index, value] of items.entries()) {
+      const read = item.safeParse(value);
+      if (read.success) good.push(read.data);
+      else for (const { path, message } of read.error.issues) context.addIssue({ code: "custom", path: [index, ...path], message });
+      if (!read.success && ++faulty === MAX_FAULTY_ITEMS) break;
+    }
+    return good;
+  }) as unknown as z.ZodType<T[]>;
 }
 
 const text = z.string();
@@ -62,14 +83,14 @@ export const activitySchema = z.looseObject({
   type: text,
   intent: z.looseObject({}).nullish(),
   result: z.looseObject({}).nullish(),
-  votes: z.array(voteSchema).nullish(),
+  votes: list(voteSchema).nullish(),
   fingerprint: text.nullish(),
   canApprove: z.boolean().nullish(),
   canReject: z.boolean().nullish(),
   createdAt: z.union([text, timestampSchema]).nullish(),
   updatedAt: z.union([text, timestampSchema]).nullish(),
   timestampMs: text.nullish(),
-  appProofs: z.array(appProofSchema).nullish(),
+  appProofs: list(appProofSchema).nullish(),
   /** Where the activity failed. */
   failure: z.looseObject({ code: z.union([z.number(), text]).nullish(), message: text.nullish() }).nullish(),
 });
@@ -85,6 +106,7 @@ export const bootProofSchema = z.looseObject({
   awsAttestationDocB64: text.nullish(),
   qosManifestB64: text,
   qosManifestEnvelopeB64: text,
+  // Nobody signed these, and deployed services leave some of them out (service-facts.md).
   deploymentLabel: text.nullish(),
   enclaveApp: text.nullish(),
   owner: text.nullish(),
@@ -120,8 +142,8 @@ export const userSchema = z.looseObject({
   userName: text.nullish(),
   userEmail: text.nullish(),
   userPhoneNumber: text.nullish(),
-  authenticators: z.array(z.looseObject({
-    transports: z.array(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>()).nullish(),
+  authenticators: list(z.looseObject({
+    transports: list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>()).nullish(),
     attestationType: text.nullish(),
     aaguid: text.nullish(),
     credentialId: text.nullish(),
@@ -132,7 +154,7 @@ export const userSchema = z.looseObject({
     createdAt: timestampSchema.nullish(),
     updatedAt: timestampSchema.nullish(),
   })).nullish(),
-  apiKeys: z.array(z.looseObject({
+  apiKeys: list(z.looseObject({
     credential: credential.nullish(),
     apiKeyId: text.nullish(),
     apiKeyName: text.nullish(),
@@ -140,14 +162,15 @@ export const userSchema = z.looseObject({
     updatedAt: timestampSchema.nullish(),
     expirationSeconds: text.nullish(),
   })).nullish(),
-  userTags: z.array(text).nullish(),
-  oauthProviders: z.array(oauthProviderSchema).nullish(),
+  userTags: list(text).nullish(),
+  oauthProviders: list(oauthProviderSchema).nullish(),
   createdAt: timestampSchema.nullish(),
   updatedAt: timestampSchema.nullish(),
 });
 export type User = z.output<typeof userSchema>;
 
-const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
+/** Every documented `provider` of a vault. */
+export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = z.looseObject({ usd: text.nullish(), crypto: text.nullish() });
 
 /** Section 2.4. */
@@ -172,12 +195,39 @@ export type EarnVault = z.output<typeof earnVaultSchema>;
 
 // What is sent.
 
-const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
+/** Every documented `onrampProvider`. */
+export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
+
+/** Every documented value of `caip2` (section 4.3, rule 2). */
+export const CAIP2_CHAINS = [
+  "eip155:1", "eip155:11155111", "eip155:8453", "eip155:84532", "eip155:137", "eip155:80002", "eip155:56", "eip155:97",
+  "eip155:10", "eip155:11155420", "eip155:143", "eip155:10143", "eip155:42161", "eip155:4217", "eip155:42431", "eip155:421614",
+] as const;
+
+/** The parameters that have documented values, by name. */
+export const DOCUMENTED_VALUES = { caip2: CAIP2_CHAINS, provider: EARN_PROVIDERS, onrampProvider: ON_RAMP_PROVIDERS } as const;
+
+type DocumentedValue<Name extends keyof typeof DOCUMENTED_VALUES> = Open<(typeof DOCUMENTED_VALUES)[Name][number]>;
+
+function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): z.ZodType<DocumentedValue<Name>, DocumentedValue<Name>> {
+  return z.string() as unknown as z.ZodType<DocumentedValue<Name>, DocumentedValue<Name>>;
+}
+
+/** The same parameters as a service takes them that knows the documented values and no others. */
+export function documentedOnly<Schema extends z.ZodType>(parameters: Schema): Schema {
+  return parameters.superRefine((value, context) => {
+    for (const [name, values] of Object.entries<readonly string[]>(DOCUMENTED_VALUES)) {
+      const given = (value as Readonly<Record<string, unknown>>)[name];
+      if (typeof given !== "string" || values.includes(given)) continue;
+      context.addIssue({ code: "custom", path: [name], message: `one of ${values.join(", ")} wanted` });
+    }
+  });
+}
 
 const updateWallet = z.strictObject({ walletId: identifier, walletName: text.optional() });
 const updateFiatOnRampCredential = z.strictObject({
   fiatOnrampCredentialId: identifier,
-  onrampProvider: z.enum(ON_RAMP_PROVIDERS),
+  onrampProvider: documented<"onrampProvider">(),
   projectId: text.optional(),
   publishableApiKey: text,
   encryptedSecretApiKey: text,
@@ -196,12 +246,6 @@ const createReadWriteSession = z.strictObject({
   invalidateExisting: z.boolean().optional(),
 });
 const setOrganizationFeature = z.strictObject({ name: identifier, value: text });
-
-/** Every value of `caip2` that get_nonces takes (section 4.3, rule 2). */
-export const CAIP2_CHAINS = [
-  "eip155:1", "eip155:11155111", "eip155:8453", "eip155:84532", "eip155:137", "eip155:80002", "eip155:56", "eip155:97",
-  "eip155:10", "eip155:11155420", "eip155:143", "eip155:10143", "eip155:42161", "eip155:4217", "eip155:42431", "eip155:421614",
-] as const;
 
 /** The feature that registers the activity webhook; its value is the receiving URL (section 6). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
@@ -233,7 +277,12 @@ export interface QueryOperation {
   readonly name: string;
   readonly parameters: z.ZodType;
   readonly result: z.ZodType;
+  /** Where an answer is known to be smaller than most, however few bytes it came compressed into. */
+  readonly maxResponseBytes?: number;
 }
+
+/** A boot proof is 1 MiB at most, as in a file; around it stands its wrapper. */
+const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 export const SUBMIT_OPERATIONS = {
   updateWallet: {
@@ -254,12 +303,12 @@ export const SUBMIT_OPERATIONS = {
   },
   deleteApiKeys: {
     group: "submit", name: "delete_api_keys", type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: deleteApiKeys,
-    intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", result: z.looseObject({ apiKeyIds: z.array(text) }),
+    intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", result: z.looseObject({ apiKeyIds: list(text) }),
     repeats: { apiKeyIds: "apiKeyIds" }, defaults: [],
   },
   deletePolicies: {
     group: "submit", name: "delete_policies", type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: deletePolicies,
-    intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", result: z.looseObject({ policyIds: z.array(text) }),
+    intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", result: z.looseObject({ policyIds: list(text) }),
     repeats: { policyIds: "policyIds" }, defaults: [],
   },
   createReadWriteSession: {
@@ -274,7 +323,7 @@ export const SUBMIT_OPERATIONS = {
   setOrganizationFeature: {
     group: "submit", name: "set_organization_feature", type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: setOrganizationFeature,
     intentMember: "setOrganizationFeatureIntent", resultMember: "setOrganizationFeatureResult",
-    result: z.looseObject({ features: z.array(z.looseObject({ name: text, value: text.nullish() })) }),
+    result: z.looseObject({ features: list(z.looseObject({ name: text, value: text.nullish() })) }),
     repeats: {}, defaults: [],
   },
 } as const satisfies Record<string, SubmitOperation>;
@@ -282,23 +331,24 @@ export const SUBMIT_OPERATIONS = {
 export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: {
     group: "query", name: "list_earn_enabled_vaults",
-    parameters: z.strictObject({ provider: z.enum(EARN_PROVIDERS).optional(), caip19: identifier.optional() }),
-    result: z.looseObject({ enabledVaults: z.array(earnVaultSchema).nullish() }),
+    parameters: z.strictObject({ provider: documented<"provider">().optional(), caip19: identifier.optional() }),
+    result: z.looseObject({ enabledVaults: list(earnVaultSchema).nullish() }),
   },
   getBootProof: {
     group: "query", name: "get_boot_proof",
     parameters: z.strictObject({ ephemeralKey: hex }),
     result: z.looseObject({ bootProof: bootProofSchema }),
+    maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   getOauthProviders: {
     group: "query", name: "get_oauth_providers",
     parameters: z.strictObject({ userId: identifier.optional() }),
-    result: z.looseObject({ oauthProviders: z.array(oauthProviderSchema) }),
+    result: z.looseObject({ oauthProviders: list(oauthProviderSchema) }),
   },
   getNonces: {
     group: "query", name: "get_nonces",
     parameters: z.strictObject({
-      address: ethereumAddress, caip2: z.enum(CAIP2_CHAINS), nonce: z.boolean().optional(), gasStationNonce: z.boolean().optional(),
+      address: ethereumAddress, caip2: documented<"caip2">(), nonce: z.boolean().optional(), gasStationNonce: z.boolean().optional(),
     }),
     result: z.looseObject({ nonce: text.nullish(), gasStationNonce: text.nullish() }),
   },
@@ -311,11 +361,12 @@ export const QUERY_OPERATIONS = {
     group: "query", name: "get_latest_boot_proof",
     parameters: z.strictObject({ appName: identifier }),
     result: z.looseObject({ bootProof: bootProofSchema }),
+    maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   listAppProofs: {
     group: "query", name: "list_app_proofs",
     parameters: z.strictObject({ activityId: identifier }),
-    result: z.looseObject({ appProofs: z.array(appProofSchema) }),
+    result: z.looseObject({ appProofs: list(appProofSchema) }),
   },
 } as const satisfies Record<string, QueryOperation>;
 
@@ -331,15 +382,15 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
   return `/public/v1/${operation.group}/${operation.name}`;
 }
 
-/** The whole body of a submit: the activity envelope (section 4.1). */
+/** The whole body of a submit: the activity envelope (section 4.1). For services: documented values only. */
 export function submitBody(operation: Pick<SubmitOperation, "type" | "parameters">): z.ZodObject {
   return z.strictObject({
     type: z.literal(operation.type), timestampMs: decimal, organizationId: identifier,
-    parameters: operation.parameters, generateAppProofs: z.boolean().optional(),
+    parameters: documentedOnly(operation.parameters), generateAppProofs: z.boolean().optional(),
   });
 }
 
-/** The whole body of a query. */
+/** The whole body of a query. For services: documented values only. */
 export function queryBody(operation: { readonly parameters: z.ZodObject }): z.ZodObject {
-  return operation.parameters.extend({ organizationId: identifier });
+  return documentedOnly(operation.parameters.extend({ organizationId: identifier }));
 }

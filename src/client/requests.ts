@@ -63,7 +63,9 @@ export async function query(
 ): Promise<JsonValue> {
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
-  return send(transport, { group: "query", name: operation.name }, body, options.signal);
+  const limit = "maxResponseBytes" in operation ? operation.maxResponseBytes : undefined;
+  const target = { group: "query", name: operation.name, ...(limit !== undefined && { maxResponseBytes: limit }) } as const;
+  return send(transport, target, body, options.signal);
 }
 
 /** The parameters as JSON has them: what is undefined is not there. */

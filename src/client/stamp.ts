@@ -129,7 +129,8 @@ export interface WebauthnStamperOptions {
  * hex SHA-256 of the body.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
-  const { get, rpId, allowCredentials, userVerification = "preferred", timeoutMs } = options;
+  const { get, rpId, userVerification = "preferred", timeoutMs } = options;
+  const allowCredentials = options.allowCredentials?.map((allowed) => ({ ...allowed, id: new Uint8Array(bytesOf(allowed.id) ?? []) }));
   return {
     async stamp(body, signal) {
       const challenge = toUtf8(toHex(await sha256(body)));
@@ -138,7 +139,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
           challenge: challenge as BufferSource,
           rpId,
           userVerification,
-          ...(allowCredentials && { allowCredentials: [...allowCredentials] }),
+          ...(allowCredentials && { allowCredentials }),
           ...(timeoutMs !== undefined && { timeout: timeoutMs }),
         },
         ...(signal && { signal }),

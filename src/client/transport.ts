@@ -7,7 +7,7 @@
  * (docs.turnkey.com, "Activities", Idempotency: "any two requests with the same fingerprint return the same activity");
  * who relies on that says so with `resendSubmits`, and then the same bytes, never a new timestamp, are sent again.
  */
-import { concatBytes, fromUtf8, toUtf8 } from "../bytes.js";
+import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
@@ -36,12 +36,16 @@ export interface Transport {
 export interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
+  /** For an answer that is known to be smaller than the transport allows. */
+  readonly maxResponseBytes?: number;
 }
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
 /** A service that asks for a longer wait is not waited for: the error says how long. */
 const MAX_RETRY_AFTER_MS = 30_000;
+/** More than a file may have, for lists are long: 24 bytes for each, where an account of a wallet has 30. */
+const MAX_ANSWER_VALUES = 350_000;
 
 /** Sends the body to the operation and answers the JSON that came back. */
 export async function send(transport: Transport, target: Target, body: object, signal = new AbortController().signal): Promise<JsonValue> {
@@ -118,21 +122,22 @@ async function sendOnce(transport: Transport, target: Target, bytes: Uint8Array,
 
 async function exchange(transport: Transport, target: Target, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal): Promise<JsonValue> {
   const effect = target.group === "submit" ? "unknown" : "none";
-  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, signal).catch((error: unknown) => {
+  const limit = Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
+  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, limit, signal).catch((error: unknown) => {
     const advice = "Check the base address and the network.";
     throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, { operation: target.name, effect });
   });
   if (answer === null) {
-    throw answerError(target.name, [{ path: "", message: `longer than ${transport.maxResponseBytes} bytes` }], effect);
+    throw answerError(target.name, [{ path: "", message: `longer than ${limit} bytes` }], effect);
   }
   if (response.status !== 200) throw serviceError(response, answer, stamp, target, transport.now());
   return decodeAnswer(answer, target.name, effect);
 }
 
 async function reach(
-  transport: Transport, path: string, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal,
+  transport: Transport, path: string, bytes: Uint8Array, stamp: Stamp, limit: number, signal: AbortSignal,
 ): Promise<{ response: Response; answer: Uint8Array | null }> {
-  const { fetch, baseUrl, maxResponseBytes } = transport;
+  const { fetch, baseUrl } = transport;
   const response = await fetch(baseUrl + path, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", [stamp.header]: stamp.value },
@@ -141,12 +146,12 @@ async function reach(
     redirect: "manual",
     signal,
   });
-  return { response, answer: await readBounded(response, maxResponseBytes) };
+  return { response, answer: await readBounded(response, limit) };
 }
 
 function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "unknown"): JsonValue {
   try {
-    return parseJson(answer);
+    return parseJson(answer, { maxValues: MAX_ANSWER_VALUES });
   } catch (error) {
     if (error instanceof MalformedError) throw answerError(operation, error.faults, effect);
     throw error;
@@ -176,21 +181,31 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-/** The whole body; null where it is longer than the limit, and then the rest is not read. */
+const FIRST_BUFFER = 65_536;
+
+/**
+ * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is not
+ * read. In one buffer that grows: an object for each chunk is many times the size of small ones.
+ */
 export async function readBounded(message: Request | Response, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
-  const chunks: Uint8Array[] = [];
+  let buffer = new Uint8Array(Math.min(FIRST_BUFFER, limit));
   let total = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return concatBytes(...chunks);
-    total += value.length;
-    if (total > limit) {
+    if (done) return buffer.subarray(0, total);
+    if (total + value.length > limit) {
       await reader.cancel().catch(() => {});
       return null;
     }
-    chunks.push(value);
+    if (total + value.length > buffer.length) {
+      const larger = new Uint8Array(Math.min(limit, Math.max(2 * buffer.length, total + value.length)));
+      larger.set(buffer.subarray(0, total));
+      buffer = larger;
+    }
+    buffer.set(value, total);
+    total += value.length;
   }
 }
 

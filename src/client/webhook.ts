@@ -88,27 +88,33 @@ const processStore = new MemoryEventStore();
  * {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
  */
 export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
-  const { rawBody, now, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
-  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
-  const body = typeof rawBody === "string" ? toUtf8(rawBody) : rawBody;
-  const headers = readHeaders(input);
-  const timestamp = freshTime(headers.timestamp, now, toleranceMs);
+  return verifyUnder(readHeaders(input), input);
+}
+
+/** All of {@link verifyWebhook} that follows once its headers were found good. */
+async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
+  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
+  const { timestamp, receivedAt } = headers;
+  // Taken over before anything is awaited: what is read is what was verified, whatever the caller does to its bytes.
+  const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
   const key = keyOf(input.jwks, headers.keyId);
-  const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${headers.timestamp}.${headers.eventId}.`), body);
+  const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
   if (!(await verifyEd25519(key, signed, headers.signature))) {
     throw new WebhookError("signature", "the signature is not one of the key over this body and these headers");
   }
   const delivery = { eventId: headers.eventId, keyId: headers.keyId, timestamp, ...readBody(body, headers.eventId) };
-  const until = new Date(now.getTime() + Math.max(rememberMs, 2 * toleranceMs));
-  if (!(await store.claim(headers.eventId, until, now))) {
+  const until = new Date(receivedAt.getTime() + Math.max(rememberMs, 2 * toleranceMs));
+  if (!(await store.claim(headers.eventId, until, receivedAt))) {
     throw new WebhookError("replayed", `event ${headers.eventId} was accepted before`, { eventId: headers.eventId });
   }
   return delivery;
 }
 
+/** Headers of which each has its form, and the time is near enough. Nobody has signed them yet. */
 interface WebhookHeaders {
   readonly eventId: string;
-  readonly timestamp: string;
+  readonly timestamp: Date;
+  readonly receivedAt: Date;
   readonly keyId: string;
   readonly signature: Uint8Array;
 }
@@ -116,7 +122,9 @@ interface WebhookHeaders {
 /** No dot, so that the parts of what is signed cannot be shifted against each other; no comma, which joins repeated headers. */
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
-function readHeaders({ headers, headerPrefix = DEFAULT_PREFIX }: WebhookInput): WebhookHeaders {
+function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
+  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = input;
+  if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {
     const text = value(name);
@@ -125,12 +133,11 @@ function readHeaders({ headers, headerPrefix = DEFAULT_PREFIX }: WebhookInput): 
   };
   matching("Signature-Version", /^v1$/, "version", "v1");
   matching("Signature-Algorithm", /^ed25519$/, "algorithm", "ed25519");
-  return {
-    eventId: matching("Event-Id", IDENTIFIER, "header", "an identifier without dots"),
-    timestamp: matching("Timestamp", /^(?:0|[1-9][0-9]{0,14})$/, "header", "a time in milliseconds"),
-    keyId: matching("Signature-Key-Id", IDENTIFIER, "header", "an identifier without dots"),
-    signature: fromHex(matching("Signature", /^[0-9a-fA-F]{128}$/, "header", "64 bytes in hex"))!,
-  };
+  const eventId = matching("Event-Id", IDENTIFIER, "header", "an identifier without dots");
+  const timestamp = matching("Timestamp", /^(?:0|[1-9][0-9]{0,14})$/, "header", "a time in milliseconds");
+  const keyId = matching("Signature-Key-Id", IDENTIFIER, "header", "an identifier without dots");
+  const signature = fromHex(matching("Signature", /^[0-9a-fA-F]{128}$/, "header", "64 bytes in hex"))!;
+  return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };
 }
 
 /** The value of a header that is there once. Repeated ones may come joined with commas, which no value here may contain. */
@@ -201,7 +208,7 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
   /** The organizations whose activities are expected here: the receiver's own, and its children. */
   readonly organizationIds: readonly string[];
-  /** The key set; or what answers one in which the key should be, asked for every delivery. */
+  /** The key set; or what answers one in which the key should be: asked for every delivery whose headers are good. */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
   /** An activity that the service reported and an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
@@ -232,8 +239,10 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: Reques
     if (request.method !== "POST") return 405;
     const rawBody = await readBounded(request, maxBodyBytes);
     if (rawBody === null) return 413;
-    const jwks = await keySet(options.jwks, request.headers.get(`${options.headerPrefix ?? DEFAULT_PREFIX}Signature-Key-Id`));
-    const delivery = await verifyWebhook({ ...options, store, jwks, rawBody, headers: request.headers, now: now() });
+    // Keys are looked up for a delivery that could be one, by an id that is none but an id: anybody may send anything here.
+    const received = { headers: request.headers, now: now() };
+    const headers = readHeaders({ ...options, ...received });
+    const delivery = await verifyUnder(headers, { ...options, ...received, store, rawBody, jwks: await keySet(options.jwks, headers.keyId) });
     atWork.add(delivery.eventId);
     try {
       return await dealWith(delivery, options);
@@ -255,8 +264,8 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: Reques
   };
 }
 
-async function keySet(jwks: WebhookHandlerOptions["jwks"], keyId: string | null): Promise<unknown> {
-  return typeof jwks === "function" ? (jwks as (keyId: string) => Promise<unknown>)(keyId ?? "") : jwks;
+async function keySet(jwks: WebhookHandlerOptions["jwks"], keyId: string): Promise<unknown> {
+  return typeof jwks === "function" ? (jwks as (keyId: string) => Promise<unknown>)(keyId) : jwks;
 }
 
 async function dealWith(delivery: Delivery, options: WebhookHandlerOptions): Promise<number> {

@@ -1,5 +1,5 @@
 /** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
-import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./json.js";
@@ -31,7 +31,7 @@ export function decodeActivity(input: unknown): Activity {
 
 /** Reads an activity, keeping the fields that are good beside the faults of those that are not. */
 export function readActivity(input: unknown): Reading<Activity> {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
   if (reader === undefined) return { value: {}, faults };
   const outcome = outcomeReader(reader);

@@ -1,5 +1,5 @@
 /** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
-import { type Fault, type Reading, attempt, requireWhole } from "../errors.js";
+import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { decimalMember, hexMember } from "./boot-proof.js";
 import { jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject, parseJson } from "./json.js";
@@ -29,7 +29,7 @@ export function decodeAppProof(input: unknown): AppProof {
 
 /** Reads an app proof, keeping the fields that are good beside the faults of those that are not. */
 export function readAppProof(input: unknown): Reading<AppProof> {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");
@@ -110,7 +110,7 @@ function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
 
 /** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
 export function readAppProofPayload(json: unknown): Reading<AppProofPayload> {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(json, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const type = reader.string("type");

@@ -1,6 +1,6 @@
 /** The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing verified. */
 import { equalBytes, fromBase64, fromHex } from "../bytes.js";
-import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { jsonInput, unwrap } from "./input.js";
 import { MemberReader } from "./json.js";
 
@@ -54,7 +54,7 @@ export function decodeBootProof(input: unknown): BootProof {
 
 /** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
 export function readBootProof(input: unknown): BootProofReading {
-  const faults: Fault[] = [];
+  const faults = new FaultList();
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
   if (reader === undefined) return { value: {}, faults, missing: [] };
   const value = {

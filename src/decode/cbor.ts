@@ -1,15 +1,15 @@
 /**
- * The strict CBOR profile (RFC 8949) of attestation documents; the only importer of cbor-x.
+ * The strict CBOR profile (RFC 8949) of attestation documents, and nothing of CBOR beside it.
  *
  * Accepted: unsigned and negative integers, byte strings, text strings in UTF-8, arrays, maps with distinct keys, null,
  * true, false; every head in its shortest form, every length definite, nothing after the one item. Two exceptions, each
  * only where the caller names it: the outermost map may be of indefinite length, and one tag number may stand around
  * the outermost item. Everything else is refused: other tags, floats, undefined, other simple values, deep nesting.
  *
- * The profile is checked over the bytes before cbor-x sees them, since cbor-x lets most of it pass. Distinct keys can
- * be told apart by their bytes, because the profile leaves one encoding for each value.
+ * The bytes are read once, and what is checked is what is answered: a second reader would be one that another module of
+ * the process may have settings for, as cbor-x has (`addExtension`, `setSizeLimits`). The tests hold the two against
+ * each other. Distinct keys can be told apart by their bytes, because the profile leaves one encoding for each value.
  */
-import { Decoder } from "cbor-x/decode";
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
@@ -27,13 +27,12 @@ const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, t
 const BREAK = 0xff;
 const FALSE = 20, TRUE = 21, NULL = 22;
 
-// int64AsNumber would round 64-bit integers silently; byte strings must not alias the caller's buffer.
-const decoder = new Decoder({ mapsAsObjects: false, useRecords: false, copyBuffers: true } as object);
-
-/** Decodes one CBOR item in the profile. Throws {@link MalformedError} (`cbor`) with the offset of the first fault. */
+/**
+ * Decodes one CBOR item in the profile: an integer as a number, as a bigint where its head has 64 bits; byte strings in
+ * memory of their own. Throws {@link MalformedError} (`cbor`) with the offset of the first fault.
+ */
 export function decodeCbor(bytes: Uint8Array, profile: CborProfile = {}): CborValue {
-  const itemStart = new ProfileWalk(bytes, profile).whole();
-  return decoder.decode(bytes.subarray(itemStart)) as CborValue;
+  return new ProfileReader(bytes, profile).whole();
 }
 
 /** A non-negative integer as a number; undefined where the value is none, or too large to be exact. */
@@ -44,11 +43,13 @@ export function cborUint(value: CborValue | undefined): number | undefined {
 
 interface Head {
   readonly major: number;
-  /** The argument: value, length, or count; undefined for an indefinite length. */
+  /** The argument: value, length, or count; undefined for an indefinite length. Above 2^53 it is not exact. */
   readonly argument: number | undefined;
+  /** The argument where the head has 64 bits for it. */
+  readonly exact: bigint | undefined;
 }
 
-class ProfileWalk {
+class ProfileReader {
   readonly #bytes: Uint8Array;
   readonly #profile: CborProfile;
   #at = 0;
@@ -58,65 +59,70 @@ class ProfileWalk {
     this.#profile = profile;
   }
 
-  /** Checks the whole input; answers the offset of the item inside the allowed tag. */
-  whole(): number {
+  whole(): CborValue {
     if (this.#bytes.length === 0) throw this.#fault("empty", 0);
-    const itemStart = this.#outermostTag();
-    this.#item(0);
+    this.#outermostTag();
+    const value = this.#item(0);
     if (this.#at !== this.#bytes.length) throw this.#fault(`${this.#bytes.length - this.#at} bytes after the end`);
-    return itemStart;
+    return value;
   }
 
-  #outermostTag(): number {
-    if (this.#bytes[0]! >> 5 !== MAJOR.tag || this.#profile.outermostTag === undefined) return 0;
+  #outermostTag(): void {
+    if (this.#bytes[0]! >> 5 !== MAJOR.tag || this.#profile.outermostTag === undefined) return;
     const { argument } = this.#head();
     if (argument !== this.#profile.outermostTag) throw this.#fault(`tag ${argument} is not allowed`, 0);
-    return this.#at;
   }
 
-  #item(depth: number): void {
+  #item(depth: number): CborValue {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
     const start = this.#at;
-    const { major, argument } = this.#head();
+    const { major, argument, exact } = this.#head();
     if (argument === undefined) {
       if (major !== MAJOR.map || depth > 0 || this.#profile.indefiniteOutermostMap !== true) {
         throw this.#fault("an indefinite length", start);
       }
-      this.#mapEntries(depth, () => this.#endsWithBreak());
-      return;
+      return this.#mapEntries(depth, () => this.#endsWithBreak());
     }
     switch (major) {
-      case MAJOR.bytes:
-        this.#skip(argument, start);
-        break;
-      case MAJOR.text:
-        if (fromUtf8(this.#skip(argument, start)) === null) throw this.#fault("text that is not UTF-8", start);
-        break;
-      case MAJOR.array:
-        for (let left = argument; left > 0; left--) this.#item(depth + 1);
-        break;
+      case MAJOR.unsigned: return exact ?? argument;
+      case MAJOR.negative: return exact === undefined ? -1 - argument : -1n - exact;
+      case MAJOR.bytes: return this.#skip(argument, start).slice();
+      case MAJOR.text: return this.#text(argument, start);
+      case MAJOR.array: return this.#array(argument, depth);
       case MAJOR.map: {
         let left = argument;
-        this.#mapEntries(depth, () => left-- === 0);
-        break;
+        return this.#mapEntries(depth, () => left-- === 0);
       }
-      case MAJOR.tag:
-        throw this.#fault(`tag ${argument} is not allowed`, start);
-      default: // integers are their head alone
-        break;
+      case MAJOR.simple: return argument === NULL ? null : argument === TRUE;
+      default: throw this.#fault(`tag ${argument} is not allowed`, start);
     }
   }
 
-  #mapEntries(depth: number, atEnd: () => boolean): void {
+  #text(length: number, start: number): string {
+    const text = fromUtf8(this.#skip(length, start));
+    if (text === null) throw this.#fault("text that is not UTF-8", start);
+    return text;
+  }
+
+  /** Grows by what is there: the count may be a lie. */
+  #array(count: number, depth: number): CborValue[] {
+    const items: CborValue[] = [];
+    for (let left = count; left > 0; left--) items.push(this.#item(depth + 1));
+    return items;
+  }
+
+  #mapEntries(depth: number, atEnd: () => boolean): Map<CborValue, CborValue> {
+    const entries = new Map<CborValue, CborValue>();
     const seen = new Set<string>();
     while (!atEnd()) {
       const keyStart = this.#at;
-      this.#item(depth + 1);
-      const key = toHex(this.#bytes.subarray(keyStart, this.#at));
-      if (seen.has(key)) throw this.#fault("a map key appears twice", keyStart);
-      seen.add(key);
-      this.#item(depth + 1);
+      const key = this.#item(depth + 1);
+      const encoding = toHex(this.#bytes.subarray(keyStart, this.#at));
+      if (seen.has(encoding)) throw this.#fault("a map key appears twice", keyStart);
+      seen.add(encoding);
+      entries.set(key, this.#item(depth + 1));
     }
+    return entries;
   }
 
   #endsWithBreak(): boolean {
@@ -131,17 +137,18 @@ class ProfileWalk {
     const major = initial >> 5;
     const info = initial & 0x1f;
     if (major === MAJOR.simple) {
-      if (info === FALSE || info === TRUE || info === NULL) return { major, argument: info };
+      if (info === FALSE || info === TRUE || info === NULL) return { major, argument: info, exact: undefined };
       throw this.#fault("a float, undefined, break or other simple value", start);
     }
-    if (info < 24) return { major, argument: info };
-    if (info === 31) return { major, argument: undefined };
+    if (info < 24) return { major, argument: info, exact: undefined };
+    if (info === 31) return { major, argument: undefined, exact: undefined };
     if (info > 27) throw this.#fault("a reserved head", start);
     const width = 1 << (info - 24);
-    const argument = this.#skip(width, start).reduce((value, byte) => value * 256 + byte, 0);
+    const digits = this.#skip(width, start);
+    const argument = digits.reduce((value, byte) => value * 256 + byte, 0);
     const smallest = width === 1 ? 24 : 2 ** (4 * width);
     if (argument < smallest) throw this.#fault("a head longer than needed", start);
-    return { major, argument };
+    return { major, argument, exact: width === 8 ? BigInt(`0x${toHex(digits)}`) : undefined };
   }
 
   #skip(length: number, itemStart: number): Uint8Array {

@@ -36,7 +36,9 @@ const TAG = {
 } as const;
 
 /** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
-export function decodeCertificate(der: Uint8Array): Certificate {
+export function decodeCertificate(encoding: Uint8Array): Certificate {
+  // Its parts are views: of bytes that nobody else can change.
+  const der = new Uint8Array(encoding);
   const file = new DerReader(der);
   const certificate = file.constructed(TAG.sequence, "Certificate");
   file.end("after the certificate");

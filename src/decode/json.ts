@@ -3,7 +3,7 @@
  * Objects have no prototype, so that a member called `__proto__` is a member like any other.
  */
 import { fromUtf8 } from "../bytes.js";
-import { type Fault, MalformedError } from "../errors.js";
+import { type Fault, FaultList, MalformedError } from "../errors.js";
 
 export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -20,6 +20,14 @@ export class JsonNumber {
 }
 
 const MAX_DEPTH = 64;
+/**
+ * The most values of one text, members and items, whatever their kind. An object takes about 230 bytes and its text two,
+ * so that the size of a text alone bounds nothing. What people write has 20 bytes and more for each value: the densest
+ * genuine 1 MiB, a manifest of small numbers, has a fifth of this.
+ */
+const MAX_VALUES = 250_000;
+/** Pieces of one string, after which they are joined: a string that grows by pieces keeps every piece of it. */
+const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 /** Characters that stand for themselves in a string: no quote, backslash, control or surrogate. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
@@ -27,30 +35,46 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t",
 };
 
-/**
- * Parses JSON text, or its UTF-8 bytes. With `numbers: "literal"` numbers come as {@link JsonNumber}.
- * Throws {@link MalformedError} (`json`) with the place of the first fault.
- */
-export function parseJson(input: string | Uint8Array, options: { numbers?: "value" | "literal" } = {}): JsonValue {
+export interface JsonOptions {
+  /** With `literal` numbers come as {@link JsonNumber}. */
+  readonly numbers?: "value" | "literal";
+  /** The most values, the outermost one included. Default: 250,000. */
+  readonly maxValues?: number;
+}
+
+/** Parses JSON text, or its UTF-8 bytes. Throws {@link MalformedError} (`json`) with the place of the first fault. */
+export function parseJson(input: string | Uint8Array, options: JsonOptions = {}): JsonValue {
   const text = typeof input === "string" ? input : fromUtf8(input);
   if (text === null) throw malformed("not UTF-8");
   if (text.startsWith("\ufeff")) throw malformed("starts with a byte order mark: save it without one");
-  return new JsonParser(text, options.numbers === "literal").parse();
+  return new JsonParser(text, options).parse();
 }
 
 /**
  * A copy of a value that JSON text could be, in the form that {@link parseJson} gives. Members that are undefined are left
- * out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, and for deep nesting.
+ * out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, for deep nesting, and for
+ * more values than a text may have.
  */
-export function copyJson(value: unknown, depth = 0): JsonValue {
+export function copyJson(value: unknown): JsonValue {
+  return copied(value, 0, { left: MAX_VALUES });
+}
+
+function copied(value: unknown, depth: number, budget: { left: number }): JsonValue {
   if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
+  // A list of holes is as long as it says: it is asked before it is walked.
+  budget.left -= 1;
+  if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
   if (value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber) return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  if (Array.isArray(value)) return Array.from(value, (item) => copyJson(item, depth + 1));
+  if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
   if (typeof value !== "object" || ArrayBuffer.isView(value)) throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
-  for (const [name, member] of Object.entries(value)) if (member !== undefined) copy[name] = copyJson(member, depth + 1);
+  for (const [name, member] of Object.entries(value)) if (member !== undefined) copy[name] = copied(member, depth + 1, budget);
   return copy;
+}
+
+function tooMany(most: number): string {
+  return `more than ${most} values`;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -74,11 +98,14 @@ function malformed(message: string): MalformedError {
 class JsonParser {
   readonly #text: string;
   readonly #literalNumbers: boolean;
+  readonly #maxValues: number;
+  #values = 0;
   #at = 0;
 
-  constructor(text: string, literalNumbers: boolean) {
+  constructor(text: string, { numbers = "value", maxValues = MAX_VALUES }: JsonOptions) {
     this.#text = text;
-    this.#literalNumbers = literalNumbers;
+    this.#literalNumbers = numbers === "literal";
+    this.#maxValues = maxValues;
   }
 
   parse(): JsonValue {
@@ -90,6 +117,7 @@ class JsonParser {
 
   #value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
+    if (++this.#values > this.#maxValues) throw this.#fault(tooMany(this.#maxValues));
     this.#space();
     switch (this.#text[this.#at]) {
       case "{": return this.#object(depth);
@@ -131,17 +159,28 @@ class JsonParser {
 
   #string(): string {
     let value = "";
+    let pieces: string[] = [];
     this.#at++;
     for (;;) {
-      value += this.#match(PLAIN);
+      const plain = this.#match(PLAIN);
       const char = this.#text[this.#at];
+      if (char === '"' && pieces.length === 0) value += plain;
+      else pieces.push(plain);
       if (char === '"') break;
-      if (char === "\\") value += this.#escape();
-      else if (char !== undefined && char >= "\ud800") value += this.#surrogates(char, this.#text[this.#at + 1], 1);
-      else throw this.#fault(char === undefined ? "a string does not end" : "a control character in a string");
+      pieces.push(this.#special(char));
+      if (pieces.length < MAX_PIECES) continue;
+      value += pieces.join("");
+      pieces = [];
     }
     this.#at++;
-    return value;
+    return pieces.length === 0 ? value : value + pieces.join("");
+  }
+
+  /** What stands in a string for something else, or takes two units. */
+  #special(char: string | undefined): string {
+    if (char === "\\") return this.#escape();
+    if (char !== undefined && char >= "\ud800") return this.#surrogates(char, this.#text[this.#at + 1], 1);
+    throw this.#fault(char === undefined ? "a string does not end" : "a control character in a string");
   }
 
   #escape(): string {
@@ -209,19 +248,26 @@ class JsonParser {
   }
 
   #fault(message: string, at = this.#at): MalformedError {
-    const before = this.#text.slice(0, at).split("\n");
-    const place = `line ${before.length}, column ${before[before.length - 1]!.length + 1}`;
+    let [line, start] = [1, 0];
+    for (let feed = this.#text.indexOf("\n"); feed >= 0 && feed < at; feed = this.#text.indexOf("\n", start)) {
+      line++;
+      start = feed + 1;
+    }
+    const place = `line ${line}, column ${at - start + 1}`;
     return new MalformedError("json", [{ path: "", message: `${message} (${place})` }]);
   }
 }
 
-/** Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a fault. */
+/**
+ * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a fault.
+ * The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
+ */
 export class MemberReader {
   readonly object: JsonObject;
   readonly path: string;
   readonly faults: Fault[];
 
-  constructor(object: JsonObject, path = "", faults: Fault[] = []) {
+  constructor(object: JsonObject, path = "", faults: Fault[] = new FaultList()) {
     this.object = object;
     this.path = path;
     this.faults = faults;

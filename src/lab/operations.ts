@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type * as z from "zod";
 import {
-  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName,
+  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName, documentedOnly,
 } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
 import type { AddressFacts } from "./enclave.js";
@@ -191,7 +191,8 @@ export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT
 
 /** By path segment. */
 export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =
-  new Map(Object.entries(QUERY_OPERATIONS).map(([key, operation]) => [operation.name, { ...operation, key: key as QueryName }]));
+  new Map(Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) =>
+    [operation.name, { ...operation, parameters: documentedOnly(operation.parameters), key: key as QueryName }]));
 
 export function isRoot(organization: Organization, record: UserRecord): boolean {
   return organization.organizationId === record.organizationId && organization.rootUserIds.includes(record.user.userId);

@@ -51,7 +51,7 @@ type Look = Omit<Inspection, "NOT VERIFIED">;
  * evidence of any kind. Throws `MalformedError` (`json`) where they begin as JSON and are not.
  */
 export async function inspectUnverified(bytes: Uint8Array): Promise<Inspection | null> {
-  const look = await lookAt(bytes);
+  const look = await lookAt(new Uint8Array(bytes));
   return look && { "NOT VERIFIED": NOT_VERIFIED, ...look };
 }
 

@@ -20,7 +20,7 @@ const ofWorkloads: DocumentFacts = { ...facts, bootProof: workloadFacts };
 const key = pivotFacts.quorumKey;
 const other = "ee".repeat(130);
 const set = { threshold: 2, members: [...pivotFacts.manifestSet.members].reverse() };
-const shares = { threshold: 1, members: pivotFacts.shareSet.members };
+const shares = { threshold: 1, members: [...pivotFacts.shareSet.members] };
 
 /** For each pin: what the evidence meets, and what it does not. Total: a new pin has to be added. */
 const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue[]; facts?: DocumentFacts }>> = {

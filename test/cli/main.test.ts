@@ -21,6 +21,43 @@ describe("the program", () => {
     expect(stderr).not.toBe("");
   });
 
+  const HEX = "7d2f1c09a4be63815577d0e1c2b3a49f8e6d5c4b3a29180f7e6d5c4b3a291807";
+  const BASE64 = Buffer.from(HEX, "hex").toString("base64");
+  const SHORT = "hunter2";
+  it.each<[argv: string[], secret: string, said: string]>([
+    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option '--apikey'\n"],
+    [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option '--api-key-fil'\n(Did you mean --api-key-file?)"],
+    [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option '--api'"],
+    [["pin", `--api-private-key=${SHORT}`], SHORT, "unknown option '--api-private-key'"],
+    [[`--api-key=${SHORT}`], SHORT, "unknown option '--api-key'"],
+    [["verify", `-k${SHORT}`], SHORT, "unknown option '-k'"],
+    [["verify", "--apikey", SHORT], SHORT, "unknown option '--apikey'"],
+    [["verify", `--${HEX}`], HEX, "not shown"],
+    [["verify", HEX], HEX, "not shown"],
+    [["verify", HEX, "--no-policy"], HEX, "[not shown: it looks like a key]: no such file"],
+    [["verify", BASE64, "--no-policy"], BASE64, "[not shown: it looks like a key]: no such file"],
+    [["inspect", `0x${HEX}`], HEX, "no such file"],
+    [["inspect", `-----BEGIN PRIVATE KEY-----\n${BASE64}`], BASE64, ""],
+    [["inspect", `{"publicKey":"","privateKey":"${SHORT}"}`], SHORT, "no such file"],
+    [[HEX], HEX, "unknown command '[not shown: it looks like a key]'"],
+    [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], HEX, "no such file"],
+    [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], BASE64, "no such file"],
+    [["verify", "--format", HEX, "--no-policy", "--boot-proof", "x"], HEX, "--format [not shown"],
+    [["fetch", "--base-url", "https://a", "--timeout", HEX], HEX, "--timeout [not shown"],
+  ])("does not repeat a key that is misplaced: %j", async (argv, secret, said) => {
+    const { code, stdout, stderr } = await bootproof(argv);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(said);
+    expect(stderr).not.toContain(secret);
+  });
+
+  it("names files, commands and options that are none", async () => {
+    expect((await bootproof(["verify", "evidence-of-production.json", "--no-policy"])).stderr).toContain("evidence-of-production.json: no such file");
+    expect((await bootproof(["inspect", "./Evidence/2026/boot-proof"])).stderr).toContain("./Evidence/2026/boot-proof: no such file");
+    expect((await bootproof(["verfy"])).stderr).toContain("unknown command 'verfy'\n(Did you mean verify?)");
+    expect((await bootproof(["verify", "--polcy", "x"])).stderr).toContain("(Did you mean --policy?)");
+  });
+
   it("tells what nobody expected in one line", async () => {
     let stderr = "";
     const broken = { write: (): never => { throw new Error("disk on fire\u001b[2J"); } };

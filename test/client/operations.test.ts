@@ -290,16 +290,36 @@ describe("answers", () => {
   });
 });
 
+describe("answers that are made to be long", () => {
+  const answered = async (body: unknown): Promise<Client> => testClient({ fetch: fakeFetch(() => ({ body })).fetch });
+
+  it("tell the first faulty items of a list", async () => {
+    const error = await rejectionOf<ClientError>((await answered({ appProofs: Array(1000).fill({}) })).listAppProofs({ activityId: "a" }));
+    expect(error.faults).toHaveLength(40);
+    expect(error.faults.at(-1)!.path).toBe("appProofs[9].signature");
+  });
+
+  it("are refused at 1 MiB where they are a boot proof", async () => {
+    const proof = { bootProof: { qosManifestB64: "x".repeat(1024 * 1024 + 2000) } };
+    for (const ask of [
+      (client: Client) => client.getBootProof({ ephemeralKey: "04" }), (client: Client) => client.getLatestBootProof({ appName: "a" }),
+    ]) expect(await rejectionOf<ClientError>(ask(await answered(proof)))).toMatchObject({ code: "answer", faults: [{ message: "longer than 1049600 bytes" }] });
+    expect((await rejectionOf<ClientError>((await answered(proof)).getUser({ userId: "u" }))).faults[0]!.path).toBe("user");
+  });
+});
+
 describe("requests", () => {
   type Loose = Record<string, (parameters: unknown, options?: object) => Promise<unknown>>;
   const wrong: [string, string, unknown, string][] = [
     ["an unknown member", "updateWallet", { walletId: "w", walletNmae: "typo" }, "parameters"],
     ["a missing id", "updateWallet", {}, "parameters.walletId"],
     ["an empty id", "getUser", { userId: "" }, "parameters.userId"],
-    ["an unknown provider", "updateFiatOnRampCredential", { ...ONRAMP, onrampProvider: "MINE" }, "parameters.onrampProvider"],
+    ["a provider that is no text", "updateFiatOnRampCredential", { ...ONRAMP, onrampProvider: 1 }, "parameters.onrampProvider"],
+    ["a provider of vaults that is no text", "listEarnEnabledVaults", { provider: ["EARN_PROVIDER_ALPHA"] }, "parameters.provider"],
     ["a number for a decimal text", "createReadWriteSession", { targetPublicKey: "04", expirationSeconds: 900 }, "parameters.expirationSeconds"],
     ["a key that is not hex", "getBootProof", { ephemeralKey: "0x04" }, "parameters.ephemeralKey"],
-    ["a chain that is not listed", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: "eip155:2" }, "parameters.caip2"],
+    ["a chain that is no text", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: 2 }, "parameters.caip2"],
+    ["no chain", "getNonces", { address: `0x${"00".repeat(20)}` }, "parameters.caip2"],
     ["an address that is none", "getNonces", { address: "0x12", caip2: "eip155:1" }, "parameters.address"],
     ["an id list that is none", "deletePolicies", { policyIds: "p1" }, "parameters.policyIds"],
     ["no parameters", "getUser", undefined, "parameters"],
@@ -314,10 +334,26 @@ describe("requests", () => {
     expect(requests).toHaveLength(0);
   });
 
+  // A newer service has values that this package does not: to refuse them is the service's.
+  it.each<[string, string, object]>([
+    ["onrampProvider", "updateFiatOnRampCredential", { ...ONRAMP, onrampProvider: "FIAT_ON_RAMP_PROVIDER_GAMMA" }],
+    ["provider", "listEarnEnabledVaults", { provider: "EARN_PROVIDER_GAMMA" }],
+    ["caip2", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: "eip155:999999" }],
+  ])("with a %s that is not documented are sent as they are", async (member, name, parameters) => {
+    const { fetch, requests } = fakeFetch(() => ({ status: 400, body: { code: 3, message: "unknown" } }));
+    const error = await rejectionOf<ClientError>(((await testClient({ fetch })) as unknown as Loose)[name]!(parameters));
+    expect(error).toMatchObject({ name: "ServiceError", status: 400 });
+    const { body } = requests[0]!;
+    expect((body["parameters"] ?? body) as object).toMatchObject(parameters);
+    const whole = "type" in body ? submitBody(SUBMIT_OPERATIONS.updateFiatOnRampCredential) : null;
+    const strict = whole ?? queryBody(name === "getNonces" ? QUERY_OPERATIONS.getNonces : QUERY_OPERATIONS.listEarnEnabledVaults);
+    expect(strict.safeParse(body).error?.issues.map(({ path }) => path.at(-1)), "a service of today").toEqual([member]);
+  });
+
   it("never quote what was given in their errors", async () => {
     const client = await testClient({ fetch: fakeFetch(() => ({ body: {} })).fetch });
     const secret = "s3cr3t-value";
-    const given = { ...ONRAMP, onrampProvider: secret, publishableApiKey: { secret }, projectId: 7 } as unknown as typeof ONRAMP;
+    const given = { ...ONRAMP, onrampProvider: { secret }, publishableApiKey: { secret }, projectId: 7 } as unknown as typeof ONRAMP;
     const error = await rejectionOf<ClientError>(client.updateFiatOnRampCredential(given));
     expect(error.faults).toHaveLength(3);
     expect(JSON.stringify({ ...error, message: error.message, stack: error.stack })).not.toContain(secret);

@@ -51,6 +51,16 @@ async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
   return verifyWebhook({ ...delivered(), jwks: JWKS, now: AT, store: new MemoryEventStore(), ...input });
 }
 
+describe("the body", () => {
+  it("that is read is the one that was verified, whatever becomes of the caller's buffer", async () => {
+    const { headers, rawBody } = delivered();
+    const lie = Buffer.from(JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" })).subarray(0, rawBody.length);
+    const pending = verify({ headers, rawBody });
+    rawBody.set(lie);
+    expect((await pending).json).toEqual(ACTIVITY);
+  });
+});
+
 describe("a delivery", () => {
   it("is accepted, its activity typed and whole", async () => {
     expect(await verify({})).toEqual({ eventId: "e1", keyId: "k1", timestamp: AT, activity: ACTIVITY, json: ACTIVITY });
@@ -339,6 +349,27 @@ describe("a handler", () => {
     expect([await post(), await post()]).toEqual([500, 204]);
     expect(asked).toEqual(["k1", "k1"]);
     expect(errors).toMatchObject([{ message: "offline" }]);
+  });
+
+  it.each<[name: string, headers: Record<string, string>, status: number]>([
+    ["no key id", { "Signature-Key-Id": "" }, 400],
+    ["a key id with a dot", { "Signature-Key-Id": "../../keys" }, 400],
+    ["a key id with a space", { "Signature-Key-Id": "k1 or 1=1" }, 400],
+    ["a key id that is long", { "Signature-Key-Id": "k".repeat(257) }, 400],
+    ["another version", { "Signature-Version": "v2" }, 401],
+    ["another algorithm", { "Signature-Algorithm": "none" }, 401],
+    ["an event id with a dot", { "Event-Id": "e.1" }, 400],
+    ["no time", { Timestamp: "soon" }, 400],
+    ["an old time", { Timestamp: String(AT.getTime() - 3_600_000) }, 401],
+    ["no signature", { Signature: "" }, 400],
+    ["a signature that is none", { Signature: "00" }, 400],
+  ])("looks no key up for %s", async (_, changes, status) => {
+    const asked: string[] = [];
+    const { service, activity, post } = await setting({ jwks: async (keyId) => (asked.push(keyId), JWKS) });
+    const { headers } = delivered({ body: JSON.stringify(activity), timestamp: String(service.now.getTime()) });
+    const prefixed = Object.fromEntries(Object.entries(changes).map(([name, value]) => [`X-Webhook-${name}`, value]));
+    expect([await post({}, { headers: { ...headers, ...prefixed } }), asked]).toEqual([status, []]);
+    expect([await post(), asked]).toEqual([204, ["k1"]]);
   });
 
   it("works with a store of the receiver's", async () => {

@@ -41,6 +41,7 @@ describe("the fields of an attestation document", () => {
     ["no public key, user data and nonce", { public_key: undefined, user_data: undefined, nonce: undefined }],
     ["null as public key, user data and nonce", { public_key: null, user_data: null, nonce: null }],
     ["one certificate in the bundle", { cabundle: [genuineLeaf] }],
+    ["sixteen certificates in the bundle", { cabundle: Array<Uint8Array>(16).fill(genuineLeaf) }],
   ])("may be %s", (_, changes) => {
     const { value, faults: found } = readAttestationDocument(payloadWith(changes));
     expect(found).toEqual([]);
@@ -98,6 +99,7 @@ describe("the fields of an attestation document", () => {
     ["no cabundle", { cabundle: undefined }, "cabundle: an array with an entry wanted"],
     ["a null cabundle", { cabundle: null }, "cabundle: an array with an entry wanted"],
     ["an empty cabundle", { cabundle: [] }, "cabundle: an array with an entry wanted"],
+    ["a cabundle of seventeen", { cabundle: Array<Uint8Array>(17).fill(genuineLeaf) }, "cabundle: 17 entries, at most 16 wanted"],
     ["a cabundle of bytes", { cabundle: genuineLeaf }, "cabundle: an array with an entry wanted"],
     ["a null entry in the cabundle", { cabundle: [...genuineBundle, null] }, "cabundle[4]: a byte string wanted"],
     ["an entry of no bytes", { cabundle: [genuineBundle[0]!, bytes(0)] }, "cabundle[1]: 0 bytes, 1 to 1024 wanted"],

@@ -1,6 +1,7 @@
-import { addExtension } from "cbor-x";
+import { addExtension, setSizeLimits } from "cbor-x";
 import { Decoder } from "cbor-x/decode";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { type CborProfile, type CborValue, cborUint, decodeCbor } from "../../src/decode/cbor.js";
 import { type CborInput, Entries, Raw, encodeCbor, head, hex, join } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -187,25 +188,38 @@ describe("decodeCbor refuses, in a map of indefinite length,", () => {
 });
 
 describe("another module of the process", () => {
-  /** cbor-x keeps its extensions for the whole process: what one module registers acts in the decoders of all. */
+  const document = genuineDocuments()[0]!.bytes;
+  const untouched = decodeAttestationDocument(document);
   let hijacked = 0;
+  const decode = (): unknown => {
+    hijacked++;
+    return ["hijacked"];
+  };
+
+  /** cbor-x keeps extensions and limits for the whole process: what one module sets acts in the decoders of all. */
   beforeAll(() => {
-    addExtension({
-      Class: class Hijack {}, tag: 18,
-      encode: () => null,
-      decode: () => {
-        hijacked++;
-        return ["hijacked"];
-      },
-    } as unknown as Parameters<typeof addExtension>[0]);
+    class Hijack {}
+    for (const tag of [18, 0xdfff]) addExtension({ Class: Hijack, tag, encode: () => null, decode } as unknown as Parameters<typeof addExtension>[0]);
+    setSizeLimits({ maxArraySize: 1, maxMapSize: 1, maxObjectSize: 1 });
   });
   afterAll(() => {
-    expect(hijacked).toBe(1);
+    setSizeLimits({ maxArraySize: 112_810_000, maxMapSize: 16_710_000, maxObjectSize: 16_710_000 });
   });
 
   it("cannot take over the tag", () => {
     expect(new Decoder({}).decode(hex("d2 81 01"))).toEqual(["hijacked"]);
     expect(decodeCbor(hex("d2 81 01"), TAGGED)).toEqual([1]);
+    expect(hijacked).toBe(1);
+  });
+
+  it("cannot set the size of what is read", () => {
+    expect(() => new Decoder({ mapsAsObjects: false }).decode(hex("a2 01 02 03 04"))).toThrow("Map size exceeds 1");
+    expect(decodeCbor(hex("a2 01 02 03 04"))).toEqual(new Map([[1, 2], [3, 4]]));
+    expect(decodeCbor(hex("83 01 02 03"))).toEqual([1, 2, 3]);
+  });
+
+  it("cannot change what a document says", () => {
+    expect(decodeAttestationDocument(document)).toEqual(untouched);
   });
 });
 
@@ -280,6 +294,21 @@ describe("properties", () => {
       expect(encodeCbor(decodeCbor(bytes) as CborInput)).toEqual(bytes);
     }), { numRuns: 3000 });
     expect(accepted).toBeGreaterThan(100);
+  });
+
+  it("what is accepted is read as cbor-x reads it", () => {
+    const second = new Decoder({ mapsAsObjects: false, useRecords: false, copyBuffers: true } as object);
+    const documents = genuineDocuments().map(({ bytes }) => bytes);
+    const inputs = fc.oneof(
+      anyBytes(24), anyValue.map(encodeCbor), anyValue.chain((value) => mutated(encodeCbor(value))), fc.constantFrom(...documents).chain(mutated),
+    );
+    let accepted = 0;
+    fc.assert(fc.property(inputs, (bytes) => {
+      if (isRefused(() => decodeCbor(bytes))) return;
+      accepted++;
+      expect(decodeCbor(bytes)).toEqual(second.decode(bytes));
+    }), { numRuns: 2000 });
+    expect(accepted).toBeGreaterThan(500);
   });
 
   it("mutated documents are refused with a MalformedError, or read", () => {

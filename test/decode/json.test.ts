@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { JsonNumber, type JsonObject, MemberReader, isJsonObject, jsonKind, parseJson } from "../../src/decode/json.js";
-import type { Fault } from "../../src/errors.js";
+import { JsonNumber, type JsonObject, MemberReader, copyJson, isJsonObject, jsonKind, parseJson } from "../../src/decode/json.js";
+import { type Fault, FaultList, faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
@@ -146,6 +146,63 @@ describe("parseJson", () => {
       if (!isRefused(() => parseJson(bytes))) JSON.parse(new TextDecoder().decode(bytes));
     }));
     expect(isRefused(() => parseJson(readVectorText("manifests/rust-sdk/manifest.json")))).toBe(false);
+  });
+});
+
+describe("the values of a text", () => {
+  const list = (count: number): string => `[${Array(count - 1).fill("0").join()}]`;
+
+  it("are 250,000 at most, members and items alike", () => {
+    expect(parseJson(list(250_000))).toHaveLength(249_999);
+    expect(faultsOf(() => parseJson(list(250_001)))).toContain("more than 250000 values (line 1, column");
+    const members = (count: number): string => `{${Array.from({ length: count - 1 }, (_, index) => `"${index}":0`).join()}}`;
+    expect(isRefused(() => parseJson(members(250_000)))).toBe(false);
+    expect(isRefused(() => parseJson(members(250_001)))).toBe(true);
+  });
+
+  it("are as many as the caller says", () => {
+    expect(parseJson(list(10), { maxValues: 10 })).toHaveLength(9);
+    expect(faultsOf(() => parseJson("[[],{}]", { maxValues: 2 }))).toContain("more than 2 values");
+  });
+
+  it("are counted where they come parsed, holes too", () => {
+    expect(copyJson(Array(249_999).fill(0))).toHaveLength(249_999);
+    expect(faultsOf(() => copyJson(Array(250_000).fill(0)))).toContain("more than 250000 values");
+    expect(faultsOf(() => copyJson([Array(130_000).fill(0), Array(130_000).fill(0)]))).toContain("more than 250000 values");
+    expect(faultsOf(() => copyJson(new Array(2 ** 32 - 1)))).toContain("more than 250000 values");
+  });
+
+  it("may be strings of many pieces", () => {
+    const text = JSON.stringify(`${"ab\n".repeat(5000)}😀${"\n".repeat(3000)}`);
+    expect(parseJson(text)).toBe(JSON.parse(text));
+  });
+});
+
+describe("FaultList", () => {
+  const filled = (count: number): FaultList => {
+    const faults = new FaultList();
+    for (let index = 0; index < count; index++) faults.push({ path: `[${index}]`, message: "bad" });
+    return faults;
+  };
+
+  it("keeps a hundred faults, and the number of the others", () => {
+    expect(filled(100)).toHaveLength(100);
+    expect(filled(100).at(-1)).toEqual({ path: "[99]", message: "bad" });
+    const many = filled(100_000);
+    expect([many.length, many.total, many.at(-1)]).toEqual([101, 100_000, { path: "", message: "and 99900 more" }]);
+    expect(faultText(many)).toMatch(/\[31\]: bad; and 99968 more$/);
+  });
+
+  it("is an array like any other where it is read", () => {
+    expect(filled(3).map(({ path }) => path)).toEqual(["[0]", "[1]", "[2]"]);
+    expect(filled(200).filter(() => true)).not.toBeInstanceOf(FaultList);
+    expect(JSON.stringify(filled(1))).toBe('[{"path":"[0]","message":"bad"}]');
+  });
+
+  it("is what readers make for themselves", () => {
+    const reader = new MemberReader(parseJson(`{"list":[${Array(500).fill("0").join()}]}`) as JsonObject);
+    expect(reader.strings("list")).toEqual([]);
+    expect(reader.faults).toHaveLength(101);
   });
 });
 

@@ -136,6 +136,7 @@ describe("query", () => {
     expect(await ask({ caip2: "eip155:1", nonce: true })).toEqual({ nonce: "8" });
     expect(await query(lab, "get_nonces", { address, caip2: "eip155:5" })).toMatchObject({ status: 400 });
     expect(await query(lab, "get_nonces", { address: "0x12", caip2: "eip155:1" })).toMatchObject({ status: 400 });
+    expect(await query(lab, "list_earn_enabled_vaults", { provider: "EARN_PROVIDER_GAMMA" })).toMatchObject({ status: 400 });
   });
 
   it("list_earn_enabled_vaults, filtered, and without the client's fees for a child", async () => {

@@ -1,0 +1,289 @@
+/**
+ * No input of up to 1 MiB, in any format, through any public door, takes more than about a second or 200 MiB; nor does any
+ * answer of the service. Each row runs in a process of its own. The bounds are several times what was measured: what is
+ * quadratic, or keeps an object for every two bytes, is beyond them.
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { concatBytes, toBase64, toUtf8 } from "../src/bytes.js";
+import type { JsonObject } from "../src/decode/json.js";
+import { cborHead, encodeCbor } from "../src/lab/cbor.js";
+import { encodeManifest } from "../src/lab/qos.js";
+import { forge } from "./attacks/support.js";
+import type { Door } from "./support/cost-child.js";
+
+const MIB = 1024 * 1024;
+const MAX_MILLISECONDS = 5000;
+const MAX_MEBIBYTES = 200;
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+let folder = "";
+beforeAll(async () => {
+  // Inside the package, where what is not bundled is found.
+  folder = mkdtempSync(join(ROOT, "node_modules", ".cost-"));
+  await build({
+    entryPoints: [join(ROOT, "test/support/cost-child.ts")], outfile: join(folder, "child.mjs"), bundle: true, platform: "node", format: "esm",
+    target: "node20", external: ["classic-level"], logLevel: "error",
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Took {
+  readonly milliseconds: number;
+  readonly mebibytes: number;
+}
+
+async function through(door: Door, input: Uint8Array, url = ""): Promise<Took> {
+  const file = join(folder, `${door}.input`);
+  writeFileSync(file, input);
+  const argv = ["--max-old-space-size=512", join(folder, "child.mjs"), door, file, url];
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: 100_000 });
+  return JSON.parse(stdout) as Took;
+}
+
+async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<void> {
+  const took = await through(door, input, url);
+  if (process.env["BOOTPROOF_COST"] === "show") console.log(`${String(took.milliseconds).padStart(6)} ms ${String(took.mebibytes).padStart(5)} MiB  ${expect.getState().currentTestName}`);
+  expect(took.milliseconds).toBeLessThan(MAX_MILLISECONDS);
+  expect(took.mebibytes).toBeLessThan(MAX_MEBIBYTES);
+}
+
+/** As many of the items as the size has room for, joined with commas. */
+function many(item: string | ((index: number) => string), size = MIB - 2000): string {
+  const items: string[] = [];
+  for (let left = size; left > 0; left -= items.at(-1)!.length + 1) items.push(typeof item === "string" ? item : item(items.length));
+  return items.join();
+}
+
+/** Texts of 1 MiB that are hostile to whoever reads JSON. */
+const JSONS: readonly (readonly [name: string, json: string])[] = [
+  ["empty objects", `[${many("{}")}]`],
+  ["objects of a member of its own name each", `[${many((index) => `{"${index.toString(36)}":0}`)}]`],
+  ["numbers", `[${many("0")}]`],
+  ["members", `{${many((index) => `"${index.toString(36)}":0`)}}`],
+  ["arrays nested sixty deep", `[${many("[".repeat(60) + "]".repeat(60))}]`],
+  ["characters and escapes in turn", `"${"ab\\n".repeat(MIB / 4 - 10)}"`],
+  ["line feeds and a fault", `${"\n".repeat(MIB - 10)}x`],
+];
+const JSON_DOORS: readonly Door[] = ["activity", "parsedActivity", "policy", "manifest", "bundle", "inspect", "webhook"];
+
+describe.each(JSON_DOORS)("JSON: %s", (door) => {
+  it.each(JSONS)("%s", async (_, json) => {
+    if (door === "parsedActivity" && json.endsWith("x")) return;
+    await expectCheap(door, toUtf8(json));
+  });
+});
+
+const whole = forge();
+const hex = (index: number, digits: number): string => index.toString(16).padStart(digits, "0");
+const policy = (deployment: string, more = ""): string => `{"policy":"bootproof/1","deployments":[${deployment}]${more}}`;
+const pins = `"pivotHash":"${"ab".repeat(32)}"`;
+
+const POLICIES: readonly (readonly [name: string, json: string])[] = [
+  ["deployments that are empty objects", policy(many("{}"))],
+  ["deployments whose lists are empty", policy(many('{"pcrs":[],"pivotHash":[],"namespace":[]}'))],
+  ["PCRs that are empty objects", policy(`{"pcrs":[${many("{}")}]}`)],
+  ["PCRs of empty lists", policy(`{"pcrs":[${many('{"0":[]}')}]}`)],
+  ["PCRs whose index is none", policy(`{"pcrs":{${many((index) => `"${index + 40}":[]`)}}}`)],
+  ["pivot hashes that are none", policy(`{"pivotHash":[${many('""')}]}`)],
+  ["pivot hashes", policy(`{"pivotHash":[${many((index) => `"${hex(index, 64)}"`)}]}`)],
+  ["namespaces", policy(`{${pins},"namespace":[${many((index) => `"${index}"`)}]}`)],
+  ["members that are none", policy(`{${pins},"manifestSet":{"threshold":1,"members":[${many("[]")}]}}`)],
+  ["deployments that pin", policy(many(`{${pins}}`))],
+  ["unknown members", policy(`{${many((index) => `"x${index}":0`)}}`)],
+  ["trust anchors that are none", policy(`{${pins}}`, `,"trustAnchors":[${many("0")}]`)],
+  ["trust anchors of empty PEM", policy(`{${pins}}`, `,"trustAnchors":[${many('{"pem":""}')}]`)],
+  ["types", policy(`{${pins}}`, `,"appProofs":{"types":[${many('""')}]}`)],
+];
+const bundle = (members: string): string => `{"bundle":"bootproof-bundle/1","bootProofs":[${JSON.stringify(whole.bootProof)}],"appProofs":[]${members}}`;
+
+describe("policies", () => {
+  it.each(POLICIES)("%s", async (_, json) => expectCheap("policy", toUtf8(json)));
+  it.each(POLICIES)("of the command: %s", async (_, json) => expectCheap("policyOfCommand", toUtf8(json)));
+  it.each(POLICIES)("inside a bundle: %s", async (_, json) =>
+    expectCheap("bundle", toUtf8(bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${json}`))));
+});
+
+describe("bundles", () => {
+  const judged = (report: string): string => bundle(`,"now":"2026-03-04T05:06:07.000Z","policy":null,"report":${report}`);
+  it.each<[name: string, json: string]>([
+    ["boot proofs that are empty", `{"bundle":"bootproof-bundle/1","bootProofs":[${many("{}")}],"appProofs":[]}`],
+    ["256 boot proofs that are empty", `{"bundle":"bootproof-bundle/1","bootProofs":[${Array(256).fill("{}").join()}],"appProofs":[]}`],
+    ["app proofs that are numbers", `{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[${Array(2000).fill("0").join()}]}`],
+    ["a report of empty checks", judged(`{"checks":[${many("{}")}]}`)],
+    ["a report of the same check", judged(`{"checks":[${many('{"subject":"a","id":"b","status":0}')}]}`)],
+    ["a report of numbers", judged(`{"claims":[${many("0")}]}`)],
+    ["a report of empty objects", judged(`{"claims":[${many("{}")}]}`)],
+    ["a report nested deep", judged(`{"claims":[${many("[".repeat(50) + "0" + "]".repeat(50))}]}`)],
+    ["unknown members", bundle(`,${many((index) => `"x${index}":0`)}`)],
+  ])("%s", async (_, json) => {
+    await expectCheap("bundle", toUtf8(json));
+    await expectCheap("bundleOfCommand", toUtf8(json));
+  });
+});
+
+describe("boot proofs", () => {
+  const room = (3 * MIB) / 4 - 20_000;
+  const with_ = (members: JsonObject): Uint8Array => toUtf8(JSON.stringify({ ...whole.bootProof, ...members }));
+  const manifest = (change: (json: Record<string, unknown>) => void): Uint8Array => {
+    const json = JSON.parse(Buffer.from(encodeManifest(whole.manifest, { encoding: "json" })).toString("utf8")) as Record<string, unknown>;
+    change(json);
+    return toUtf8(JSON.stringify(json).replace(/"@([^@]*)@"/g, (_, item: string) => many(item.replaceAll("'", '"'), room - 10_000)));
+  };
+  it.each<[name: string, bytes: Uint8Array]>([
+    ["members that are empty", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{}@"]))],
+    ["share members that are empty", manifest((json) => ((json["shareSet"] as JsonObject)["members"] = ["@{}@"]))],
+    ["members without an alias", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'pubKey':'00'}@"]))],
+    ["bridges that are empty", manifest((json) => ((json["pivot"] as JsonObject)["bridgeConfig"] = ["@{}@"]))],
+    ["arguments", manifest((json) => ((json["pivot"] as JsonObject)["args"] = ["@''@"]))],
+    ["members with a key each", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'alias':'','pubKey':'00'}@"]))],
+  ])("a manifest of %s", async (_, bytes) => {
+    await expectCheap("manifest", bytes);
+    await expectCheap("bootProof", with_({ qosManifestB64: toBase64(bytes), qosManifestVersion: null }));
+    const envelope = toUtf8(`{"manifest":${Buffer.from(bytes).toString("utf8")},"manifestSetApprovals":[],"shareSetApprovals":[]}`);
+    await expectCheap("envelope", envelope);
+  });
+  it.each(["manifestSetApprovals", "shareSetApprovals"])("an envelope whose %s are empty", async (name) => {
+    const text = Buffer.from(encodeManifest(whole.manifest, { encoding: "json" })).toString("utf8");
+    const envelope = toUtf8(`{"manifest":${text},"manifestSetApprovals":[],"shareSetApprovals":[],"${name}":[${many("{}", room - 10_000)}]}`.replace(`"${name}":[],`, ""));
+    await expectCheap("envelope", envelope);
+    await expectCheap("bootProof", with_({ qosManifestEnvelopeB64: toBase64(envelope), qosManifestVersion: null }));
+  });
+  it.each([0x00, 0x01, 0x7b, 0xff])("manifests that are the byte %i again and again, and end in a count", async (byte) => {
+    for (const at of [0, 4, 36, 100]) {
+      const bytes = new Uint8Array(MIB).fill(byte);
+      bytes.set([0xff, 0xff, 0x03, 0x00], at);
+      await expectCheap("manifest", bytes);
+    }
+  });
+});
+
+describe("documents", () => {
+  const list = (count: number, item: Uint8Array): Uint8Array => concatBytes(cborHead(4, count), ...Array<Uint8Array>(count).fill(item));
+  const integerKeys = Array.from({ length: 3200 }, (_, index) => encodeCbor(new Map([[256 + index, 0]])).slice(1));
+  const documentOf = (payload: Uint8Array): Uint8Array =>
+    concatBytes(Uint8Array.of(0x84, 0x44, 0xa1, 0x01, 0x38, 0x22, 0xa0), encodeCbor(payload), encodeCbor(new Uint8Array(96)));
+  it.each<[name: string, bytes: Uint8Array]>([
+    ["a million nulls", concatBytes(cborHead(4, MIB - 5), new Uint8Array(MIB - 5).fill(0xf6))],
+    ["a message of nulls", concatBytes(cborHead(4, 20_000), new Uint8Array(20_000).fill(0xf6))],
+    ["a payload of nulls", documentOf(concatBytes(cborHead(4, 16_000), new Uint8Array(16_000).fill(0xf6)))],
+    ["a payload of integers as keys", documentOf(concatBytes(cborHead(5, 3200), ...integerKeys))],
+    ["a bundle of empty certificates", documentOf(concatBytes(cborHead(5, 1), encodeCbor("cabundle"), list(16_000, encodeCbor(new Uint8Array()))))],
+  ])("%s", async (_, bytes) => {
+    await expectCheap("attestation", bytes);
+    await expectCheap("inspect", bytes);
+  });
+});
+
+describe("certificates", () => {
+  const der = (tag: number, content: Uint8Array): Uint8Array => {
+    const { length } = content;
+    return concatBytes(Uint8Array.of(tag, 0x84, length >>> 24, (length >> 16) & 255, (length >> 8) & 255, length & 255), content);
+  };
+  const nested = (tag: number, item: readonly number[]): Uint8Array => der(tag, new Uint8Array(Array.from({ length: Math.floor((MIB - 200) / item.length) }, () => item).flat()));
+  it.each<[name: string, bytes: Uint8Array]>([
+    ["empty sequences", nested(0x30, [0x30, 0x00])],
+    ["sequences within sequences", new Uint8Array(MIB).fill(0x30)],
+  ])("%s", async (_, bytes) => {
+    await expectCheap("certificate", bytes);
+    await expectCheap("inspect", bytes);
+    await expectCheap("trustAnchor", toUtf8(`-----BEGIN CERTIFICATE-----\n${toBase64(bytes)}\n-----END CERTIFICATE-----\n`));
+  });
+});
+
+describe("releases", () => {
+  const size = 65_536 - 100; // what is longer is not read
+  const lines = (line: (index: number) => string): string => {
+    const all: string[] = [];
+    for (let left = size; left > 0; left -= all.at(-1)!.length + 1) all.push(line(all.length));
+    return all.join("\n");
+  };
+  it.each<[name: string, yaml: string]>([
+    ["keys", lines((index) => `k${index}: x`)],
+    ["keys at the second level", `signer:\n${lines((index) => ` k${index}: x`)}`],
+    ["keys in a flow", `{${many((index) => `k${index}: x`, size)}}`],
+    ["the same key", lines(() => "k: x")],
+    ["sequences", lines(() => "- x")],
+    ["empty flows", `[${many("[]", size)}]`],
+    ["flows within flows", "[".repeat(size)],
+    ["maps within maps", "{".repeat(size)],
+    ["keys within keys", "? ".repeat(size / 2)],
+    ["sequences within sequences", "- ".repeat(size / 2)],
+    ["levels", lines((index) => `${" ".repeat(index)}k:`)],
+    ["documents", lines(() => "---")],
+    ["comments", lines(() => "#")],
+    ["tabs", "\t\n".repeat(size / 2)],
+    ["errors", lines(() => "]")],
+    ["unknown directives", lines(() => "%x y")],
+    ["anchors", lines((index) => `- &a${index} x`)],
+    ["aliases", `- &a x\n${lines(() => "- *a")}`],
+    ["aliases of nothing", lines(() => "- *a")],
+    ["one long scalar", "x".repeat(size)],
+    ["one long quoted scalar", `"${"\\x41".repeat(size / 4)}"`],
+    ["a folded scalar", `a: >\n${lines(() => " x")}`],
+    ["quotes", "'".repeat(size)],
+    ["tags", lines(() => "- !!x y")],
+    ["what is too long", lines((index) => `k${index}: x`) + "\n# ".repeat(MIB / 4)],
+  ])("%s", async (_, yaml) => expectCheap("release", toUtf8(yaml)));
+});
+
+describe("answers of the service", () => {
+  let server: Server;
+  let url = "";
+  let answer: { readonly body: Uint8Array; readonly headers: Record<string, string> } = { body: new Uint8Array(), headers: {} };
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      request.resume();
+      response.on("error", () => {});
+      response.writeHead(200, { "content-type": "application/json", ...answer.headers }).end(answer.body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => new Promise((resolve) => server.close(resolve)));
+  const gzipped = (text: string | Uint8Array): typeof answer => ({ body: gzipSync(text), headers: { "content-encoding": "gzip" } });
+  const doors: readonly Door[] = ["undocumentedQuery", "updateWallet", "verifiedUpdateWallet", "getBootProof", "getLatestBootProof", "getOauthProviders", "listAppProofs"];
+  it.each(doors)("%s: a bomb", async (door) => {
+    answer = gzipped(new Uint8Array(256 * MIB));
+    await expectCheap(door, new Uint8Array(), url);
+  });
+  it.each(doors.filter((_, index) => index % 2 === 0))("%s: empty objects and the like", async (door) => {
+    for (const item of ["{}", '{"":{}}']) {
+      answer = gzipped(`[${many(item, 8 * MIB - 2000)}]`);
+      await expectCheap(door, new Uint8Array(), url);
+    }
+  });
+  it.each<[Door, string, string]>([
+    ["getOauthProviders", '{"oauthProviders":[', "]}"],
+    ["listAppProofs", '{"appProofs":[', "]}"],
+    ["updateWallet", '{"activity":{"id":"a","organizationId":"o","status":"s","type":"t","appProofs":[', "]}}"],
+    ["updateWallet", '{"activity":{"id":"a","organizationId":"o","status":"s","type":"t","votes":[', "]}}"],
+    ["verifiedUpdateWallet", '{"activity":{"id":"a","organizationId":"o","status":"s","type":"t","appProofs":[', "]}}"],
+  ])("%s: %s…", async (door, start, end) => {
+    for (const item of ["{}", '{"createdAt":{}}', '{"scheme":"","publicKey":"","proofPayload":"","signature":""}']) {
+      answer = gzipped(`${start}${many(item, 8 * MIB - 2000)}${end}`);
+      await expectCheap(door, new Uint8Array(), url);
+    }
+  });
+});
+
+describe("credential bundles", () => {
+  it("of a million characters", async () => expectCheap("credentialBundle", new Uint8Array(MIB).fill(0x7a)));
+});
+
+describe("webhooks", () => {
+  it("a body in chunks of one byte", async () => expectCheap("webhookInSingleBytes", new Uint8Array(MIB).fill(0x20)));
+  it("an activity of votes that are empty", async () =>
+    expectCheap("webhook", toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","votes":[${many("0")}]}`)));
+  it("an activity of app proofs that are empty", async () =>
+    expectCheap("webhook", toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","appProofs":[${many("{}")}]}`)));
+});

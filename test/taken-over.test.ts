@@ -1,0 +1,132 @@
+/**
+ * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it, changes
+ * nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
+ */
+import { generateKeyPairSync, sign } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { fromBase64, toUtf8 } from "../src/bytes.js";
+import * as client from "../src/client/index.js";
+import * as library from "../src/index.js";
+import { encodeManifest } from "../src/lab/qos.js";
+import { forge, optionsOf } from "./attacks/support.js";
+import { AT, ORGANIZATION, apiKey, isStamped } from "./client/support.js";
+
+const whole = forge();
+const options = optionsOf(whole, { noPolicy: true });
+const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
+const policyFile = { policy: "bootproof/1", name: "p", deployments: [{ pivotHash: "ab".repeat(32), pcrs: { 0: "11".repeat(48), 1: "11".repeat(48), 2: "11".repeat(48) } }] } as const;
+const bundleFile = library.packEvidence({ bootProofs: [whole.bootProof] });
+const document = whole.document;
+const certificate = library.decodeAttestationDocument(document).certificate.der;
+const { bootProof, appProofs, activity } = whole;
+const verified = ({ report }: { readonly report: library.Report }): unknown => report;
+
+const pair = generateKeyPairSync("ed25519");
+const delivery = bytesOf({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" });
+const headers = {
+  "X-Webhook-Event-Id": "e", "X-Webhook-Timestamp": String(AT.getTime()), "X-Webhook-Signature-Key-Id": "k", "X-Webhook-Signature-Algorithm": "ed25519",
+  "X-Webhook-Signature-Version": "v1",
+  "X-Webhook-Signature": sign(null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery]), pair.privateKey).toString("hex"),
+};
+const jwks = { keys: [{ ...pair.publicKey.export({ format: "jwk" }), kid: "k" }] };
+
+/** The bytes that a door takes, and what it answers to them. Answers that chance is part of are made comparable. */
+type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
+const DOORS: Readonly<Record<string, readonly Door[]>> = {
+  verifyEvidence: [
+    [bytesOf(bootProof), (bytes) => library.verifyEvidence({ bootProofs: [bytes], appProofs, activity }, options).then(verified)],
+    [bytesOf(appProofs[0]), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], appProofs: [bytes] }, options).then(verified)],
+    [bytesOf(activity), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], activity: bytes }, options).then(verified)],
+    [fromHex(bootProof["ephemeralPublicKeyHex"]), (ephemeralKey) => library.verifyEvidence({ bootProofs: [bootProof] }, { ...options, ephemeralKey }).then(verified)],
+  ],
+  verifyBootProof: [[bytesOf(bootProof), (bytes) => library.verifyBootProof(bytes, options).then(verified)]],
+  verifyAppProof: [[bytesOf(appProofs[0]), (bytes) => library.verifyAppProof(bytes, bootProof, options).then(verified)]],
+  verifyAppProofs: [[bytesOf(appProofs[0]), (bytes) => library.verifyAppProofs([bytes], [bootProof], options).then(verified)]],
+  verifyActivity: [[bytesOf(activity), (bytes) => library.verifyActivity(bytes, [bootProof], options).then(verified)]],
+  verifyAttestation: [[document, (bytes) => library.verifyAttestation(bytes, options).then(verified)]],
+  decodeActivity: [[bytesOf(activity), (bytes) => library.decodeActivity(bytes)]],
+  decodeAppProof: [[bytesOf(appProofs[0]), (bytes) => library.decodeAppProof(bytes)]],
+  decodeBootProof: [[bytesOf(bootProof), (bytes) => library.decodeBootProof(bytes)]],
+  decodeAttestationDocument: [[document, (bytes) => library.decodeAttestationDocument(bytes)]],
+  decodeCertificate: [[certificate, (bytes) => library.decodeCertificate(bytes)]],
+  decodeManifest: [
+    [encodeManifest(whole.manifest, { encoding: "json" }), (bytes) => library.decodeManifest(bytes)],
+    [fromBase64(bootProof["qosManifestB64"] as string)!, (bytes) => library.decodeManifest(bytes)],
+  ],
+  decodeManifestEnvelope: [[fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!, (bytes) => library.decodeManifestEnvelope(bytes)]],
+  parsePolicy: [[bytesOf(policyFile), (bytes) => library.parsePolicy(bytes)]],
+  selfContainedPolicy: [[bytesOf(policyFile), (bytes) => library.selfContainedPolicy(bytes, {})]],
+  inspectUnverified: [
+    [document, (bytes) => library.inspectUnverified(bytes)],
+    [bytesOf(bootProof), (bytes) => library.inspectUnverified(bytes)],
+    [toUtf8(Buffer.from(document).toString("base64")), (bytes) => library.inspectUnverified(bytes)],
+  ],
+  decodeBundle: [[bytesOf(bundleFile), (bytes) => library.decodeBundle(bytes)]],
+  packEvidence: [[bytesOf(bootProof), (bytes) => library.packEvidence({ bootProofs: [bytes] })]],
+  packBundle: [[bytesOf(bootProof), (bytes) => packed(bytes)]],
+  SignatureMemory: [[Uint8Array.of(4, ...new Uint8Array(64).fill(1)), (bytes) => new library.SignatureMemory().verify("P-256", bytes, bytes, bytes)]],
+  verifyWebhook: [[delivery, (rawBody) => client.verifyWebhook({ rawBody, headers, jwks, now: AT, store: new client.MemoryEventStore() })]],
+  apiKeyStamper: [[toUtf8('{"a":1}'), (bytes) => stamped(stamper, bytes)]],
+  webauthnStamper: [
+    [toUtf8('{"a":1}'), (bytes) => challengeOf(bytes, Uint8Array.of(1))],
+    [Uint8Array.of(1, 2, 3), (id) => challengeOf(toUtf8("{}"), id)],
+  ],
+};
+const stamper = await client.apiKeyStamper(apiKey);
+
+async function packed(bytes: Uint8Array): Promise<unknown> {
+  const { report } = await library.packBundle({ bootProofs: [bytes] }, { policy: library.NO_POLICY_ANY_ENCLAVE, now: options.now });
+  return report.checks;
+}
+
+/** They take text, values that were verified or decoded before, or nothing. */
+const WITHOUT_BYTES = [
+  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "decodeAppProofPayload", "manifestHash",
+  "parseTrustAnchor", "pinPolicy", "policyFromRelease", "renderInspection", "renderJson", "renderText", "requireAuthentic", "requireVerified", "verifyBundle",
+  "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "createClient", "createSessionTarget", "documentedOnly",
+  "encryptOnRampSecret", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "webhookHandler",
+];
+
+function fromHex(text: unknown): Uint8Array {
+  return new Uint8Array(Buffer.from(text as string, "hex"));
+}
+
+/** The stamp is over the bytes as they were, which are spelled out here. */
+async function stamped(stamper: client.Stamper, bytes: Uint8Array): Promise<boolean> {
+  const { value } = await stamper.stamp(bytes);
+  return isStamped(value, toUtf8('{"a":1}'));
+}
+
+/** What the authenticator is asked. */
+async function challengeOf(body: Uint8Array, id: Uint8Array): Promise<unknown> {
+  let asked: unknown;
+  const get = async (request: CredentialRequestOptions): Promise<unknown> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    asked = structuredClone(request.publicKey);
+    return null;
+  };
+  const passkey = client.webauthnStamper({ get, rpId: "a", allowCredentials: [{ type: "public-key", id: id as BufferSource }] });
+  await passkey.stamp(body).catch(() => {});
+  return asked;
+}
+
+describe("bytes that are changed as soon as the call is made", () => {
+  const rows = Object.entries(DOORS).flatMap(([name, doors]) => doors.map((door, index) => [name, index, ...door] as const));
+  it.each(rows)("change nothing: %s, %i", async (_name, _index, bytes, through) => {
+    const expected = await through(new Uint8Array(bytes));
+    const mine = new Uint8Array(bytes);
+    const pending = through(mine);
+    mine.fill(0x20);
+    const answer = await pending;
+    mine.fill(0x00);
+    expect(answer).toEqual(expected);
+    expect(expected, "something was answered").toBeDefined();
+  });
+
+  it("are tried at every door that there is", () => {
+    const functions = [library, client].flatMap((exports) => Object.entries(exports)).filter(([, value]) => typeof value === "function").map(([name]) => name);
+    expect(functions.filter((name) => !(name in DOORS) && !WITHOUT_BYTES.includes(name))).toEqual([]);
+    expect(Object.keys(DOORS).filter((name) => !functions.includes(name) || WITHOUT_BYTES.includes(name))).toEqual([]);
+    expect(WITHOUT_BYTES.filter((name) => !functions.includes(name))).toEqual([]);
+  });
+});
