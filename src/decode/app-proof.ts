@@ -89,8 +89,8 @@ export interface AppProofPayload {
 }
 
 /**
- * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number that
- * no double holds as it was signed is one (qos.md, "App proofs").
+ * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number
+ * that no double holds as it was signed is one (qos.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
   return requireWhole("app-proof-payload", readLiteralPayload(parseJson(text, { numbers: "literal" })));

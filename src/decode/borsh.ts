@@ -1,28 +1,28 @@
 /** Borsh, the part of it that QOS manifests use: u8, u16, u32, bool, option, fixed bytes, byte vectors, strings, vectors. */
-import { fromUtf8, joinBytes, toUtf8 } from "../bytes.js";
+import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
 /** Reads values in order; every length is held against what is left before anything is allocated. */
 export class BorshReader {
   readonly #bytes: Uint8Array;
+  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   u8(what: string): number {
-    return this.#take(1, what)[0]!;
+    return this.#bytes[this.#pass(1, what)]!;
   }
 
   u16(what: string): number {
-    const [low, high] = this.#take(2, what);
-    return low! | (high! << 8);
+    return this.#view.getUint16(this.#pass(2, what), true);
   }
 
   u32(what: string): number {
-    const [a, b, c, d] = this.#take(4, what);
-    return (a! | (b! << 8) | (c! << 16) | (d! << 24)) >>> 0;
+    return this.#view.getUint32(this.#pass(4, what), true);
   }
 
   bool(what: string): boolean {
@@ -49,7 +49,9 @@ export class BorshReader {
   }
 
   string(what: string): string {
-    const text = fromUtf8(this.bytes(what));
+    const length = this.u32(what);
+    const start = this.#pass(length, what);
+    const text = length === 0 ? "" : fromUtf8(this.#bytes.subarray(start, this.#at));
     if (text === null) throw malformed(what, "not UTF-8");
     return text;
   }
@@ -67,26 +69,36 @@ export class BorshReader {
   }
 
   #take(length: number, what: string): Uint8Array {
+    const start = this.#pass(length, what);
+    return this.#bytes.slice(start, this.#at);
+  }
+
+  /** Goes past so many bytes, and answers where they start. */
+  #pass(length: number, what: string): number {
     if (length > this.#bytes.length - this.#at) throw malformed(what, "the input ends inside it");
     this.#at += length;
-    return this.#bytes.slice(this.#at - length, this.#at);
+    return this.#at - length;
   }
 }
 
-/** Writes what {@link BorshReader} reads. */
+/** Writes what {@link BorshReader} reads, into one buffer that grows: a manifest may have as many items as bytes. */
 export class BorshWriter {
-  readonly #parts: Uint8Array[] = [];
+  #bytes = new Uint8Array(4096);
+  #length = 0;
 
   u8(value: number): void {
-    this.#parts.push(Uint8Array.of(value));
+    const at = this.#room(1);
+    this.#bytes[at] = value;
   }
 
   u16(value: number): void {
-    this.#parts.push(Uint8Array.of(value & 0xff, value >> 8));
+    this.u8(value & 0xff);
+    this.u8(value >>> 8);
   }
 
   u32(value: number): void {
-    this.#parts.push(Uint8Array.of(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24));
+    this.u16(value & 0xffff);
+    this.u16(value >>> 16);
   }
 
   bool(value: boolean): void {
@@ -99,16 +111,18 @@ export class BorshWriter {
   }
 
   fixed(value: Uint8Array): void {
-    this.#parts.push(value);
+    const at = this.#room(value.length);
+    this.#bytes.set(value, at);
   }
 
   bytes(value: Uint8Array): void {
     this.u32(value.length);
-    this.#parts.push(value);
+    this.fixed(value);
   }
 
   string(value: string): void {
-    this.bytes(toUtf8(value));
+    if (value === "") this.u32(0);
+    else this.bytes(toUtf8(value));
   }
 
   vector<T>(values: readonly T[], write: (value: T) => void): void {
@@ -117,7 +131,19 @@ export class BorshWriter {
   }
 
   finish(): Uint8Array {
-    return joinBytes(this.#parts);
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  /** Makes room for so many bytes more, and answers where they start. */
+  #room(length: number): number {
+    const start = this.#length;
+    this.#length += length;
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length));
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    return start;
   }
 }
 

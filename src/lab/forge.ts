@@ -177,7 +177,8 @@ interface ForgedManifest {
 }
 
 function forgeManifest(options: ForgeOptions): ForgedManifest {
-  const { lab, version = "v2", encoding = manifestEncodings(version)[0], spelling, alterManifest: alter = {} } = options;
+  const { lab, version = "v2", spelling, alterManifest: alter = {} } = options;
+  const { encoding = manifestEncodings(version)[0] } = options;
   const manifest = alteredManifest(makeManifest(version, lab.manifestParts()), alter.manifest, alter.workloadManifest);
   const hash = altered(manifestHash(manifest), alter.hash);
   const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));

@@ -74,8 +74,12 @@ export function makeManifest<V extends ManifestVersion>(version: V, parts: Manif
 }
 
 const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => ManifestByVersion[V] } = {
-  v0: ({ pivotHash, ...parts }) => ({ version: "v0", ...parts, pivot: olderPivot(pivotHash), patchSet: patchSetOf(parts) }),
-  v1: ({ pivotHash, ...parts }) => ({ version: "v1", ...parts, pivot: newerPivot(pivotHash), patchSet: patchSetOf(parts) }),
+  v0: ({ pivotHash, ...parts }) => ({
+    version: "v0", ...parts, pivot: olderPivot(pivotHash), patchSet: patchSetOf(parts),
+  }),
+  v1: ({ pivotHash, ...parts }) => ({
+    version: "v1", ...parts, pivot: newerPivot(pivotHash), patchSet: patchSetOf(parts),
+  }),
   v2: ({ pivotHash, ...parts }) => ({
     version: "v2", ...parts, pivot: { ...newerPivot(pivotHash), env: new Map([["LOG_LEVEL", "info"]]) }, dns: DNS,
   }),
@@ -165,14 +169,17 @@ function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding
 }
 
 /** A manifest in its version's JSON, camel case. */
-export function manifestJson<V extends ManifestVersion>(manifest: ManifestOf<V>, spelling: JsonSpelling = {}): JsonObject {
+export function manifestJson<V extends ManifestVersion>(
+  manifest: ManifestOf<V>, spelling: JsonSpelling = {},
+): JsonObject {
   return spelledObject(JSON_FORMS[manifest.version](manifest), spelling);
 }
 
 const JSON_FORMS: { readonly [V in ManifestVersion]: (manifest: ManifestByVersion[V]) => object } = {
   v0: unversionedJson,
   v1: unversionedJson,
-  v2: ({ pivot: { env, ...pivot }, ...manifest }) => ({ ...manifest, pivot: { ...pivot, ...(env && { env: envJson(env) }) } }),
+  v2: ({ pivot: { env, ...pivot }, ...manifest }) => (
+    { ...manifest, pivot: { ...pivot, ...(env && { env: envJson(env) }) } }),
   v3: workloadManifestJson,
 };
 

@@ -228,6 +228,9 @@ const wire: Accepted[] = [
 const at = after(60);
 const address = (change: (proof: JsonObject) => JsonObject): Alterations => appProof({ payload: change });
 const asked: Expected = { organizationId: LAB_ADDRESS.organizationId };
+const bareOutcome = (payload: JsonObject): JsonObject =>
+  ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"]
+    .reduce((value, name) => drop(`policyOutcomeProof.${name}`)(value), payload);
 const appProofs: Accepted[] = [
   {
     name: "an app proof made a year before the document of a live enclave", warns: ["app.time"],
@@ -243,6 +246,9 @@ const appProofs: Accepted[] = [
   { name: "an app proof of the application's own type", forge: { payloads: [customPayload(at)] } },
   ...["ALLOW", "DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS", "TIME_INACTIVE"].map(
     (name): Accepted => ({ name: `an outcome of ${name}`, forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] } })),
+  { name: "an outcome without its empty members", forge: { payloads: [bareOutcome(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] } },
+  ...["1.0", "1e3", "-0", "0.1", "9007199254740991"].map((number): Accepted => (
+    { name: `a payload with the number ${number}`, forge: appProof({ text: (text) => text.replace("{", `{"note":[${number}],`) }) })),
   { name: "an address without wallet and path", forge: address((value) => drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value))) },
   { name: "a payload with more members", forge: address(put("addressDerivationProof.note", "x")) },
   { name: "a payload with white space", forge: appProof({ text: (text) => `${JSON.stringify(JSON.parse(text), null, 2)}\n` }) },

@@ -110,10 +110,11 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["an outcome type without its member", drop("policyOutcomeProof")(outcome)],
   ["an outcome that is not known", put("policyOutcomeProof.outcome", "OUTCOME_MAYBE")(outcome)],
   ["an outcome in lower case", put("policyOutcomeProof.outcome", "outcome_allow")(outcome)],
-  ["a number that no double holds", { text: (json) => json.replace("{", '{"big":12345678901234567890,') }],
-  ["a number beyond all doubles", { text: (json) => json.replace("{", '{"big":1e999,') }],
-  ...["organizationId", "outcome"].map(
-    (name): [string, JsonObject] => [`an outcome without ${name}`, drop(`policyOutcomeProof.${name}`)(outcome)]),
+  ...["organizationId", "outcome"].map((name): [string, JsonObject] =>
+    [`an outcome without ${name}`, drop(`policyOutcomeProof.${name}`)(outcome)]),
+  ["an outcome whose digest is a number", put("policyOutcomeProof.decisionContextDigest", 1)(outcome)],
+  ...["12345678901234567890", "1e999", "0.10000000000000000001"].map((number): [string, AppProofAlterations] =>
+    [`${number}, which would be shown as another number`, text((json) => json.replace("{", `{"note":[${number}],`))]),
   ["a custom type without a time", drop("timestampMs")(customPayload(at))],
 ];
 

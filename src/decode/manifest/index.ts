@@ -19,7 +19,10 @@ export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEM
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
-/** Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every fault. */
+/**
+ * Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every
+ * fault.
+ */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const json = asJsonObject(bytes);
   if (json === undefined) return oneBorshReading("manifest", bytes, (read, reader) => read(reader));
@@ -28,7 +31,9 @@ export function decodeManifest(bytes: Uint8Array): Manifest {
   return unambiguous("manifest", withoutFaults("manifest", reader, manifest));
 }
 
-/** Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`, or `json`) with every fault. */
+/**
+ * Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`, or `json`) with every fault.
+ */
 export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
   const json = asJsonObject(bytes);
   const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
@@ -97,7 +102,7 @@ export function manifestDraft(version: ManifestVersion): string | null {
   return SCHEMAS[version].draft;
 }
 
-/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise others); null where it declares none known. */
+/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise others); null where none is known. */
 export function declaredManifestVersion(text: string): ManifestVersion | null {
   return MANIFEST_VERSIONS.find((version) => SCHEMAS[version].spellings.includes(text)) ?? null;
 }
@@ -117,7 +122,10 @@ function isRecognised(reader: MemberReader, version: ManifestVersion): boolean {
   return !Object.hasOwn(reader.object, "version") && recognised(reader);
 }
 
-/** The bytes as a JSON object; undefined where they are not JSON. JSON that breaks the strict rules stays JSON, and throws. */
+/**
+ * The bytes as a JSON object; undefined where they are not JSON. JSON that breaks the strict rules stays JSON, and
+ * throws.
+ */
 function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   // 0x7b is '{'. Borsh can begin so too, with a name of 123 bytes; the zero bytes of that length are not JSON.
@@ -162,9 +170,9 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
 }
 
 /**
- * A manifest that is hashed over borsh, however it arrived, stands for those bytes: where they are a manifest of another
- * version too, or another manifest, two manifests share one hash, and the one that is shown need not be the one that was
- * booted (qos.md, "Which version", rule 4).
+ * A manifest that is hashed over borsh, however it arrived, stands for those bytes: where they are a manifest of
+ * another version too, or another manifest, two manifests share one hash, and the one that is shown need not be the
+ * one that was booted (qos.md, "Which version", rule 4).
  */
 function unambiguous(code: ManifestCode, manifest: Manifest): Manifest {
   if (SCHEMAS[manifest.version].borsh === null) return manifest;
@@ -176,7 +184,8 @@ function unambiguous(code: ManifestCode, manifest: Manifest): Manifest {
 }
 
 function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVersion): MalformedError {
-  return new MalformedError(code, [{ path: "", message: `ambiguous: the bytes are both a ${one} and a ${other} encoding` }]);
+  const message = `ambiguous: the bytes are both a ${one} and a ${other} encoding`;
+  return new MalformedError(code, [{ path: "", message }]);
 }
 
 /** Whether two decoded values say the same: bytes as bytes, all else member by member. */

@@ -35,7 +35,9 @@ export function hasNewerPivot(json: MemberReader): boolean {
 }
 
 /** The layout that v0 and v1 share, around the pivot in which they differ. */
-export function readLayout(reader: BorshReader, version: "v0" | "v1", pivot: (reader: BorshReader) => Pivot): PivotManifest {
+export function readLayout(
+  reader: BorshReader, version: "v0" | "v1", pivot: (reader: BorshReader) => Pivot,
+): PivotManifest {
   return {
     version,
     namespace: readNamespace(reader),

@@ -162,7 +162,8 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
     return { type, source: source ?? "", mountPath, readOnly };
   }
   if (type === undefined) return undefined;
-  if (source !== undefined && !QOS_FILES.includes(source)) mount.fault("source", `one of ${QOS_FILES.join(", ")} wanted`);
+  const isFile = source === undefined || QOS_FILES.includes(source);
+  if (!isFile) mount.fault("source", `one of ${QOS_FILES.join(", ")} wanted`);
   if (!readOnly) mount.fault("readOnly", "true wanted of a file");
   return { type, source: source ?? "", mountPath, readOnly: true };
 }

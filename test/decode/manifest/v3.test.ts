@@ -86,7 +86,10 @@ const RULES: [path: string, member: Json, fault: string][] = [
   ["workloads.0.restart", "Always", 'workloads[0].restart: "never" or "always" wanted'],
   ["workloads.0.restart", undefined, 'workloads[0].restart: "never" or "always" wanted'],
   ["workloads.0.mounts", {}, "workloads[0].mounts: an object, an array wanted"],
-  ["workloads.0.mounts", Array.from({ length: 65 }, (_, index) => file(`/m${index}`)), "workloads[0].mounts: 65 entries, at most 64 wanted"],
+  [
+    "workloads.0.mounts", Array.from({ length: 65 }, (_, index) => file(`/m${index}`)),
+    "workloads[0].mounts: 65 entries, at most 64 wanted",
+  ],
   ["workloads.0.mounts", [file("/a"), file("/a")], 'workloads[0].mounts: "/a" overlaps "/a"'],
   ["workloads.0.mounts", [file("/a"), file("/a/b")], 'workloads[0].mounts: "/a/b" overlaps "/a"'],
   ["workloads.0.mounts", [file("/a/b/c"), file("/x"), file("/a")], 'workloads[0].mounts: "/a" overlaps "/a/b/c"'],
@@ -97,7 +100,10 @@ const RULES: [path: string, member: Json, fault: string][] = [
   [`${MOUNT}.source`, "", "workloads[0].mounts[0].source: a volume that is not declared"],
   [`${MOUNT}.source`, undefined, "workloads[0].mounts[0].source: missing, a string wanted"],
   [`${MOUNT}.readOnly`, "true", "workloads[0].mounts[0].readOnly: a string, true or false wanted"],
-  [MOUNT, { ...file("/a"), source: "/qos.pivot" }, "workloads[0].mounts[0].source: one of /qos.quorum.key, /qos.ephemeral.key, /qos.manifest wanted"],
+  [
+    MOUNT, { ...file("/a"), source: "/qos.pivot" },
+    "workloads[0].mounts[0].source: one of /qos.quorum.key, /qos.ephemeral.key, /qos.manifest wanted",
+  ],
   [MOUNT, { ...file("/a"), source: "/etc/passwd" }, "workloads[0].mounts[0].source: one of"],
   [MOUNT, { ...file("/a"), readOnly: false }, "workloads[0].mounts[0].readOnly: true wanted of a file"],
   [MOUNT, { ...file("/a"), readOnly: undefined }, "workloads[0].mounts[0].readOnly: true wanted of a file"],
@@ -118,9 +124,10 @@ const RULES: [path: string, member: Json, fault: string][] = [
 
 describe("the rules", () => {
   it.each(RULES)("%s may not be %j", (path, member, fault) => {
-    expect(refusalOf(() => decodeJson(v3With(path, member)))).toMatchObject({ code: "manifest", faults: expect.stringContaining(fault) as string });
+    const faults: string = expect.stringContaining(fault);
+    expect(refusalOf(() => decodeJson(v3With(path, member)))).toMatchObject({ code: "manifest", faults });
     const envelope = refusalOf(() => decodeEnvelopeJson({ ...envelopeJson("v3"), manifest: v3With(path, member) }));
-    expect(envelope).toMatchObject({ code: "manifest-envelope", faults: expect.stringContaining(fault) as string });
+    expect(envelope).toMatchObject({ code: "manifest-envelope", faults });
   });
 
   it.each<[string, Json]>([
@@ -140,8 +147,10 @@ describe("the rules", () => {
   });
 
   it("there are up to 16 volumes", () => {
-    const volumes = (count: number): Json => Object.fromEntries(
-      ["scratch", "shared", ...Array.from({ length: count - 2 }, (_, index) => `v${index}`)].map((name) => [name, { type: "tmpfs", mountPath: "/a" }]));
+    const volumes = (count: number): Json => {
+      const names = ["scratch", "shared", ...Array.from({ length: count - 2 }, (_, index) => `v${index}`)];
+      return Object.fromEntries(names.map((name) => [name, { type: "tmpfs", mountPath: "/a" }]));
+    };
     expect(decodeJson(v3With("volumes", volumes(16))).volumes?.size).toBe(16);
     expect(faultsOf(() => decodeJson(v3With("volumes", volumes(17))))).toBe("volumes: 17 entries, at most 16 wanted");
   });
@@ -187,7 +196,8 @@ describe("what is hashed", () => {
     ["workloads.0.image.digest", `sha256:${"00".repeat(32)}`], ["workloads.0.mounts", []], [`${MOUNT}.source`, "shared"],
     [`${MOUNT}.mountPath`, "/other"], [`${MOUNT}.readOnly`, true], ["workloads", [good.workloads[1], good.workloads[0]]],
     ["manifestSet.threshold", 2], ["shareSet.members", []], ["enclave.pcr0", "00"], ["enclave.qosCommit", "x"],
-    ["volumes.scratch.mountPath", "/other"], ["volumes.more", { type: "tmpfs", mountPath: "/a" }], ["dns", undefined], ["dns.resolvers", []],
+    ["volumes.scratch.mountPath", "/other"], ["volumes.more", { type: "tmpfs", mountPath: "/a" }],
+    ["dns", undefined], ["dns.resolvers", []],
   ])("differs with %s", (path, member) => {
     expect(manifestHashInput(decodeJson(v3With(path, member)))).not.toEqual(manifestHashInput(decodeJson(good)));
   });
