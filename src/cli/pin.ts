@@ -154,12 +154,32 @@ function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);
 }
 
+/** Published releases have a few KB; what the YAML parser costs grows with the text, and much faster than it. */
+const MAX_RELEASE_BYTES = 64 * 1024;
+const MAX_SHOWN_FAULTS = 32;
+
 /** Every scalar as text: a digest of decimal digits alone is no number. */
 async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { schema: "failsafe", prettyErrors: true });
-  for (const error of document.errors) files.fault(path, `not YAML: ${error.message.split("\n", 1)[0]!}`);
-  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
+  if (text.length > MAX_RELEASE_BYTES) return files.fault(path, `larger than ${MAX_RELEASE_BYTES / 1024} KiB, the most that is read of a release`);
+  const { LineCounter, isScalar, parseDocument, visit } = await import("yaml");
+  const lineCounter = new LineCounter();
+  // The parser's own search for repeated keys compares each with each.
+  const document = parseDocument(text, { schema: "failsafe", prettyErrors: true, uniqueKeys: false, lineCounter });
+  const faults = document.errors.map((error) => (error.message.includes("call stack") ? "nested too deep" : error.message.split("\n", 1)[0]!));
+  if (faults.length === 0) {
+    visit(document, {
+      Map: (_, map) => {
+        const names = new Set<unknown>();
+        for (const { key } of map.items) {
+          if (!isScalar(key)) continue;
+          if (names.has(key.value)) faults.push(`Map keys must be unique at line ${lineCounter.linePos(key.range![0]).line}`);
+          names.add(key.value);
+        }
+      },
+    });
+  }
+  for (const fault of faults.slice(0, MAX_SHOWN_FAULTS)) files.fault(path, `not YAML: ${fault}`);
+  return faults.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
 }
 
 function writePolicy({ policy }: MadePolicy, io: Io): void {
