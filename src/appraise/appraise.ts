@@ -5,7 +5,17 @@ import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
-import { type DocumentFacts, PINS, PIN_CHECKS, PIN_NAMES, type PinAnswer, type PinName, comparePin, factsOf, leastBy } from "./pins.js";
+import {
+  type DocumentFacts,
+  PINS,
+  PIN_CHECKS,
+  PIN_NAMES,
+  type PinAnswer,
+  type PinName,
+  comparePin,
+  factsOf,
+  leastBy,
+} from "./pins.js";
 import type { DeploymentPins, Policy } from "./policy.js";
 import { type Question, type Scope, scopeOf } from "./questions.js";
 
@@ -31,9 +41,14 @@ export interface Appraisal {
 
 const DEPLOYMENT_CHECKS: readonly CheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
-/** Holds verified evidence against the policy; null stands for a piece that was rejected. `now`: the present, for ages. */
+/**
+ * Holds verified evidence against the policy; null stands for a piece that was rejected. `now`: the present, for ages.
+ */
 export function appraise(
-  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[], appProofs: readonly (VerifiedAppProof | null)[], policy: Policy, now: Date,
+  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
+  appProofs: readonly (VerifiedAppProof | null)[],
+  policy: Policy,
+  now: Date,
 ): Appraisal {
   const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
   const matched = bootProofs.map((bootProof, index) => {
@@ -67,11 +82,17 @@ function commonPcrs({ pcrs = [] }: DeploymentPins): number[] {
 }
 
 /** Holds the evidence against every deployment of its kind. Answers the first that matches whole, or null. */
-function appraiseDeployment(evidence: VerifiedBootProof | VerifiedAttestation, policy: Policy, now: Date, log: Checklist): Compared | null {
+function appraiseDeployment(
+  evidence: VerifiedBootProof | VerifiedAttestation,
+  policy: Policy,
+  now: Date,
+  log: Checklist,
+): Compared | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
   appraiseAge(timestamp, policy, now, log);
-  const [kind, what] = facts.bootProof === null ? ["nitro", "a bare document"] as const : ["qos", "a boot proof"] as const;
+  const [kind, what] =
+    facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
     log.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`);
@@ -82,7 +103,11 @@ function appraiseDeployment(evidence: VerifiedBootProof | VerifiedAttestation, p
   const nearest = leastBy(compared, ({ differing }) => differing.length);
   const { pins, differing } = nearest;
   if (differing.length === 0) log.pass("policy.deployment", `is ${pins.name}`);
-  else log.fail("policy.deployment", `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`);
+  else
+    log.fail(
+      "policy.deployment",
+      `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`,
+    );
   for (const id of PIN_CHECKS) report(id, nearest, log);
   reportScope(nearest, log);
   return differing.length === 0 ? nearest : null;
@@ -93,7 +118,9 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
   const answers = new Map(asked.filter((entry): entry is [PinName, PinAnswer] => entry[1] !== null));
   const unmet = [...answers].filter(([, answer]) => !answer.met).map(([name]) => PINS[name].check);
   const scope = scopeOf(pins, facts);
-  const differing = DEPLOYMENT_CHECKS.filter((id) => unmet.includes(id) || (id === "policy.scope" && scope.faults.length > 0));
+  const differing = DEPLOYMENT_CHECKS.filter(
+    (id) => unmet.includes(id) || (id === "policy.scope" && scope.faults.length > 0),
+  );
   return { pins, answers, scope, differing };
 }
 
@@ -105,10 +132,16 @@ function report(id: CheckId, { pins, answers }: Compared, log: Checklist): boole
   if (first === undefined) return log.skip(id, `${pins.name} does not pin it`);
   if (unmet.length === 0) return log.pass(id, first.tell().detail);
   const compared = unmet.map((difference) => difference.compared).filter((one) => one !== undefined);
-  return log.fail(id, unmet.map(({ detail }) => detail).join("; "), compared.length === 0 ? undefined : {
-    expected: compared.map(({ expected }) => expected).join("\n"),
-    actual: compared.map(({ actual }) => actual).join("\n"),
-  });
+  return log.fail(
+    id,
+    unmet.map(({ detail }) => detail).join("; "),
+    compared.length === 0
+      ? undefined
+      : {
+          expected: compared.map(({ expected }) => expected).join("\n"),
+          actual: compared.map(({ actual }) => actual).join("\n"),
+        },
+  );
 }
 
 function reportScope({ pins, scope, differing }: Compared, log: Checklist): void {
@@ -122,7 +155,8 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklis
   if (policy.maxAge === null) return log.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
-  if (age < -SKEW_MS) return log.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`);
+  if (age < -SKEW_MS)
+    return log.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`);
   if (age <= policy.maxAge) return log.pass("policy.age", `made at ${made}`);
   return log.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
     expected: `at most ${durationText(policy.maxAge)} at ${now.toISOString()}`,
@@ -130,9 +164,15 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklis
   });
 }
 
-/** Holds the app proofs against the policy's rules, and each against those of the deployment whose enclave signed it. */
+/**
+ * Holds the app proofs against the policy's rules, and each against those of the deployment whose enclave signed it.
+ */
 function appraiseAppProofs(
-  appProofs: readonly (VerifiedAppProof | null)[], signerOf: (proof: VerifiedAppProof) => DeploymentPins | null, policy: Policy, now: Date, log: Checklist,
+  appProofs: readonly (VerifiedAppProof | null)[],
+  signerOf: (proof: VerifiedAppProof) => DeploymentPins | null,
+  policy: Policy,
+  now: Date,
+  log: Checklist,
 ): void {
   const { required, decision } = policy.appProofs;
   const verified = appProofs.filter((proof) => proof !== null);
@@ -140,15 +180,23 @@ function appraiseAppProofs(
   const faults = [
     ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, now)),
     ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
-    ...(decision && !isAllowed(verified) ? ["the policy demands the decision to allow, and no app proof of it was verified"] : []),
+    ...(decision && !isAllowed(verified)
+      ? ["the policy demands the decision to allow, and no app proof of it was verified"]
+      : []),
   ];
   if (faults.length > 0) log.fail("policy.app-proof", listed(faults, "; "));
   else if (given === 0) log.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
-  else if (verified.length < given) log.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
+  else if (verified.length < given)
+    log.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else log.pass("policy.app-proof");
 }
 
-function appProofFaults({ payload }: VerifiedAppProof, signer: DeploymentPins | null, policy: Policy, now: Date): string[] {
+function appProofFaults(
+  { payload }: VerifiedAppProof,
+  signer: DeploymentPins | null,
+  policy: Policy,
+  now: Date,
+): string[] {
   const { types, maxAge } = policy.appProofs;
   const { type, timestampMs } = payload;
   const own = signer?.appProofTypes ?? null;
@@ -156,20 +204,33 @@ function appProofFaults({ payload }: VerifiedAppProof, signer: DeploymentPins | 
   return [
     ...(types === null || types.includes(type) ? [] : [`type ${type} is not one of ${listed(types, ", ")}`]),
     ...(own === null || own.includes(type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
-    ...(maxAge === null || age <= maxAge ? [] : [`an app proof of type ${type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),
+    ...(maxAge === null || age <= maxAge
+      ? []
+      : [`an app proof of type ${type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),
   ];
 }
 
 /** Whether there are policy outcomes, and the latest of them are all to allow (activity.md, "Decision"). */
 function isAllowed(verified: readonly VerifiedAppProof[]): boolean {
-  const outcomes = verified.map(({ payload }) => payload).filter(({ policyOutcomeProof }) => policyOutcomeProof !== undefined);
+  const outcomes = verified
+    .map(({ payload }) => payload)
+    .filter(({ policyOutcomeProof }) => policyOutcomeProof !== undefined);
   const latest = outcomes.reduce((most, { timestampMs }) => Math.max(most, timestampMs), Number.NEGATIVE_INFINITY);
-  return outcomes.length > 0 && outcomes.every(({ timestampMs, policyOutcomeProof }) =>
-    timestampMs < latest || policyOutcomeProof?.outcome === "OUTCOME_ALLOW");
+  return (
+    outcomes.length > 0 &&
+    outcomes.every(
+      ({ timestampMs, policyOutcomeProof }) => timestampMs < latest || policyOutcomeProof?.outcome === "OUTCOME_ALLOW",
+    )
+  );
 }
 
 function durationText(milliseconds: number): string {
-  const units = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000]] as const;
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["m", 60_000],
+    ["s", 1000],
+  ] as const;
   const [unit, size] = units.find(([, length]) => milliseconds >= length) ?? ["s", 1000];
   return `${Math.floor((10 * milliseconds) / size) / 10}${unit}`;
 }

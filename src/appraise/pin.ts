@@ -17,9 +17,9 @@ export interface MadePolicy {
 
 /**
  * The policy that pins the deployment of a verified boot proof: PCR0–3, the program with its arguments and environment,
- * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where nothing else answers the three
- * questions. What no policy can say (a quorum key of odd length) is left out. The same evidence verifies under it. A person
- * reads it before it is committed. Throws TypeError for anything that verification did not make.
+ * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where nothing else answers the
+ * three questions. What no policy can say (a quorum key of odd length) is left out. The same evidence verifies under
+ * it. A person reads it before it is committed. Throws TypeError for anything that verification did not make.
  */
 export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): PolicyFile {
   return makePolicy(verified, options).policy;
@@ -34,15 +34,22 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
   const whole = writePins(facts, facts.bootProof!);
   // The manifest's hash stands for what answers nothing (a set of public keys), and for parts too large for a policy.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
-  const made = [whole, { ...whole, manifestHash }, least].map((pins) => finished({
-    policy: "bootproof/1",
-    name: options.name ?? shortened(namespace.name),
-    trustAnchors: [anchorEntry(verified.attestation.trustAnchor)],
-    deployments: [{ name: shortened(`${namespace.name} nonce ${namespace.nonce}`), ...pins }],
-    ...(verified.debug && { allowDebug: true }),
-  }, facts));
+  const made = [whole, { ...whole, manifestHash }, least].map((pins) =>
+    finished(
+      {
+        policy: "bootproof/1",
+        name: options.name ?? shortened(namespace.name),
+        trustAnchors: [anchorEntry(verified.attestation.trustAnchor)],
+        deployments: [{ name: shortened(`${namespace.name} nonce ${namespace.nonce}`), ...pins }],
+        ...(verified.debug && { allowDebug: true }),
+      },
+      facts,
+    ),
+  );
   const good = made.filter((one) => one.faults.length === 0);
-  const chosen = good.find(({ open }) => open.length === 0) ?? good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
+  const chosen =
+    good.find(({ open }) => open.length === 0) ??
+    good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
   if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
   return chosen;
 }
@@ -57,14 +64,22 @@ const HASH_NOTE = "manifestHash is pinned: this manifest passes, and no successo
 /** Says in the one deployment which questions are left open, and tells what the policy is worth. */
 function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
   const [deployment] = policy.deployments as [DeploymentFile];
-  const withOpen = (open: readonly Question[]): PolicyFile => ({ ...policy, deployments: [open.length === 0 ? deployment : { ...deployment, open }] });
+  const withOpen = (open: readonly Question[]): PolicyFile => ({
+    ...policy,
+    deployments: [open.length === 0 ? deployment : { ...deployment, open }],
+  });
   const trial = attempt(() => parsePolicy(asText(withOpen(QUESTIONS))));
   if (trial.value === undefined) return { policy, notes: [], open: QUESTIONS, faults: trial.faults };
   const pins = trial.value.deployments[0]!;
   const { unanswered } = scopeOf(pins, facts);
   const open = QUESTIONS.filter((question) => unanswered.includes(question));
   const { reasons } = scopeOf({ ...pins, open }, facts);
-  return { policy: withOpen(open), notes: [...reasons, ...(deployment.manifestHash === undefined ? [] : [HASH_NOTE])], open, faults: [] };
+  return {
+    policy: withOpen(open),
+    notes: [...reasons, ...(deployment.manifestHash === undefined ? [] : [HASH_NOTE])],
+    open,
+    faults: [],
+  };
 }
 
 /** As it is written to a file, which has a greatest size. */
@@ -99,8 +114,8 @@ const RELEASE_PCRS = [0, 1, 2, 3];
 
 /**
  * The policy that pins one application of a published release: a parsed YAML of `version` and, for each application,
- * `appBinaryDigest` (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: it is worth what its source is. What the
- * release leaves open it says in `open`. Throws {@link MalformedError} (`release`).
+ * `appBinaryDigest` (the pivot hash) and `PCR0` to `PCR3`. Nothing is verified: it is worth what its source is. What
+ * the release leaves open it says in `open`. Throws {@link MalformedError} (`release`).
  */
 export function policyFromRelease(release: unknown, app: string, options: ReleaseOptions = {}): PolicyFile {
   return makeReleasePolicy(release, app, options).policy;
@@ -118,10 +133,21 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
   const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
   if (faults.length > 0 || digest === undefined) throw new MalformedError("release", faults);
   const { name = `${app}, release ${version}`, ...pins } = options;
-  const made = finished({
-    policy: "bootproof/1", name,
-    deployments: [{ name: `${app} ${version}`, pcrs: Object.fromEntries(pcrs) as Record<string, string>, pivotHash: digest, ...pins }],
-  }, null);
+  const made = finished(
+    {
+      policy: "bootproof/1",
+      name,
+      deployments: [
+        {
+          name: `${app} ${version}`,
+          pcrs: Object.fromEntries(pcrs) as Record<string, string>,
+          pivotHash: digest,
+          ...pins,
+        },
+      ],
+    },
+    null,
+  );
   if (made.faults.length > 0) throw new MalformedError("release", made.faults);
   return made;
 }
@@ -129,15 +155,21 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
 function shownNames(names: readonly string[]): string {
   const most = 32;
   const rest = names.length - most;
-  return (rest > 0 ? `${names.slice(0, most).map(shortened).join(", ")} and ${rest} more` : names.map(shortened).join(", ")) || "nothing";
+  return (
+    (rest > 0
+      ? `${names.slice(0, most).map(shortened).join(", ")} and ${rest} more`
+      : names.map(shortened).join(", ")) || "nothing"
+  );
 }
 
 /**
- * A set from JSON: `{"threshold", "members"}`, members as keys in hex or, as in a manifest, as objects with a `pubKey`. What
- * is wrong with it is told where the policy is read.
+ * A set from JSON: `{"threshold", "members"}`, members as keys in hex or, as in a manifest, as objects with a `pubKey`.
+ * What is wrong with it is told where the policy is read.
  */
 export function memberSetFile(json: JsonValue): SetFile {
   if (!isJsonObject(json) || !Array.isArray(json["members"])) return json as unknown as SetFile;
-  const members = json["members"].map((member) => (isJsonObject(member) && Object.hasOwn(member, "pubKey") ? member["pubKey"]! : member));
+  const members = json["members"].map((member) =>
+    isJsonObject(member) && Object.hasOwn(member, "pubKey") ? member["pubKey"]! : member,
+  );
   return { ...json, members } as unknown as SetFile;
 }

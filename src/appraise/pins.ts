@@ -1,7 +1,7 @@
 /**
- * The table of pins: one row for each thing that a deployment of the policy may pin (policy.md). How the file says it, how it
- * is read, which check answers it, how it is compared and how `pin` writes it stand in the row; reading, refusing unknown
- * members, appraising and writing go through the table. Rows stand in the order of their checks.
+ * The table of pins: one row for each thing that a deployment of the policy may pin (policy.md). How the file says it,
+ * how it is read, which check answers it, how it is compared and how `pin` writes it stand in the row; reading,
+ * refusing unknown members, appraising and writing go through the table. Rows stand in the order of their checks.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
@@ -11,9 +11,25 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../verify/qos-key.js";
-import { COMMENT, type Members, type Shape, choice, hex, list, nonEmptyText, object, oneOrMore, record, text, wholeNumber } from "./shapes.js";
+import {
+  COMMENT,
+  type Members,
+  type Shape,
+  choice,
+  hex,
+  list,
+  nonEmptyText,
+  object,
+  oneOrMore,
+  record,
+  text,
+  wholeNumber,
+} from "./shapes.js";
 
-/** `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. Each matches nothing of the other. */
+/**
+ * `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. Each matches nothing of the
+ * other.
+ */
 export const DEPLOYMENT_KINDS = ["qos", "nitro"] as const;
 export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 
@@ -46,7 +62,10 @@ export interface LabelsPin {
   readonly deploymentLabel?: string;
 }
 
-/** What each pin is in the file, and what it is once read. Bytes are hex, in lower case once read; one value of a list is met. */
+/**
+ * What each pin is in the file, and what it is once read. Bytes are hex, in lower case once read; one value of a list
+ * is met.
+ */
 export interface PinTypes {
   /** Images, of which one has to be met whole. */
   pcrs: { file: OneOrMore<PcrsFile>; pin: readonly (readonly PcrPin[])[] };
@@ -87,7 +106,11 @@ export interface DocumentFacts {
 export interface BootProofFacts {
   readonly manifestHash: string;
   /** Null: a manifest of workloads. */
-  readonly pivot: { readonly hash: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> } | null;
+  readonly pivot: {
+    readonly hash: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  } | null;
   /** Digests by name; null: a manifest of one pivot. */
   readonly workloads: Readonly<Record<string, string>> | null;
   readonly namespace: string;
@@ -161,7 +184,10 @@ interface PinRow<K extends PinName> {
   /** Pins that no evidence can meet together with this one. */
   readonly excludes?: readonly PinName[];
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer;
-  /** What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else answers. */
+  /**
+   * What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else
+   * answers.
+   */
   readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
@@ -169,20 +195,34 @@ type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer;
 
 /** A comparison with what only a boot proof has. */
 function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer {
-  return (pin, { bootProof }) => (bootProof === null ? unmet("pinned, and a bare document has none") : compare(pin, bootProof));
+  return (pin, { bootProof }) =>
+    bootProof === null ? unmet("pinned, and a bare document has none") : compare(pin, bootProof);
 }
 
 function unmet(detail: string): PinAnswer {
   return { met: false, tell: () => ({ detail }) };
 }
 
-function answer(met: boolean, expected: () => string, actual: () => string, detail = "is another than pinned", met_ = "as pinned"): PinAnswer {
-  return { met, tell: () => (met ? { detail: met_ } : { detail, compared: { expected: expected(), actual: actual() } }) };
+function answer(
+  met: boolean,
+  expected: () => string,
+  actual: () => string,
+  detail = "is another than pinned",
+  metDetail = "as pinned",
+): PinAnswer {
+  return {
+    met,
+    tell: () => (met ? { detail: metDetail } : { detail, compared: { expected: expected(), actual: actual() } }),
+  };
 }
 
 /** One of the accepted values has to be the actual one. */
 function oneOf(accepted: readonly string[], actual: string, show: (value: string) => string = String): PinAnswer {
-  return answer(accepted.includes(actual), () => listed(accepted.map(show), " or "), () => show(actual));
+  return answer(
+    accepted.includes(actual),
+    () => listed(accepted.map(show), " or "),
+    () => show(actual),
+  );
 }
 
 function quoted(value: unknown): string {
@@ -204,17 +244,25 @@ const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
 const WRITTEN_PCRS = [0, 1, 2, 3];
 
-const pcrValues = record("an object", {
-  name: (name) => (/^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) <= MAX_PCR ? null : `not the index of a PCR (0 to ${MAX_PCR})`),
-  nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
-  value: oneOrMore(hex(PCR_LENGTH)),
-}, 1);
+const pcrValues = record(
+  "an object",
+  {
+    name: (name) =>
+      /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) <= MAX_PCR ? null : `not the index of a PCR (0 to ${MAX_PCR})`,
+    nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
+    value: oneOrMore(hex(PCR_LENGTH)),
+  },
+  1,
+);
 
 const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
   ...pcrValues,
   read: (value, place) => {
     const read = pcrValues.read(value, place);
-    return read && Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted })));
+    return (
+      read &&
+      Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted })))
+    );
   },
 });
 
@@ -225,7 +273,10 @@ function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): 
   return {
     met: false,
     tell: () => {
-      const differing = leastBy(images.map((image) => image.filter((pin) => !isMet(pin))), (pins) => pins.length);
+      const differing = leastBy(
+        images.map((image) => image.filter((pin) => !isMet(pin))),
+        (pins) => pins.length,
+      );
       return {
         detail: `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
         compared: {
@@ -254,7 +305,9 @@ function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
 const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot");
 
 /** A comparison with the one application of manifests up to v2. */
-function ofPivot<P>(compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer): (pin: P, facts: DocumentFacts) => PinAnswer {
+function ofPivot<P>(
+  compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
+): (pin: P, facts: DocumentFacts) => PinAnswer {
   return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
 }
 
@@ -267,16 +320,24 @@ const digest: Shape<string> = {
   schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * HASH_LENGTH}}$` },
   words: digestWords,
   read: (value, place) => {
-    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX)) return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
+    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
+      return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
     return place.fault(`${digestWords} wanted`);
   },
 };
 
-const workloadsRecord = record("an object", {
-  name: (name) => (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name) ? null : "not the name of a workload (a lower-case DNS label)"),
-  nameSchema: { pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
-  value: oneOrMore(digest),
-}, 1);
+const workloadsRecord = record(
+  "an object",
+  {
+    name: (name) =>
+      /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
+        ? null
+        : "not the name of a workload (a lower-case DNS label)",
+    nameSchema: { pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
+    value: oneOrMore(digest),
+  },
+  1,
+);
 
 const workloadsShape: typeof workloadsRecord = {
   ...workloadsRecord,
@@ -290,20 +351,33 @@ const workloadsShape: typeof workloadsRecord = {
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
   if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads");
   const names = Object.keys(pin);
-  const met = names.length === Object.keys(workloads).length && names.every((name) => pin[name]!.includes(workloads[name] ?? ""));
+  const met =
+    names.length === Object.keys(workloads).length && names.every((name) => pin[name]!.includes(workloads[name] ?? ""));
   return answer(
     met,
     () => names.map((name) => `${name} ${listed(pin[name]!, " or ")}`).join("\n"),
-    () => Object.entries(workloads).map(([name, value]) => `${name} ${value}`).join("\n"),
-    "are others than pinned");
+    () =>
+      Object.entries(workloads)
+        .map(([name, value]) => `${name} ${value}`)
+        .join("\n"),
+    "are others than pinned",
+  );
 };
 
 function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<string, string>>): PinAnswer {
   const names = Object.keys(pin);
   const met = names.length === Object.keys(env).length && names.every((name) => env[name] === pin[name]);
   const show = (values: Readonly<Record<string, string>>): string =>
-    listed(Object.entries(values).map(([name, value]) => `${name}=${quoted(value)}`), "\n") || "no environment";
-  return answer(met, () => show(pin), () => show(env), "the environment is another than pinned");
+    listed(
+      Object.entries(values).map(([name, value]) => `${name}=${quoted(value)}`),
+      "\n",
+    ) || "no environment";
+  return answer(
+    met,
+    () => show(pin),
+    () => show(env),
+    "the environment is another than pinned",
+  );
 }
 
 /** A map that the file can say: the name `comment` is taken. */
@@ -312,7 +386,10 @@ function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string
 }
 
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
-const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: list(key) }, ["threshold", "members"]);
+const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: list(key) }, [
+  "threshold",
+  "members",
+]);
 
 const setShape: Shape<SetPin> = {
   ...setMembers,
@@ -323,122 +400,193 @@ const setShape: Shape<SetPin> = {
     if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
     const sorted = [...members].sort();
     const twice = sorted.find((member, index) => member === sorted[index - 1]);
-    if (twice !== undefined) return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
+    if (twice !== undefined)
+      return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
     return Object.freeze({ threshold, members: Object.freeze(sorted) });
   },
 };
 
 /** The same members by key, in any order, and a threshold at least as high. Aliases do not count. */
 function compareSet(pin: SetPin, set: SetPin): PinAnswer {
-  const sameMembers = pin.members.length === set.members.length && pin.members.every((member, index) => member === set.members[index]);
+  const sameMembers =
+    pin.members.length === set.members.length && pin.members.every((member, index) => member === set.members[index]);
   const show = ({ threshold, members }: SetPin): string => `threshold ${threshold}\n${listed(members, "\n")}`;
   return answer(
-    sameMembers && set.threshold >= pin.threshold, () => show(pin), () => show(set),
+    sameMembers && set.threshold >= pin.threshold,
+    () => show(pin),
+    () => show(set),
     sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
-    `${set.threshold} of ${set.members.length} members, as pinned`);
+    `${set.threshold} of ${set.members.length} members, as pinned`,
+  );
 }
 
 /** A set that the file can say; undefined for members of odd lengths and the like. */
 function writeSet({ threshold, members }: SetPin): SetFile | undefined {
-  const whole = members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
+  const whole =
+    members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
   return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
 }
 
 const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
-  const differing = Object.entries(pin).filter(([name, value]) => labels[name] !== value).map(([name]) => name);
-  const show = (values: Readonly<Record<string, string | null | undefined>>): string => differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
+  const differing = Object.entries(pin)
+    .filter(([name, value]) => labels[name] !== value)
+    .map(([name]) => name);
+  const show = (values: Readonly<Record<string, string | null | undefined>>): string =>
+    differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
   return answer(
-    differing.length === 0, () => show({ ...pin }), () => show(labels), "the service's labels are others than pinned",
-    "as pinned: the service's word, which nothing in the evidence vouches for");
+    differing.length === 0,
+    () => show({ ...pin }),
+    () => show(labels),
+    "the service's labels are others than pinned",
+    "as pinned: the service's word, which nothing in the evidence vouches for",
+  );
 };
 
 /** A field of the document that may be absent. */
 function compareField(pin: string, field: string | null): PinAnswer {
-  return answer(pin === field, () => pin, () => field ?? "absent");
+  return answer(
+    pin === field,
+    () => pin,
+    () => field ?? "absent",
+  );
 }
 
 export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pcrs: {
-    check: "policy.pcrs", kinds: DEPLOYMENT_KINDS, shape: pcrsShape, compare: comparePcrs,
+    check: "policy.pcrs",
+    kinds: DEPLOYMENT_KINDS,
+    shape: pcrsShape,
+    compare: comparePcrs,
     write: (_, document) => writePcrs(document),
   },
   manifestHash: {
-    check: "policy.manifest-hash", kinds: QOS, shape: oneOrMore(hex(HASH_LENGTH)),
+    check: "policy.manifest-hash",
+    kinds: QOS,
+    shape: oneOrMore(hex(HASH_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
     write: null,
   },
   pivotHash: {
-    check: "policy.pivot", kinds: QOS, shape: oneOrMore(hex(HASH_LENGTH)),
+    check: "policy.pivot",
+    kinds: QOS,
+    shape: oneOrMore(hex(HASH_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
     write: ({ pivot }) => pivot?.hash,
   },
   workloads: {
-    check: "policy.workloads", kinds: QOS, shape: workloadsShape, excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
+    check: "policy.workloads",
+    kinds: QOS,
+    shape: workloadsShape,
+    excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
     compare: ofBootProof(compareWorkloads),
     write: ({ workloads }) => {
       const said = workloads && sayable(workloads);
-      return said ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value])) : undefined;
+      return said
+        ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value]))
+        : undefined;
     },
   },
   pivotArgs: {
-    check: "policy.args", kinds: QOS, shape: list(text, { least: 0 }),
-    compare: ofPivot((pin, { args }) => answer(
-      pin.length === args.length && pin.every((argument, index) => argument === args[index]),
-      () => listed(pin.map(quoted), " ") || "no arguments", () => listed(args.map(quoted), " ") || "no arguments",
-      "the arguments are others than pinned")),
+    check: "policy.args",
+    kinds: QOS,
+    shape: list(text, { least: 0 }),
+    compare: ofPivot((pin, { args }) =>
+      answer(
+        pin.length === args.length && pin.every((argument, index) => argument === args[index]),
+        () => listed(pin.map(quoted), " ") || "no arguments",
+        () => listed(args.map(quoted), " ") || "no arguments",
+        "the arguments are others than pinned",
+      ),
+    ),
     write: ({ pivot }) => pivot?.args,
   },
   pivotEnv: {
-    check: "policy.args", kinds: QOS, shape: record("an object", { name: () => null, nameSchema: {}, value: text }),
+    check: "policy.args",
+    kinds: QOS,
+    shape: record("an object", { name: () => null, nameSchema: {}, value: text }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
-    write: ({ pivot }) => pivot ? sayable(pivot.env) : undefined,
+    write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
   namespace: {
-    check: "policy.namespace", kinds: QOS, shape: oneOrMore(nonEmptyText),
+    check: "policy.namespace",
+    kinds: QOS,
+    shape: oneOrMore(nonEmptyText),
     compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
     write: ({ namespace }) => namespace || undefined,
   },
   minNonce: {
-    check: "policy.nonce", kinds: QOS, shape: wholeNumber(0), needs: "namespace",
-    compare: ofBootProof((pin, { nonce }) => answer(
-      nonce >= pin, () => `${pin} or more`, () => String(nonce), "the manifest is older than the policy allows",
-      `nonce ${nonce}, at least ${pin} wanted`)),
+    check: "policy.nonce",
+    kinds: QOS,
+    shape: wholeNumber(0),
+    needs: "namespace",
+    compare: ofBootProof((pin, { nonce }) =>
+      answer(
+        nonce >= pin,
+        () => `${pin} or more`,
+        () => String(nonce),
+        "the manifest is older than the policy allows",
+        `nonce ${nonce}, at least ${pin} wanted`,
+      ),
+    ),
     write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
   },
   quorumKey: {
-    check: "policy.quorum-key", kinds: QOS, shape: oneOrMore(key),
+    check: "policy.quorum-key",
+    kinds: QOS,
+    shape: oneOrMore(key),
     compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
     write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
   },
   manifestSet: {
-    check: "policy.manifest-set", kinds: QOS, shape: setShape,
+    check: "policy.manifest-set",
+    kinds: QOS,
+    shape: setShape,
     compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
     write: ({ manifestSet }) => writeSet(manifestSet),
   },
   shareSet: {
-    check: "policy.share-set", kinds: QOS, shape: setShape,
+    check: "policy.share-set",
+    kinds: QOS,
+    shape: setShape,
     compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
     write: null,
   },
   userData: {
-    check: "policy.user-data", kinds: NITRO, shape: hex(1, MAX_FIELD),
+    check: "policy.user-data",
+    kinds: NITRO,
+    shape: hex(1, MAX_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
     write: null,
   },
   publicKey: {
-    check: "policy.public-key", kinds: NITRO, shape: hex(1, MAX_FIELD),
+    check: "policy.public-key",
+    kinds: NITRO,
+    shape: hex(1, MAX_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
     write: null,
   },
   commitment: {
-    check: "policy.commitment", kinds: QOS, shape: choice(COMMITMENT_KINDS), unnamed: "live",
-    compare: ofBootProof((pin, { commitment }) => answer(commitment === pin, () => pin, () => commitment, undefined, `${commitment}, as wanted`)),
+    check: "policy.commitment",
+    kinds: QOS,
+    shape: choice(COMMITMENT_KINDS),
+    unnamed: "live",
+    compare: ofBootProof((pin, { commitment }) =>
+      answer(
+        commitment === pin,
+        () => pin,
+        () => commitment,
+        undefined,
+        `${commitment}, as wanted`,
+      ),
+    ),
     write: ({ commitment }) => commitment,
   },
   labels: {
-    check: "policy.labels", kinds: QOS, shape: object<LabelsPin>(LABELS as Members<LabelsPin>),
+    check: "policy.labels",
+    kinds: QOS,
+    shape: object<LabelsPin>(LABELS as Members<LabelsPin>),
     compare: ofBootProof(compareLabels),
     write: null,
   },
@@ -447,7 +595,9 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
 export const PIN_NAMES = Object.keys(PINS) as readonly PinName[];
 
 /** The checks that pins are answered by, in report order. */
-export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) => PIN_NAMES.some((name) => PINS[name].check === id));
+export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) =>
+  PIN_NAMES.some((name) => PINS[name].check === id),
+);
 
 /** Compares one pin of a deployment; null where it is not pinned. */
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {

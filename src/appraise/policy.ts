@@ -4,13 +4,40 @@ import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
-import { AWS_NITRO_ROOT_G1, AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
 import {
-  DEPLOYMENT_KINDS, type DeploymentKind, PINS, PIN_NAMES, type PcrPin, type PcrsFile, type PinName, type PinTypes, type Pins, type PinsFile, type SetPin,
+  AWS_NITRO_ROOT_G1,
+  AWS_NITRO_ROOT_G1_NAME,
+  type TrustAnchor,
+  parseTrustAnchor,
+} from "../verify/trust-anchor.js";
+import {
+  DEPLOYMENT_KINDS,
+  type DeploymentKind,
+  PINS,
+  PIN_NAMES,
+  type PcrPin,
+  type PcrsFile,
+  type PinName,
+  type PinTypes,
+  type Pins,
+  type PinsFile,
+  type SetPin,
 } from "./pins.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
 import {
-  COMMENT, type Members, Place, type Shape, choice, duration, flag, list, membersSchema, nonEmptyText, object, readMembers, text,
+  COMMENT,
+  type Members,
+  Place,
+  type Shape,
+  choice,
+  duration,
+  flag,
+  list,
+  membersSchema,
+  nonEmptyText,
+  object,
+  readMembers,
+  text,
 } from "./shapes.js";
 
 export type { PcrPin, PcrsFile, SetPin };
@@ -24,7 +51,10 @@ export interface PolicyFile {
   readonly deployments: readonly DeploymentFile[];
   readonly maxAge?: string;
   readonly appProofs?: {
-    readonly types?: readonly string[]; readonly maxAge?: string; readonly required?: boolean; readonly coverage?: boolean;
+    readonly types?: readonly string[];
+    readonly maxAge?: string;
+    readonly required?: boolean;
+    readonly coverage?: boolean;
     readonly decision?: boolean;
   };
   readonly allowDebug?: boolean;
@@ -52,7 +82,9 @@ export interface Policy {
   readonly allowDebug: boolean;
 }
 
-/** What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met. */
+/**
+ * What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met.
+ */
 export interface DeploymentPins extends Pins {
   /** Its place in the file, such as `deployments[0]`, where the file names none. */
   readonly name: string;
@@ -101,7 +133,11 @@ interface PolicyMembers {
 const typesShape = list(nonEmptyText);
 
 const APP_PROOFS: Members<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
-  types: typesShape, maxAge: duration, required: flag, coverage: flag, decision: flag,
+  types: typesShape,
+  maxAge: duration,
+  required: flag,
+  coverage: flag,
+  decision: flag,
 };
 
 interface DeploymentMembers extends Pins {
@@ -116,7 +152,9 @@ const DEPLOYMENT: Members<DeploymentMembers> = {
   kind: choice(DEPLOYMENT_KINDS),
   open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
   appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{ [K in PinName]: PinTypes[K]["pin"] }>),
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{
+    [K in PinName]: PinTypes[K]["pin"];
+  }>),
 };
 
 const DEPLOYMENT_SHAPE: Shape<DeploymentPins> = {
@@ -144,8 +182,8 @@ const REQUIRED = ["policy", "deployments"] as const;
 export const POLICY_SCHEMA: JsonObject = membersSchema(policyMembers({}), REQUIRED);
 
 /**
- * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`) with
- * the path of every fault, up to 100 of them.
+ * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`)
+ * with the path of every fault, up to 100 of them.
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
   const bytes = bytesOf(input);
@@ -163,12 +201,17 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
 /** The bytes of each policy, where it was given as such. */
 const parsedPolicies = new WeakMap<object, Uint8Array | null>();
 
-/** Whether {@link parsePolicy} made it: nothing else was found well-formed, and an object without pins would fit anything. */
+/**
+ * Whether {@link parsePolicy} made it: nothing else was found well-formed, and an object without pins would fit
+ * anything.
+ */
 export function isPolicy(value: unknown): value is Policy {
   return typeof value === "object" && value !== null && parsedPolicies.has(value);
 }
 
-/** A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value. */
+/**
+ * A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value.
+ */
 export function policyBytes(policy: Policy): Uint8Array | null {
   return parsedPolicies.get(policy)?.slice() ?? null;
 }
@@ -183,7 +226,8 @@ function bytesOf(input: unknown): Uint8Array | null {
 }
 
 function refuseSize(length: number): void {
-  if (length > MAX_POLICY_BYTES) throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
+  if (length > MAX_POLICY_BYTES)
+    throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
 function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
@@ -195,7 +239,14 @@ function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deploy
     },
     deployments: read.deployments,
     maxAge: read.maxAge ?? null,
-    appProofs: Object.freeze({ types: null, maxAge: null, required: false, coverage: false, decision: false, ...read.appProofs }),
+    appProofs: Object.freeze({
+      types: null,
+      maxAge: null,
+      required: false,
+      coverage: false,
+      decision: false,
+      ...read.appProofs,
+    }),
     allowDebug: read.allowDebug ?? false,
   });
 }
@@ -215,8 +266,13 @@ function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefi
   for (const member of foreign) place.at(member).fault(`not in a deployment of kind ${kind}`);
   refuseTogether(pins, place);
   const deployment = Object.freeze({
-    name, kind, open, appProofTypes: appProofs?.types ?? null,
-    ...Object.fromEntries(PIN_NAMES.map((pin) => [pin, pins[pin] ?? unnamed(pin, kind)]).filter(([, pin]) => pin !== undefined)),
+    name,
+    kind,
+    open,
+    appProofTypes: appProofs?.types ?? null,
+    ...Object.fromEntries(
+      PIN_NAMES.map((pin) => [pin, pins[pin] ?? unnamed(pin, kind)]).filter(([, pin]) => pin !== undefined),
+    ),
   });
   if (new Set(open).size < open.length) place.at("open").fault("a question twice");
   // With a pin that could not be read nobody knows what is open.
@@ -240,9 +296,11 @@ function mayStand(member: string, kind: DeploymentKind): boolean {
 function refuseTogether(pins: Pins, place: Place): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
     const { needs, excludes = [] } = PINS[name];
-    if (needs !== undefined && !Object.hasOwn(pins, needs)) place.at(name).fault(`counts within a ${needs}, and none is pinned`);
+    if (needs !== undefined && !Object.hasOwn(pins, needs))
+      place.at(name).fault(`counts within a ${needs}, and none is pinned`);
     const both = excludes.filter((other) => Object.hasOwn(pins, other));
-    if (both.length > 0) place.at(name).fault(`never met together with ${both.join(", ")}: a manifest has one or the other`);
+    if (both.length > 0)
+      place.at(name).fault(`never met together with ${both.join(", ")}: a manifest has one or the other`);
   }
 }
 
@@ -250,14 +308,22 @@ function refuseTogether(pins: Pins, place: Place): void {
 function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
-    if (names.has(name)) place.at("deployments").at(index).at("name").fault(`${JSON.stringify(name)} is another deployment's name already`);
+    if (names.has(name))
+      place
+        .at("deployments")
+        .at(index)
+        .at("name")
+        .fault(`${JSON.stringify(name)} is another deployment's name already`);
     names.add(name);
   });
-  const signing = deployments.map((deployment, index) => ({ deployment, index })).filter(({ deployment }) => deployment.kind === "qos");
+  const signing = deployments
+    .map((deployment, index) => ({ deployment, index }))
+    .filter(({ deployment }) => deployment.kind === "qos");
   if (!namesTypes || new Set(signing.map(({ deployment }) => applicationOf(deployment))).size < 2) return;
   for (const { deployment, index } of signing.filter((one) => one.deployment.appProofTypes === null)) {
-    const says = `${deployment.name} has to name its own: the policy names types, and has deployments of different applications, ` +
-      "of which one must not vouch for what only another may";
+    const says =
+      `${deployment.name} has to name its own: the policy names types, and has deployments of different ` +
+      "applications, of which one must not vouch for what only another may";
     place.at("deployments").at(index).at("appProofs").at("types").fault(says);
   }
 }
@@ -265,13 +331,20 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
 /** What tells one application from another: the namespace and the program. */
 function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
   const sorted = (values: readonly string[] | undefined): string[] | null => values?.toSorted() ?? null;
-  const program = workloads ? Object.entries(workloads).map(([name, digests]) => [name, sorted(digests)]).sort() : sorted(pivotHash);
+  const program = workloads
+    ? Object.entries(workloads)
+        .map(([name, digests]) => [name, sorted(digests)])
+        .sort()
+    : sorted(pivotHash);
   return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
 }
 
 function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
   const entry = (name: string): JsonObject => ({
-    type: "object", properties: { [name]: text.schema, [COMMENT]: text.schema }, required: [name], additionalProperties: false,
+    type: "object",
+    properties: { [name]: text.schema, [COMMENT]: text.schema },
+    required: [name],
+    additionalProperties: false,
   });
   return {
     schema: { anyOf: [{ const: AWS_NITRO_ROOT_G1_NAME }, entry("pem"), entry("file")] },
@@ -289,8 +362,10 @@ function trustAnchor(value: JsonValue, place: Place, options: ParsePolicyOptions
     const { [COMMENT]: comment, ...rest } = value;
     const { pem, file } = rest;
     if (comment !== undefined) text.read(comment, place.at(COMMENT));
-    if (Object.keys(rest).length === 1 && typeof pem === "string") return namedBySubject(parseTrustAnchor(place.path, pem));
-    if (Object.keys(rest).length === 1 && typeof file === "string") return sourceOf(parseTrustAnchor(`file ${file}`, anchorFile(file, options)));
+    if (Object.keys(rest).length === 1 && typeof pem === "string")
+      return namedBySubject(parseTrustAnchor(place.path, pem));
+    if (Object.keys(rest).length === 1 && typeof file === "string")
+      return sourceOf(parseTrustAnchor(`file ${file}`, anchorFile(file, options)));
   }
   throw anchorFault(`"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …} wanted`);
 }

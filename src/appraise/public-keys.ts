@@ -1,6 +1,7 @@
 /**
- * QOS public keys whose secrets are public: public tools of the service's family ship both halves. A set or a quorum key made
- * of them says nothing about who runs a deployment. Source: tkhq/rust-sdk `tvc/src/config/app.rs` (Apache-2.0), 2026.
+ * QOS public keys whose secrets are public: public tools of the service's family ship both halves. A set or a quorum
+ * key made of them says nothing about who runs a deployment. Source: tkhq/rust-sdk `tvc/src/config/app.rs`
+ * (Apache-2.0), 2026.
  */
 import type { SetPin } from "./pins.js";
 
@@ -9,23 +10,23 @@ const KEYS = [
   // the default quorum key (KNOWN_QUORUM_KEY)
   [
     "04451028fc9d42cef6d8f2a3ebe17d65783c470dbc6f04663d500c12009930cf9b" +
-    "209e733f6ac6103cc28f07ecde2dbb55095738b828d6b7a55caf4ddf9d67f2ae",
+      "209e733f6ac6103cc28f07ecde2dbb55095738b828d6b7a55caf4ddf9d67f2ae",
     "047827dcd2325b8d58694c2ea14e8f1e1f8a36c84438d291ff9b1b067debdb3e2b" +
-    "a3822984cde8bed4de2c237bd323526da4961d368bcc63cbd2d37d00e936683e",
+      "a3822984cde8bed4de2c237bd323526da4961d368bcc63cbd2d37d00e936683e",
   ],
   // a share-set member whose secret is public (KNOWN_SHARE_SET_KEYS)
   [
     "044af8b082b9ef41a238037811a188309d8c8b00b6d49c0574538d7746d7383739" +
-    "e67e1107f134bc102a48301b07e7c53280decbe9c16c9fc1f19b9832018e1485",
+      "e67e1107f134bc102a48301b07e7c53280decbe9c16c9fc1f19b9832018e1485",
     "048139aa5de49d9505465bcf1a879954c51ba7b258b669f4e42697088cbbca54ae" +
-    "b888d61e65b2602ce92ae945a0160533acc94942511f8e5b1940ed89cc8f141f",
+      "b888d61e65b2602ce92ae945a0160533acc94942511f8e5b1940ed89cc8f141f",
   ],
   // a share-set member whose secret is public (KNOWN_SHARE_SET_KEYS)
   [
     "04c1c4b4eb784505f167affae00e18b1521e7a0bfa3be46e6a6b43ba1f386afce4" +
-    "8d964c885480cb197e3538fd30ebe38a07f76b6a286b37ba6d2abddbbd6c9c83",
+      "8d964c885480cb197e3538fd30ebe38a07f76b6a286b37ba6d2abddbbd6c9c83",
     "04e492ca7bce95912a7b2565c8553e38cf3a4b1f858171900ed81888282db13d41" +
-    "e214dd6def2de2aacb1fcf92e3ae5a83e1b0ffa660fc59b9dd10e277cfd128dc",
+      "e214dd6def2de2aacb1fcf92e3ae5a83e1b0ffa660fc59b9dd10e277cfd128dc",
   ],
 ] as const;
 

@@ -3,7 +3,16 @@
  * application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
-import { type BootProofFacts, type DeploymentKind, type DocumentFacts, type PinName, type PcrPin, type Pins, type SetPin, isZeroPcr } from "./pins.js";
+import {
+  type BootProofFacts,
+  type DeploymentKind,
+  type DocumentFacts,
+  type PinName,
+  type PcrPin,
+  type Pins,
+  type SetPin,
+  isZeroPcr,
+} from "./pins.js";
 import { isNobodysSet, isPublicSecret } from "./public-keys.js";
 
 /** What a deployment may say that it leaves open. */
@@ -25,7 +34,8 @@ const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonl
   },
   application: {
     attack: "the same image runs the attacker's application, or another one that the same people approved",
-    remedy: 'Pin pivotHash (v3: workloads), manifestSet with namespace, or manifestHash; or say "open": ["application"]',
+    remedy:
+      'Pin pivotHash (v3: workloads), manifestSet with namespace, or manifestHash; or say "open": ["application"]',
   },
   operator: {
     attack: "anybody who runs this image and application over keys of his own passes",
@@ -38,15 +48,22 @@ const NITRO_IMAGE = {
   remedy: "Pin pcrs 0, 1 and 2, or pcrs 8 (the certificate that signed the image), none of them zeros",
 };
 
-/** What documents of each kind let an application that somebody else chose forge. Total: a new kind has to be listed. */
-const KINDS: Readonly<Record<CommitmentKind, {
-  /** The pivot's hash, or the workloads, are what ran. */
-  readonly program: boolean;
-  /** The enclave holds its quorum key. */
-  readonly quorumKey: boolean;
-  /** The manifest is the one that was booted; otherwise only as far as its PCR3 names a role. */
-  readonly manifest: boolean;
-}>> = {
+/**
+ * What documents of each kind let an application that somebody else chose forge. Total: a new kind has to be listed.
+ */
+const KINDS: Readonly<
+  Record<
+    CommitmentKind,
+    {
+      /** The pivot's hash, or the workloads, are what ran. */
+      readonly program: boolean;
+      /** The enclave holds its quorum key. */
+      readonly quorumKey: boolean;
+      /** The manifest is the one that was booted; otherwise only as far as its PCR3 names a role. */
+      readonly manifest: boolean;
+    }
+  >
+> = {
   live: { program: true, quorumKey: true, manifest: true },
   setup: { program: true, quorumKey: false, manifest: true },
   legacy: { program: false, quorumKey: false, manifest: false },
@@ -55,7 +72,8 @@ const KINDS: Readonly<Record<CommitmentKind, {
 type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
 
 /**
- * The pins that answer each question. `roleless`: PCR3 is zeros, in the evidence; before there is any, that the pins allow it.
+ * The pins that answer each question. `roleless`: PCR3 is zeros, in the evidence; before there is any, that the pins
+ * allow it.
  */
 function answersOf(pins: Questioned, roleless: boolean): Answers {
   const kind = KINDS[pins.commitment ?? "live"];
@@ -63,7 +81,10 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
   const manifest = kind.manifest || !roleless;
   const named = (name: PinName, answers: boolean): PinName[] => (pins[name] !== undefined && answers ? [name] : []);
   const isSomebodys = (set: SetPin | undefined): boolean => set === undefined || !isNobodysSet(set);
-  const set = named("manifestSet", manifest && isSomebodys(manifestSet) && (kind.manifest || pins.namespace !== undefined));
+  const set = named(
+    "manifestSet",
+    manifest && isSomebodys(manifestSet) && (kind.manifest || pins.namespace !== undefined),
+  );
   const hash = named("manifestHash", manifest);
   const image = [...named("pcrs", everyImagePins(pcrs, [0, 1, 2])), ...set, ...hash];
   const application = [
@@ -77,7 +98,8 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
     image,
     application: image.length === 0 ? [] : application,
     operator: [
-      ...set, ...hash,
+      ...set,
+      ...hash,
       ...named("quorumKey", kind.quorumKey && isSecret),
       ...named("pcrs", everyImagePins(pcrs, [3])),
     ],
@@ -87,10 +109,12 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
 /** Whether every alternative pins all of these PCRs, and accepts zeros for none. */
 function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boolean {
   if (images === undefined) return false;
-  return images.every((image) => indexes.every((index) => {
-    const pin = image.find((one) => one.index === index);
-    return pin !== undefined && !pin.accepted.some(isZeroPcr);
-  }));
+  return images.every((image) =>
+    indexes.every((index) => {
+      const pin = image.find((one) => one.index === index);
+      return pin !== undefined && !pin.accepted.some(isZeroPcr);
+    }),
+  );
 }
 
 function someImageAccepts(images: Pins["pcrs"], accepts: (pin: PcrPin) => boolean): boolean {
@@ -104,7 +128,8 @@ function openIn(answers: Answers): AnyQuestion[] {
 /** The sentences of what a deployment leaves open and does not say so; empty where it is well-formed. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
-    const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8])) ?? false;
+    const pinsImage =
+      pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8])) ?? false;
     return pinsImage ? [] : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
   }
   const undeclared = openIn(answersOf(pins, pinsNoRole(pins))).filter((question) => !isDeclared(pins, question));
@@ -129,11 +154,18 @@ function noAnswers(pins: Questioned): string[] {
   const { program, quorumKey: holdsKey } = KINDS[commitment];
   const named = (["pivotHash", "workloads", "quorumKey"] as const).filter((name) => pins[name] !== undefined);
   return [
-    ...(program || named.length === 0 ? [] : [
-      `under commitment ${commitment}, ${named.join(" and ")} answer nothing: the application itself may have asked for the document`,
-    ]),
-    ...(program && !holdsKey && quorumKey ? [`under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`] : []),
-    ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr)) ? ["a PCR of zeros fits everybody, and answers nothing"] : []),
+    ...(program || named.length === 0
+      ? []
+      : [
+          `under commitment ${commitment}, ${named.join(" and ")} answer nothing: ` +
+            "the application itself may have asked for the document",
+        ]),
+    ...(program && !holdsKey && quorumKey
+      ? [`under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`]
+      : []),
+    ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr))
+      ? ["a PCR of zeros fits everybody, and answers nothing"]
+      : []),
     ...(pcrs !== undefined && pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
     ...publicKeyNotes(pins),
   ];
@@ -143,8 +175,12 @@ function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
   const nobodys = "keys whose secrets are public reach its threshold";
   return [
     ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public: anybody holds it"] : []),
-    ...(manifestSet && isNobodysSet(manifestSet) ? [`the manifest set is nobody's: ${nobodys}, so that anybody approves manifests`] : []),
-    ...(shareSet && isNobodysSet(shareSet) ? [`the share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`] : []),
+    ...(manifestSet && isNobodysSet(manifestSet)
+      ? [`the manifest set is nobody's: ${nobodys}, so that anybody approves manifests`]
+      : []),
+    ...(shareSet && isNobodysSet(shareSet)
+      ? [`the share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`]
+      : []),
   ];
 }
 
@@ -177,23 +213,37 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
       ...weakReasons(pins, answers, roleless),
       ...publicKeyNotes(facts?.bootProof ? keysOf(facts.bootProof) : pins),
     ],
-    faults: undeclared.map((question) => `leaves the ${question} open, since this evidence is legacy and its PCR3 is zeros: ${LEFT_OPEN[question].attack}`),
+    faults: undeclared.map(
+      (question) =>
+        `leaves the ${question} open, since this evidence is legacy and its PCR3 is zeros: ` +
+        LEFT_OPEN[question].attack,
+    ),
   };
 }
 
 function declaredReason(question: Question, answers: Answers): string {
-  if (answers[question].length > 0) return `says that it leaves the ${question} open; ${answers[question].join(", ")} answers for it`;
+  if (answers[question].length > 0)
+    return `says that it leaves the ${question} open; ${answers[question].join(", ")} answers for it`;
   return `leaves the ${question} open: ${LEFT_OPEN[question].attack}`;
 }
 
 function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): string[] {
-  const only = (question: AnyQuestion, name: PinName): boolean => answers[question].length === 1 && answers[question][0] === name;
+  const only = (question: AnyQuestion, name: PinName): boolean =>
+    answers[question].length === 1 && answers[question][0] === name;
   const role = roleless ? "that image" : "that role and image";
   return [
-    ...(only("operator", "pcrs") ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"] : []),
-    ...(pins.commitment === "legacy" ? [`legacy: any application of ${role} could have made this document, over any manifest and key`] : []),
+    ...(only("operator", "pcrs")
+      ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"]
+      : []),
+    ...(pins.commitment === "legacy"
+      ? [`legacy: any application of ${role} could have made this document, over any manifest and key`]
+      : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
-      ? ["only manifestSet names the image: every image and program passes that its members ever approved, old ones too; minNonce closes it"] : []),
+      ? [
+          "only manifestSet names the image: every image and program passes that its members ever approved, " +
+            "old ones too; minNonce closes it",
+        ]
+      : []),
   ];
 }
 
@@ -207,6 +257,10 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
 }
 
 function nitroReasons(pins: Questioned): string[] {
-  const isNamed = pins.publicKey !== undefined || (pins.pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false);
-  return isNamed ? [] : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
+  const isNamed =
+    pins.publicKey !== undefined ||
+    (pins.pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false);
+  return isNamed
+    ? []
+    : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
 }

@@ -1,6 +1,6 @@
 /**
- * What a member of the policy file may be: its JSON Schema, its words for a fault, and how it is read. Reading costs time in
- * proportion to the input, and what it answers cannot be changed.
+ * What a member of the policy file may be: its JSON Schema, its words for a fault, and how it is read. Reading costs
+ * time in proportion to the input, and what it answers cannot be changed.
  */
 import { fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind } from "../decode/json.js";
@@ -56,7 +56,8 @@ function shown(name: string): string {
 /** The value of a shape by a test of what it is. */
 function simple<T>(schema: JsonObject, words: string, read: (value: JsonValue) => T | undefined): Shape<T> {
   return {
-    schema, words,
+    schema,
+    words,
     read: (value, place) => read(value) ?? place.fault(() => `${jsonKind(value)}, ${words} wanted`),
   };
 }
@@ -69,15 +70,22 @@ export const nonEmptyText: Shape<string> = {
   read: (value, place) => (value === "" ? place.fault("empty") : text.read(value, place)),
 };
 
-export const flag = simple({ type: "boolean" }, "true or false", (value) => (typeof value === "boolean" ? value : undefined));
+export const flag = simple({ type: "boolean" }, "true or false", (value) =>
+  typeof value === "boolean" ? value : undefined,
+);
 
 /** One of a list of texts. */
 export function choice<T extends string>(choices: readonly T[]): Shape<T> {
-  const words = choices.map((one) => JSON.stringify(one)).join(", ").replace(/, ([^,]*)$/, " or $1");
+  const words = choices
+    .map((one) => JSON.stringify(one))
+    .join(", ")
+    .replace(/, ([^,]*)$/, " or $1");
   return {
-    schema: { enum: [...choices] }, words,
-    read: (value, place) => choices.find((one) => one === value)
-      ?? place.fault(() => `${typeof value === "string" ? "" : `${jsonKind(value)}, `}${words} wanted`),
+    schema: { enum: [...choices] },
+    words,
+    read: (value, place) =>
+      choices.find((one) => one === value) ??
+      place.fault(() => `${typeof value === "string" ? "" : `${jsonKind(value)}, `}${words} wanted`),
   };
 }
 
@@ -86,7 +94,8 @@ export function wholeNumber(least: number): Shape<number> {
   const most = 0xffffffff;
   const words = `a whole number of ${least} or more`;
   return {
-    schema: { type: "integer", minimum: least, maximum: most }, words,
+    schema: { type: "integer", minimum: least, maximum: most },
+    words,
     read: (value, place) => {
       if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
       return place.fault(() => `${typeof value === "number" ? value : jsonKind(value)}, ${words} wanted`);
@@ -99,21 +108,25 @@ const DURATION_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h
 
 /** In milliseconds, once read. */
 export const duration = simple(
-  { type: "string", pattern: DURATION.source }, 'a duration such as "10m", "12h" or "30d"', (value) => {
+  { type: "string", pattern: DURATION.source },
+  'a duration such as "10m", "12h" or "30d"',
+  (value) => {
     const parts = typeof value === "string" ? DURATION.exec(value) : null;
     return parts === null ? undefined : Number(parts[1]) * DURATION_UNITS[parts[2]!]!;
-  });
+  },
+);
 
 /**
- * A byte string of that many bytes, in hex of either case. Once read it is hex in lower case: a Uint8Array cannot be frozen,
- * and of this spelling each value has one, so that equal texts are equal bytes.
+ * A byte string of that many bytes, in hex of either case. Once read it is hex in lower case: a Uint8Array cannot be
+ * frozen, and of this spelling each value has one, so that equal texts are equal bytes.
  */
 export function hex(least: number, most = least): Shape<string> {
   const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
   const words = `hex of ${digits} digits`;
   const range = least === most ? `${2 * least}` : `${2 * least},${2 * most}`;
   return {
-    schema: { type: "string", pattern: `^[0-9a-fA-F]{${range}}$` }, words,
+    schema: { type: "string", pattern: `^[0-9a-fA-F]{${range}}$` },
+    words,
     read: (value, place) => {
       if (typeof value !== "string") return place.fault(() => `${jsonKind(value)}, ${words} wanted`);
       const length = value.length / 2;
@@ -130,7 +143,10 @@ export interface ListLimits {
   readonly most?: number;
 }
 
-export function list<T>(item: Shape<T>, { least = 1, most = Number.POSITIVE_INFINITY }: ListLimits = {}): Shape<readonly T[]> {
+export function list<T>(
+  item: Shape<T>,
+  { least = 1, most = Number.POSITIVE_INFINITY }: ListLimits = {},
+): Shape<readonly T[]> {
   return {
     schema: { type: "array", items: item.schema, minItems: least, ...(Number.isFinite(most) && { maxItems: most }) },
     words: "an array",
@@ -163,12 +179,16 @@ export const COMMENT = "comment";
 
 /** An object whose members' names are data, by which they are read. */
 export function record<T>(
-  words: string, entry: { readonly name: (name: string) => string | null; readonly nameSchema: JsonObject; readonly value: Shape<T> },
+  words: string,
+  entry: { readonly name: (name: string) => string | null; readonly nameSchema: JsonObject; readonly value: Shape<T> },
   least = 0,
 ): Shape<Readonly<Record<string, T>>> {
   return {
     schema: {
-      type: "object", properties: { [COMMENT]: text.schema }, propertyNames: entry.nameSchema, additionalProperties: entry.value.schema,
+      type: "object",
+      properties: { [COMMENT]: text.schema },
+      propertyNames: entry.nameSchema,
+      additionalProperties: entry.value.schema,
     },
     words,
     read: (value, place) => {
@@ -198,14 +218,20 @@ export function record<T>(
 export type Members<T> = { readonly [K in keyof T]-?: Shape<T[K]> };
 
 /**
- * Reads the members of an object, and refuses every other. A member that is named and has a fault is there as undefined.
- * Not frozen: who asked for it does that.
+ * Reads the members of an object, and refuses every other. A member that is named and has a fault is there as
+ * undefined. Not frozen: who asked for it does that.
  */
-export function readMembers<T>(value: JsonValue, members: Members<T>, required: readonly (keyof T & string)[], place: Place): Partial<T> | undefined {
+export function readMembers<T>(
+  value: JsonValue,
+  members: Members<T>,
+  required: readonly (keyof T & string)[],
+  place: Place,
+): Partial<T> | undefined {
   if (!isJsonObject(value)) return place.fault(() => `${jsonKind(value)}, an object wanted`);
   const result: Partial<T> = Object.create(null) as Partial<T>;
   for (const [name, member] of Object.entries(value)) {
-    if (Object.hasOwn(members, name)) result[name as keyof T] = members[name as keyof T].read(member, place.at(name)) as T[keyof T];
+    if (Object.hasOwn(members, name))
+      result[name as keyof T] = members[name as keyof T].read(member, place.at(name)) as T[keyof T];
     else if (name === COMMENT) text.read(member, place.at(name));
     else place.at(name).fault(() => `unknown member${nearest(name, Object.keys(members))}`);
   }
@@ -227,7 +253,8 @@ export function membersSchema<T>(members: Members<T>, required: readonly (keyof 
 
 /** An object of these members. */
 export function object<T extends object, R extends keyof T & string = never>(
-  members: Members<T>, required: readonly R[] = [],
+  members: Members<T>,
+  required: readonly R[] = [],
 ): Shape<Readonly<Partial<T> & Pick<T, R>>> {
   return {
     schema: membersSchema(members, required),
@@ -243,7 +270,8 @@ export function object<T extends object, R extends keyof T & string = never>(
 /** Words for the known name that is nearest, where one is near. */
 function nearest(name: string, known: readonly string[]): string {
   if (name.length > MAX_SHOWN_NAME) return "";
-  const [best] = known.map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
+  const [best] = known
+    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
   return best !== undefined && best.distance <= Math.ceil(best.one.length / 2) ? `, did you mean ${best.one}?` : "";
 }
@@ -253,7 +281,8 @@ function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];
-    for (let j = 0; j < b.length; j++) next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (letter === b[j] ? 0 : 1)));
+    for (let j = 0; j < b.length; j++)
+      next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (letter === b[j] ? 0 : 1)));
     row = next;
   }
   return row[b.length]!;

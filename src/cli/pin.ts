@@ -41,13 +41,21 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
   const command = program
     .command("pin")
     .summary("write a policy that pins a deployment")
-    .description("Write a policy to stdout: from a boot proof whose authenticity is verified first, or from a published release.")
-    .option("--boot-proof <file>", "the boot proof of the deployment: JSON, bare or as {\"bootProof\": …}; - for stdin")
-    .option("--trust-anchor <file>", "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it")
+    .description(
+      "Write a policy to stdout: from a boot proof whose authenticity is verified first, or from a published release.",
+    )
+    .option("--boot-proof <file>", 'the boot proof of the deployment: JSON, bare or as {"bootProof": …}; - for stdin')
+    .option(
+      "--trust-anchor <file>",
+      "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it",
+    )
     .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
     .option("--app <name>", "with --release: the application to pin")
     .option("--commitment <kind>", `with --release: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
-    .option("--manifest-set <file>", "with --release: who approves manifests, JSON {\"threshold\": n, \"members\": [\"hex\", …]}")
+    .option(
+      "--manifest-set <file>",
+      'with --release: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}',
+    )
     .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
     .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
     .option("--name <name>", "the policy's name, which reports show")
@@ -62,10 +70,18 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
 
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   const { bootProof, release, app, trustAnchor, allowDebug, commitment, manifestSet, quorumKey } = flags;
-  if (bootProof === undefined && release === undefined) args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
-  if (bootProof !== undefined && release !== undefined) args.fault("--boot-proof and --release do not go together: give one");
-  if (release !== undefined && app === undefined) args.fault("--release needs --app NAME: which application of the release?");
-  const ofRelease = { "--app": app, "--commitment": commitment, "--manifest-set": manifestSet, "--quorum-key": quorumKey };
+  if (bootProof === undefined && release === undefined)
+    args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
+  if (bootProof !== undefined && release !== undefined)
+    args.fault("--boot-proof and --release do not go together: give one");
+  if (release !== undefined && app === undefined)
+    args.fault("--release needs --app NAME: which application of the release?");
+  const ofRelease = {
+    "--app": app,
+    "--commitment": commitment,
+    "--manifest-set": manifestSet,
+    "--quorum-key": quorumKey,
+  };
   for (const [option, value] of Object.entries(ofRelease)) {
     if (release === undefined && value !== undefined) args.fault(`${option} goes with --release only`);
   }
@@ -110,7 +126,8 @@ async function refuse(report: Report, io: Io): Promise<number> {
 function adviceOnPinning(report: Report, notes: readonly string[]): string {
   const warnings = report.checks.filter((check) => check.status === "warn");
   return [
-    "Pinned what this boot proof shows, whoever's enclave it is: compare it with a source you trust before you rely on it.",
+    "Pinned what this boot proof shows, whoever's enclave it is: " +
+      "compare it with a source you trust before you rely on it.",
     ...warnings.map((check) => `warning: ${check.id}: ${printable(check.detail)}`),
     ...scopeWarnings(notes),
     "",
@@ -139,17 +156,20 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
   files.settle();
   writePolicy(made!, io);
-  io.stderr.write([
-    "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
-    ...scopeWarnings(made!.notes),
-    ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
-    "",
-  ].join("\n"));
+  io.stderr.write(
+    [
+      "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
+      ...scopeWarnings(made!.notes),
+      ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
+      "",
+    ].join("\n"),
+  );
   return EXIT.good;
 }
 
-const RELEASE_REMEDY = "A release names image, program and role only: --manifest-set FILE, or --quorum-key HEX of a live enclave, says whose " +
-  "deployment it is; --commitment live (the default) refuses legacy documents.";
+const RELEASE_REMEDY =
+  "A release names image, program and role only: --manifest-set FILE, or --quorum-key HEX of a live enclave, " +
+  "says whose deployment it is; --commitment live (the default) refuses legacy documents.";
 
 function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);

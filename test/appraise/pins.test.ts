@@ -24,7 +24,10 @@ const shares = { threshold: 1, members: [...pivotFacts.shareSet.members] };
 
 /** For each pin: what the evidence meets, and what it does not. Total: a new pin has to be added. */
 const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue[]; facts?: DocumentFacts }>> = {
-  pcrs: { meets: [{ "3": facts.pcrs.get(3)! }, [{ "0": "00".repeat(48) }, { "0": ["00".repeat(48), facts.pcrs.get(0)!] }]], differs: [{ "3": "ab".repeat(48) }, { "0": facts.pcrs.get(0)!, "9": "ab".repeat(48) }] },
+  pcrs: {
+    meets: [{ "3": facts.pcrs.get(3)! }, [{ "0": "00".repeat(48) }, { "0": ["00".repeat(48), facts.pcrs.get(0)!] }]],
+    differs: [{ "3": "ab".repeat(48) }, { "0": facts.pcrs.get(0)!, "9": "ab".repeat(48) }],
+  },
   manifestHash: { meets: [pivotFacts.manifestHash, [DIGEST, pivotFacts.manifestHash.toUpperCase()]], differs: [DIGEST] },
   pivotHash: { meets: [pivotFacts.pivot!.hash], differs: [DIGEST] },
   workloads: {
@@ -38,7 +41,10 @@ const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue
   namespace: { meets: ["lab/signer", ["x", "lab/signer"]], differs: ["lab", ["lab/signer/", "Lab/signer"]] },
   minNonce: { meets: [0, 7], differs: [8] },
   quorumKey: { meets: [key, [other, key.toUpperCase()]], differs: [other, key.slice(130) + key.slice(0, 130)] },
-  manifestSet: { meets: [set, { ...set, threshold: 1 }], differs: [{ ...set, threshold: 3 }, { ...set, members: set.members.slice(1) }, { ...set, members: [...set.members, other] }] },
+  manifestSet: {
+    meets: [set, { ...set, threshold: 1 }],
+    differs: [{ ...set, threshold: 3 }, { ...set, members: set.members.slice(1) }, { ...set, members: [...set.members, other] }],
+  },
   shareSet: { meets: [shares, { ...shares, threshold: 2, comment: "" }], differs: [set, { ...shares, members: [shares.members[0]!, other] }] },
   userData: { meets: [facts.userData!, facts.userData!.toUpperCase()], differs: ["00", `${facts.userData!}00`] },
   publicKey: { meets: [facts.publicKey!], differs: [key, facts.publicKey!.slice(2)] },
@@ -134,9 +140,9 @@ describe("manifests of workloads", () => {
   });
 
   it("are read from the manifest", () => {
-    const { pivot: _, ...manifest } = bootProof!.manifest;
+    const { manifest } = bootProof!;
     const workload = { name: "signer", imageDigest: new Uint8Array(32).fill(0xab), restart: "never", mounts: [] };
-    const v3 = { ...bootProof, attestation: bootProof!.attestation, manifest: { ...manifest, version: "v3", workloads: [workload] } };
+    const v3 = { ...bootProof, attestation: bootProof!.attestation, manifest: { ...manifest, pivot: undefined, version: "v3", workloads: [workload] } };
     expect(factsOf(v3 as unknown as VerifiedBootProof).bootProof).toMatchObject({ pivot: null, workloads: { signer: DIGEST } });
   });
 });

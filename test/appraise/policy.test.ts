@@ -1,7 +1,10 @@
 /** The policy file: what is refused, with the path of every fault, and what is accepted. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
+import { PINS } from "../../src/appraise/pins.js";
 import { policyBytes } from "../../src/appraise/appraise.js";
 import { AWS_NITRO_ROOT_G1, MalformedError, type ParsePolicyOptions, parsePolicy, verifyEvidence } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -399,6 +402,15 @@ describe("trust anchors in files", () => {
 });
 
 describe("a good policy", () => {
+  it("is README's example, with bytes in the place of its words", () => {
+    const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
+    const [, example] = /\n## The policy\n\n```json\n(.*?)```/s.exec(readme)!;
+    let byte = 16;
+    const text = example!.replace(/<(\d+) bytes, hex>/g, (_, length: string) => (byte++).toString(16).repeat(Number(length)));
+    expect(parsePolicy(text).deployments[0]!.open).toEqual([]);
+    expect(Object.keys(PINS).filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+  });
+
   it("is read whole", () => {
     const policy = parsePolicy(JSON.stringify(full));
     expect(policy).toMatchObject({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { MalformedError, parsePolicy } from "../../src/index.js";
+import { type MalformedError, parsePolicy } from "../../src/index.js";
 import { Lab, labDeployment } from "../../src/lab/forge.js";
 import { forge, idsOf, judge, lab } from "../attacks/support.js";
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Lab, forgeEvidence } from "../../src/lab/forge.js";
 import { APP_1, BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
@@ -27,6 +28,9 @@ describe("from a boot proof", () => {
     expect((JSON.parse(stdout) as PolicyFile).name).toBe("signer, production");
     expect(stderr).toContain("compare it with a source you trust");
     expect(stderr).toContain("warning: bind.commitment: legacy");
+    expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
+    expect(stderr).toContain("warning: policy.scope: the manifest set is nobody's");
+    expect(stderr).toContain("warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it");
   });
 
   it("keeps another trust anchor in the policy", async () => {
@@ -62,6 +66,26 @@ describe("from a published release", () => {
     expect(code).toBe(1);
   });
 
+  it("says what a release leaves open, and what closes it", async () => {
+    const from = ["pin", "--release", RELEASE, "--app", "signer"];
+    const bare = await bootproof(from);
+    expect(bare.stderr).toContain("warning: policy.scope: only pcrs 3 names the operator");
+    expect(bare.stderr).toContain("--manifest-set FILE");
+    const legacy = await bootproof([...from, "--commitment", "legacy"]);
+    expect(JSON.parse(legacy.stdout)).toMatchObject({ deployments: [{ commitment: "legacy", open: ["application"] }] });
+    expect(legacy.stderr).toContain("warning: policy.scope: leaves the application open");
+    const keys = lab.manifestMembers.map(({ alias, key }) => ({ alias, pubKey: toHex(key.publicKey) }));
+    for (const members of [keys, keys.map(({ pubKey }) => pubKey)]) {
+      const closed = await bootproof([...from, "--manifest-set", fileOf({ threshold: 2, members })]);
+      expect([closed.code, closed.stderr]).toEqual([0, "Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n"]);
+      expect(JSON.parse(closed.stdout)).toMatchObject({ deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }] });
+    }
+    const quorumKey = toHex(lab.quorumKey.publicKey);
+    const keyed = await bootproof([...from, "--quorum-key", quorumKey, "--commitment", "live"]);
+    expect(keyed.stderr).not.toContain("warning");
+    expect(JSON.parse(keyed.stdout)).toMatchObject({ deployments: [{ quorumKey, commitment: "live" }] });
+  });
+
   it("takes digests of decimal digits for what they are", async () => {
     const yaml = `version: 7\nsigner:\n  appBinaryDigest: ${"1".repeat(64)}\n${[0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("")}`;
     const policy = await pinned("--release", fileOf(yaml), "--app", "signer", "--name", "mine");
@@ -80,6 +104,13 @@ describe("from a published release", () => {
     ["a release of more than 64 KiB", ["--release", fileOf("#".repeat(65_537)), "--app", "a"], "larger than 64 KiB, the most that is read"],
     ["a list", ["--release", fileOf("- a"), "--app", "a"], "an array, an object wanted"],
     ["a digest cut short", ["--release", fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n"), "--app", "a"], "4 hex digits, 64 wanted"],
+    ["a key given twice further down", ["--release", fileOf("a:\n  b: 1\n  b: 2\n"), "--app", "a"], "not YAML: Map keys must be unique at line 3"],
+    ["more than 64 KiB", ["--release", fileOf(Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "larger than 64 KiB"],
+    ["many keys, none of them the application", ["--release", fileOf(Array.from({ length: 8_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "and 7968 more"],
+    ["deep nesting", ["--release", fileOf("[".repeat(60_000)), "--app", "a"], "not YAML: "],
+    ["a quorum key that is none", ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"], "deployments[0].quorumKey: 4 hex digits, 260 wanted"],
+    ["a set that is none", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })], "members[0]: 2 hex digits, 260 wanted"],
+    ["a set that is a number", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")], "manifestSet: a number, an object wanted"],
     ["aliases within aliases", ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"], "bootproof: "],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["pin", ...args]);
@@ -95,6 +126,8 @@ describe("wrong usage", () => {
     [["--release", RELEASE], "--release needs --app NAME"],
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
     [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor goes with --boot-proof only"],
+    [["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"], "--quorum-key goes with --release only"],
+    [["--release", RELEASE, "--app", "signer", "--commitment", "Live"], "--commitment Live: one of live, setup, legacy wanted"],
     [["--boot-proof", BOOT_1, "--boot-proof", BOOT_2], "--boot-proof is given twice"],
     [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],
