@@ -105,7 +105,7 @@ describe("a report", () => {
   it("names the policy, and null where it has no name or there is none", async () => {
     expect((await judge(whole)).policy).toBe("lab");
     expect((await judge(whole, { noPolicy: true })).policy).toBeNull();
-    const unnamed = { policy: "bootproof/1", trustAnchors: [{ pem: whole.anchorPem }], deployments: [{ pivotHash: "ab".repeat(32), manifestSet: labDeployment(lab)["manifestSet"]! }] };
+    const unnamed = { policy: "bootproof/1", trustAnchors: [{ pem: whole.anchorPem }], deployments: [{ manifestHash: "ab".repeat(32) }] };
     expect((await verifyBootProof(whole.bootProof, { policy: parsePolicy(unnamed), now: NOW })).report.policy).toBeNull();
   });
 

@@ -204,10 +204,12 @@ function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
   return Object.freeze({ name, certificate: decodeCertificate(der.slice()) });
 }
 
+const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
+
 function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefined {
   const read = readMembers(value, DEPLOYMENT, [], place);
   if (read === undefined) return undefined;
-  const { name = place.path, kind = "qos", open = [], appProofs, ...named } = read;
+  const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs, ...named } = read;
   const pins: Pins = named;
   const foreign = Object.keys(read).filter((member) => !mayStand(member, kind));
   for (const member of foreign) place.at(member).fault(`not in a deployment of kind ${kind}`);

@@ -4,8 +4,8 @@
  */
 import type { SetPin } from "./pins.js";
 
-/** 130 bytes each, in hex, by halves: encryption point, signing point. */
-const PUBLIC_KEYS = [
+/** By halves, in hex: encryption point, signing point. */
+const KEYS = [
   // the default quorum key (KNOWN_QUORUM_KEY)
   [
     "04451028fc9d42cef6d8f2a3ebe17d65783c470dbc6f04663d500c12009930cf9b" +
@@ -29,8 +29,11 @@ const PUBLIC_KEYS = [
   ],
 ] as const;
 
-const HALVES: ReadonlySet<string> = new Set(PUBLIC_KEYS.flat());
-const HALF_DIGITS = PUBLIC_KEYS[0][0].length;
+/** 130 bytes each, in hex. */
+export const PUBLIC_KEYS: readonly string[] = KEYS.map((halves) => halves.join(""));
+
+const HALVES: ReadonlySet<string> = new Set(KEYS.flat());
+const HALF_DIGITS = KEYS[0][0].length;
 
 /** Whether the secret of the key is public, or that of one of its halves. `key` is hex in lower case. */
 export function isPublicSecret(key: string): boolean {

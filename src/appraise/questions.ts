@@ -111,7 +111,7 @@ export function openFaults(pins: Questioned): string[] {
   const notes = undeclared.length === 0 ? [] : noAnswers(pins);
   return undeclared.map((question) => {
     const { attack, remedy } = LEFT_OPEN[question];
-    return [`leaves the ${question} open: ${attack}. ${remedy}`, ...notes].join(". ");
+    return `leaves the ${question} open: ${attack}. ${remedy}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`;
   });
 }
 
@@ -130,11 +130,11 @@ function noAnswers(pins: Questioned): string[] {
   const named = (["pivotHash", "workloads", "quorumKey"] as const).filter((name) => pins[name] !== undefined);
   return [
     ...(program || named.length === 0 ? [] : [
-      `Under commitment ${commitment}, ${named.join(" and ")} answer nothing: the application itself may have asked for the document`,
+      `under commitment ${commitment}, ${named.join(" and ")} answer nothing: the application itself may have asked for the document`,
     ]),
-    ...(program && !holdsKey && quorumKey ? [`Under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`] : []),
-    ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr)) ? ["A PCR of zeros fits everybody, and answers nothing"] : []),
-    ...(pcrs !== undefined && pcrs.length > 1 ? ["Of several pcrs, each has to answer"] : []),
+    ...(program && !holdsKey && quorumKey ? [`under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`] : []),
+    ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr)) ? ["a PCR of zeros fits everybody, and answers nothing"] : []),
+    ...(pcrs !== undefined && pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
     ...publicKeyNotes(pins),
   ];
 }
@@ -142,9 +142,9 @@ function noAnswers(pins: Questioned): string[] {
 function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
   const nobodys = "keys whose secrets are public reach its threshold";
   return [
-    ...(quorumKey?.some(isPublicSecret) === true ? ["The quorum key's secret is public: anybody holds it"] : []),
-    ...(manifestSet && isNobodysSet(manifestSet) ? [`The manifest set is nobody's: ${nobodys}, so that anybody approves manifests`] : []),
-    ...(shareSet && isNobodysSet(shareSet) ? [`The share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`] : []),
+    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public: anybody holds it"] : []),
+    ...(manifestSet && isNobodysSet(manifestSet) ? [`the manifest set is nobody's: ${nobodys}, so that anybody approves manifests`] : []),
+    ...(shareSet && isNobodysSet(shareSet) ? [`the share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`] : []),
   ];
 }
 

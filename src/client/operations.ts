@@ -85,10 +85,10 @@ export const bootProofSchema = z.looseObject({
   awsAttestationDocB64: text.nullish(),
   qosManifestB64: text,
   qosManifestEnvelopeB64: text,
-  deploymentLabel: text,
-  enclaveApp: text,
-  owner: text,
-  createdAt: timestampSchema,
+  deploymentLabel: text.nullish(),
+  enclaveApp: text.nullish(),
+  owner: text.nullish(),
+  createdAt: timestampSchema.nullish(),
   qosManifestVersion: text.nullish(),
 }).transform(({ cloudAttestationDocB64: own, awsAttestationDocB64: alias, ...proof }, context) => {
   const document = own ?? alias;

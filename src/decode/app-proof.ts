@@ -1,8 +1,9 @@
 /** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
-import { type Fault, type Reading, requireWhole } from "../errors.js";
+import { type Fault, type Reading, attempt, requireWhole } from "../errors.js";
 import { decimalMember, hexMember } from "./boot-proof.js";
 import { jsonInput } from "./input.js";
-import { type JsonObject, MemberReader, isJsonObject, parseJson } from "./json.js";
+import { type JsonObject, type JsonValue, MemberReader, isJsonObject, parseJson } from "./json.js";
+import { plainNumbers } from "./json-numbers.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 /** More than this, whole ones, do not fit into 1 MiB. */
@@ -63,14 +64,15 @@ export interface AddressDerivationProof {
   readonly address: string;
 }
 
+/** Members that are empty are left out: the wire is protobuf's JSON. */
 export interface PolicyOutcomeProof {
   readonly organizationId: string;
   readonly outcome: PolicyOutcome;
-  readonly decisionContextDigest: string;
-  readonly organizationDataDigest: string;
-  readonly parentOrganizationDataDigest: string;
+  readonly decisionContextDigest?: string;
+  readonly organizationDataDigest?: string;
+  readonly parentOrganizationDataDigest?: string;
   /** Its shape is the application's own. */
-  readonly userRequestApprovals: unknown;
+  readonly userRequestApprovals?: JsonValue;
 }
 
 /** A payload: typed where its type is known, handed on in `json` as it is where not. */
@@ -86,9 +88,24 @@ export interface AppProofPayload {
   readonly json: JsonObject;
 }
 
-/** Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault. */
+/**
+ * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number that
+ * no double holds as it was signed is one (qos.md, "App proofs").
+ */
 export function decodeAppProofPayload(text: string): AppProofPayload {
-  return requireWhole("app-proof-payload", readAppProofPayload(parseJson(text)));
+  return requireWhole("app-proof-payload", readLiteralPayload(parseJson(text, { numbers: "literal" })));
+}
+
+/** Reads a payload's text, keeping the fields that are good beside the faults of those that are not. */
+export function readAppProofPayloadText(text: string): Reading<AppProofPayload> {
+  const json = attempt(() => parseJson(text, { numbers: "literal" }));
+  return json.value === undefined ? { value: {}, faults: json.faults } : readLiteralPayload(json.value);
+}
+
+function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
+  const { value: json, faults: numberFaults } = plainNumbers(literal);
+  const { value, faults } = readAppProofPayload(json);
+  return { value, faults: [...faults, ...numberFaults] };
 }
 
 /** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
@@ -130,16 +147,20 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
   if (proof === undefined) return undefined;
   const outcome = POLICY_OUTCOMES.find((known) => known === proof.get("outcome"));
   if (outcome === undefined) proof.fault("outcome", "not an outcome that is known");
-  if (proof.get("userRequestApprovals") === undefined) proof.fault("userRequestApprovals", "missing");
+  const digests = DIGESTS.flatMap((name) => {
+    const digest = optionalString(proof, name);
+    return digest === undefined ? [] : [[name, digest] as const];
+  });
+  const userRequestApprovals = proof.get("userRequestApprovals");
   return {
     organizationId: proof.string("organizationId") ?? "",
     outcome: outcome ?? "OUTCOME_ERROR",
-    decisionContextDigest: proof.string("decisionContextDigest") ?? "",
-    organizationDataDigest: proof.string("organizationDataDigest") ?? "",
-    parentOrganizationDataDigest: proof.string("parentOrganizationDataDigest") ?? "",
-    userRequestApprovals: proof.get("userRequestApprovals"),
+    ...Object.fromEntries(digests),
+    ...(userRequestApprovals !== undefined && { userRequestApprovals }),
   };
 }
+
+const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
 function optionalString(reader: MemberReader, name: string): string | undefined {
   return reader.get(name) === undefined ? undefined : reader.string(name);

@@ -9,7 +9,8 @@ import { MemberReader } from "./json.js";
  * { "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel",
  *   "enclaveApp", "owner", "createdAt": { "seconds", "nanos" }, "qosManifestVersion"? }
  * ```
- * `awsAttestationDocB64` is read as another name of `cloudAttestationDocB64`.
+ * `awsAttestationDocB64` is read as another name of `cloudAttestationDocB64`. Deployed services leave out some of
+ * `deploymentLabel`, `enclaveApp`, `owner` and `createdAt`.
  */
 export interface BootProof {
   readonly ephemeralPublicKey: Uint8Array;
@@ -19,16 +20,29 @@ export interface BootProof {
   readonly manifestEnvelope: Uint8Array;
   /** The service's word, signed by nobody. */
   readonly labels: BootProofLabels;
-  /** The service's word, signed by nobody. */
-  readonly createdAt: { readonly seconds: string; readonly nanos: string };
+  /** The service's word, signed by nobody; null where it does not say. */
+  readonly createdAt: { readonly seconds: string; readonly nanos: string } | null;
   readonly declaredManifestVersion: string | null;
 }
 
+/** Each is null where the service does not say it. */
 export interface BootProofLabels {
-  readonly deploymentLabel: string;
-  readonly enclaveApp: string;
-  readonly owner: string;
+  readonly deploymentLabel: string | null;
+  readonly enclaveApp: string | null;
+  readonly owner: string | null;
 }
+
+/** What a tolerant reading of a boot proof found. */
+export interface BootProofReading extends Reading<BootProof> {
+  /**
+   * The names of the members that are not there, or null, though the interface has them. No fault: nobody signs them,
+   * and deployed services leave some out (checks.md, `boot.decode`).
+   */
+  readonly missing: readonly string[];
+}
+
+/** The members that a boot proof may lack. */
+const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
 /**
  * Decodes a boot proof, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value. Nothing is
@@ -39,10 +53,10 @@ export function decodeBootProof(input: unknown): BootProof {
 }
 
 /** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
-export function readBootProof(input: unknown): Reading<BootProof> {
+export function readBootProof(input: unknown): BootProofReading {
   const faults: Fault[] = [];
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
-  if (reader === undefined) return { value: {}, faults };
+  if (reader === undefined) return { value: {}, faults, missing: [] };
   const value = {
     ephemeralPublicKey: hexMember(reader, "ephemeralPublicKeyHex"),
     attestationDocument: attestationDocument(reader),
@@ -52,7 +66,7 @@ export function readBootProof(input: unknown): Reading<BootProof> {
     createdAt: createdAt(reader),
     declaredManifestVersion: reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
   };
-  return { value, faults };
+  return { value, faults, missing: OPTIONAL_MEMBERS.filter((name) => reader.get(name) === undefined) };
 }
 
 function attestationDocument(reader: MemberReader): Uint8Array | undefined {
@@ -67,15 +81,21 @@ function attestationDocument(reader: MemberReader): Uint8Array | undefined {
   return document;
 }
 
+/** Undefined where one of them is of the wrong type. */
 function labels(reader: MemberReader): BootProofLabels | undefined {
-  const deploymentLabel = reader.string("deploymentLabel");
-  const enclaveApp = reader.string("enclaveApp");
-  const owner = reader.string("owner");
+  const deploymentLabel = label(reader, "deploymentLabel");
+  const enclaveApp = label(reader, "enclaveApp");
+  const owner = label(reader, "owner");
   if (deploymentLabel === undefined || enclaveApp === undefined || owner === undefined) return undefined;
   return { deploymentLabel, enclaveApp, owner };
 }
 
+function label(reader: MemberReader, name: keyof BootProofLabels): string | null | undefined {
+  return reader.get(name) === undefined ? null : reader.string(name);
+}
+
 function createdAt(reader: MemberReader): BootProof["createdAt"] | undefined {
+  if (reader.get("createdAt") === undefined) return null;
   const timestamp = reader.nested("createdAt");
   if (timestamp === undefined) return undefined;
   const seconds = decimalMember(timestamp, "seconds");

@@ -1,8 +1,8 @@
 /** App proofs: a payload that an enclave's attested key signed (qos.md, "App proofs"). */
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
-import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
-import { type TakenInput, readInput, takeInput } from "../decode/input.js";
+import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
+import { type TakenInput, readInput } from "../decode/input.js";
 import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS } from "./commitment.js";
@@ -92,7 +92,7 @@ function openPayload({ proofPayload }: ReadAppProof, log: Checklist): Reading<Ap
     log.skip("app.payload", "the payload could not be read");
     return null;
   }
-  const reading = readInput(takeInput(proofPayload), readAppProofPayload);
+  const reading = readAppProofPayloadText(proofPayload);
   log.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   return reading;
 }

@@ -1,18 +1,22 @@
 /** Making policies: what is pinned from evidence passes as that evidence, and nothing else does. */
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { toHex } from "../../src/bytes.js";
+import { fromHex, toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
   NO_POLICY_ANY_ENCLAVE, type PolicyFile, type VerifiedBootProof, type VerifyOptions, parsePolicy, pinPolicy, policyFromRelease, verifyAttestation, verifyEvidence,
 } from "../../src/index.js";
+import { makeReleasePolicy } from "../../src/appraise/pin.js";
+import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
+import { Lab } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
   type Alterations, NOW, drop, forge, idsOf, judge, lab, manifest, optionsOf, otherLab, pcrs, put,
 } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";
+import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson, readVectorText } from "../support/vectors.js";
 
 async function verified(bootProof: unknown, options: VerifyOptions): Promise<VerifiedBootProof> {
@@ -52,11 +56,13 @@ describe("a policy pinned from a genuine pair", async () => {
 
   it("pins what the evidence says, and no more", async () => {
     const proof = await verified(first.bootProof, anyEnclave);
-    expect(Object.keys(pinnedFirst.deployments[0]!).sort()).toEqual(["commitment", "manifestSet", "minNonce", "name", "namespace", "pcrs", "pivotHash", "quorumKey"]);
+    expect(Object.keys(pinnedFirst.deployments[0]!).sort()).toEqual([
+      "commitment", "manifestHash", "manifestSet", "minNonce", "name", "namespace", "pcrs", "pivotArgs", "pivotEnv", "pivotHash", "quorumKey",
+    ]);
     expect(pinnedFirst.deployments[0]).toMatchObject({
       pcrs: Object.fromEntries([0, 1, 2, 3].map((index) => [index, toHex(proof.attestation.document.pcrs.get(index)!)])),
       pivotHash: toHex(proof.manifest.pivot!.hash), namespace: "preprod/signer", quorumKey: toHex(proof.manifest.namespace.quorumKey),
-      manifestSet: { threshold: proof.manifest.manifestSet.threshold, members: proof.manifest.manifestSet.members.map(({ pubKey }) => toHex(pubKey)) },
+      manifestSet: { threshold: proof.manifest.manifestSet.threshold, members: proof.manifest.manifestSet.members.map(({ pubKey }) => toHex(pubKey)).sort() },
     });
   });
 
@@ -130,6 +136,8 @@ describe("a policy pinned from the lab", () => {
     ["another quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: generateQosKeyPair().publicKey } })), ["policy.quorum-key"]],
     ["a member fewer", manifest(() => ({ manifestSet: memberSet(2, lab.manifestMembers.slice(0, 2)) })), ["policy.manifest-set"]],
     ["a lower threshold", manifest(() => ({ manifestSet: memberSet(1, lab.manifestMembers) })), ["policy.manifest-set"]],
+    ["other arguments", manifest(({ pivot }) => ({ pivot: { ...pivot!, args: ["--other"] } })), ["policy.args"]],
+    ["another environment", manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map() } })), ["policy.args"]],
     ["no commitment", { generation: "legacy" }, ["policy.commitment"]],
     ["the commitment of its setup", { generation: "setup", payloads: [] }, ["policy.commitment"]],
   ];
@@ -142,7 +150,6 @@ describe("a policy pinned from the lab", () => {
   const same: [name: string, alterations: Alterations][] = [
     ["a newer manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } }))],
     ["another share set", manifest(() => ({ shareSet: memberSet(1, lab.shareMembers) }))],
-    ["other arguments", manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--other"] } }))],
     ["another key of the same deployment", { ephemeralKey: generateQosKeyPair() }],
     ["other labels", { bootProof: put("owner", "somebody") }],
     ["another instance", pcrs((map) => map.set(4, new Uint8Array(48).fill(9)))],
@@ -193,6 +200,31 @@ describe("policyFromRelease", () => {
     expect(() => throughFile(policy)).not.toThrow();
   });
 
+  const set = { threshold: 1, members: ["04".repeat(130), "05".repeat(130)] };
+  const key = "06".repeat(130);
+  it.each<[name: string, options: Parameters<typeof policyFromRelease>[2], open: string[] | undefined, notes: string[]]>([
+    ["nothing else", {}, undefined, ["only pcrs 3 names the operator"]],
+    ["a manifest set", { manifestSet: set }, undefined, []],
+    ["a quorum key", { quorumKey: key }, undefined, []],
+    ["a quorum key, in the setup", { quorumKey: key, commitment: "setup" }, undefined, ["only pcrs 3"]],
+    ["legacy", { commitment: "legacy" }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
+    ["legacy and a set, without a namespace", { commitment: "legacy", manifestSet: set }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
+    ["a public quorum key", { quorumKey: PUBLIC_KEYS[0]! }, undefined, ["only pcrs 3", "secret is public"]],
+  ])("with %s says what is left open", (_, options, open, notes) => {
+    const made = makeReleasePolicy(release, "signer", options);
+    expect(made.policy.deployments[0]!.open).toEqual(open);
+    expect(made.notes.length).toBe(notes.length);
+    notes.forEach((words, index) => expect(made.notes[index]).toContain(words));
+    expect(made.policy).toEqual(policyFromRelease(release, "signer", options));
+    throughFile(made.policy);
+  });
+
+  it("without a role leaves the operator open, and without an image is refused", () => {
+    const zero = "00".repeat(48);
+    expect(policyFromRelease(put("signer.PCR3", zero)(release), "signer").deployments[0]!.open).toEqual(["operator"]);
+    expect(refusalOf(() => policyFromRelease(put("signer.PCR0", zero)(release), "signer")).faults).toContain("leaves the image open");
+  });
+
   it("is of five applications", () => {
     expect(apps.length).toBe(5);
   });
@@ -202,8 +234,8 @@ describe("policyFromRelease", () => {
     const options = { policy: throughFile(policyFromRelease(release, "signer")), now: new Date(now) };
     const { report } = await verifyEvidence({ bootProofs: [readVectorJson(bootProofs[0]!)] }, options);
     const differing = idsOf(report, "fail");
-    // The pair was made by the release before: same images and binary or not, every difference is one of these two.
-    expect(differing.filter((id) => !["policy.deployment", "policy.pcrs", "policy.pivot"].includes(id))).toEqual([]);
+    // The pair was made by the release before, by a legacy enclave: every difference is one of these.
+    expect(differing.filter((id) => !["policy.deployment", "policy.pcrs", "policy.pivot", "policy.commitment"].includes(id))).toEqual([]);
   });
 
   it("verifies the enclave that a release of the lab describes, and no other", async () => {
@@ -261,11 +293,87 @@ describe("policyFromRelease", () => {
   });
 });
 
-it.each<[string, Alterations]>([
-  ["a quorum key of another length", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } }))],
-  ["a namespace without a name", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } }))],
-])("a manifest with %s, which no policy can pin, is not pinned", async (_, alterations) => {
-  const odd = forge(alterations);
-  const proof = await verified(odd.bootProof, optionsOf(odd, { noPolicy: true }));
-  expect(refusalOf(() => pinPolicy(proof)).code).toBe("policy");
+describe("pinning always answers", () => {
+  const zeroRole = { ...lab.measurements, pcr3: new Uint8Array(48) };
+  const zeroImage = { ...zeroRole, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) };
+  const members = [...lab.manifestMembers];
+  /** Members of the manifest set beside alice and bob, who approve, whose secrets are public: they reach the threshold alone. */
+  const publicMembers = PUBLIC_KEYS.map((key, index) => ({ alias: `public ${index}`, pubKey: fromHex(key)! }));
+  const nobodys = manifest(() => ({ manifestSet: { threshold: 2, members: [...memberSet(2, members.slice(0, 2)).members, ...publicMembers.slice(1)] } }));
+  const env = (entries: [string, string][]): Alterations => manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map(entries) } }));
+  const long = "\u0001".repeat(100_000);
+
+  const rows: [name: string, alterations: Alterations, expected: { has?: string[]; hasNot?: string[]; open?: string[] }][] = [
+    ["a quorum key of another length", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } })), { hasNot: ["quorumKey"] }],
+    ["no quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array() } })), { hasNot: ["quorumKey", "manifestHash"] }],
+    ["a namespace without a name", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } })), { hasNot: ["namespace", "minNonce"] }],
+    ["a set that is nobody's", nobodys, { has: ["quorumKey", "manifestSet"], hasNot: ["manifestHash"] }],
+    ["a set that is nobody's, in its setup", { ...nobodys, generation: "setup", payloads: [] }, { hasNot: ["open"] }],
+    ["a set that is nobody's, in its setup and without a role", { ...nobodys, ...withMeasurements(zeroRole), generation: "setup", payloads: [] }, { has: ["manifestHash"] }],
+    ["a set that is nobody's, of a legacy enclave", { ...nobodys, generation: "legacy" }, { has: ["manifestHash"], hasNot: ["open"] }],
+    ["a legacy enclave without a role", { ...withMeasurements(zeroRole), generation: "legacy" }, { has: ["manifestHash"], open: ["application", "operator"] }],
+    ["a legacy enclave without a role, in debug mode", { ...withMeasurements(zeroImage), generation: "legacy" }, { has: ["manifestHash"], hasNot: ["pcrs"], open: ["application", "operator"] }],
+    ["a debug enclave", withMeasurements(zeroImage), { hasNot: ["pcrs", "manifestHash", "open"] }],
+    ["a variable that is called comment", env([["comment", "x"]]), { has: ["pivotArgs"], hasNot: ["pivotEnv"] }],
+    ["a variable that is called __proto__", env([["__proto__", "x"], ["constructor", "y"]]), { has: ["pivotEnv"] }],
+    ["no environment", { version: "v0" }, { has: ["pivotArgs", "pivotEnv"] }],
+    ["arguments that are too long for a policy", manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })), { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] }],
+    ["a namespace that is too long for a policy", manifest(({ namespace }) => ({ namespace: { ...namespace, name: long + long } })), { has: ["manifestHash"], hasNot: ["namespace"] }],
+  ];
+
+  it.each(rows)("%s", async (_, alterations, { has = [], hasNot = [], open }) => {
+    const evidence = forge(alterations);
+    const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true, allowDebug: true }));
+    const policy = pinPolicy(proof);
+    expect(Object.keys(policy.deployments[0]!)).toEqual(expect.arrayContaining(has));
+    for (const name of hasNot) expect(policy.deployments[0]).not.toHaveProperty(name);
+    expect(policy.deployments[0]!.open).toEqual(open);
+    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy: throughFile(policy), now: NOW });
+    expect(idsOf(report, "fail")).toEqual([]);
+    expect(report.verdict).toBe("verified");
+  });
+
+  it("whatever is forged: what is pinned is well-formed, and verifies what it was made from", async () => {
+    const settings = fc.record({
+      version: fc.constantFrom("v0" as const, "v1" as const, "v2" as const),
+      generation: fc.constantFrom("live" as const, "setup" as const, "legacy" as const),
+      measurements: fc.constantFrom(lab.measurements, zeroRole, zeroImage),
+      namespace: fc.record({ name: fc.constantFrom("", "lab/signer", "\u{1d538}"), nonce: fc.nat() }),
+      quorumKeyLength: fc.constantFrom(0, 65, 130),
+      threshold: fc.integer({ min: 1, max: 2 }),
+      publicCount: fc.integer({ min: 0, max: 3 }),
+      args: fc.array(fc.string({ unit: "grapheme" }), { maxLength: 3 }),
+    });
+    await fc.assert(fc.asyncProperty(settings, async ({ version, generation, measurements, namespace, quorumKeyLength, threshold, publicCount, args }) => {
+      const evidence = forge({
+        version, generation, payloads: [], ...withMeasurements(measurements),
+        ...manifest((value) => ({
+          namespace: { ...namespace, quorumKey: lab.quorumKey.publicKey.slice(0, quorumKeyLength) },
+          manifestSet: { threshold, members: [...memberSet(1, members.slice(0, 2)).members, ...publicMembers.slice(0, publicCount)] },
+          pivot: { ...value.pivot!, args },
+        })),
+      });
+      const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true, allowDebug: true }));
+      const policy = throughFile(pinPolicy(proof));
+      const { report } = await verifyEvidence({ bootProofs: [proof] }, { policy, now: NOW });
+      expect(report.verdict).toBe("verified");
+    }), { numRuns: 60 });
+  });
+
+  it("from every genuine boot proof there is", async () => {
+    for (const { bootProofs, now, expect: expected } of bootProofVectors()) {
+      if (expected.verdict !== "authentic") continue;
+      for (const file of bootProofs) {
+        const bootProof = readVectorJson<JsonObject>(file);
+        const time = new Date(now);
+        const policy = pinPolicy(await verified(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: time }));
+        const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: throughFile(policy), now: time });
+        expect(report.verdict, file).toBe("verified");
+      }
+    }
+  });
 });
+
+function withMeasurements(measurements: typeof lab.measurements): Alterations {
+  return { lab: new Lab({ ...lab, measurements }) };
+}

@@ -1,10 +1,12 @@
 /** The policy file: what is refused, with the path of every fault, and what is accepted. */
 import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
-import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
-import { AWS_NITRO_ROOT_G1, MalformedError, type ParsePolicyOptions, parsePolicy } from "../../src/index.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
+import { policyBytes } from "../../src/appraise/appraise.js";
+import { AWS_NITRO_ROOT_G1, MalformedError, type ParsePolicyOptions, parsePolicy, verifyEvidence } from "../../src/index.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/lab/pki.js";
-import { drop, lab, otherLab, put } from "../attacks/support.js";
+import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
 import { isRefused } from "../support/faults.js";
 import { fc } from "../support/property.js";
 
@@ -200,6 +202,46 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.labels.enclaveapp`, "x", d("labels.enclaveapp"), "unknown member"),
   one(`${D}.labels.owner`, 1, d("labels.owner"), "a number, a string wanted"),
   isNull(`${D}.labels`, d("labels")),
+  isNull(`${D}.labels.owner`, d("labels.owner")),
+
+  // Pins of manifests and of documents.
+  one(`${D}.manifestHash`, HASH.slice(2), d("manifestHash"), "62 hex digits, 64 wanted"),
+  one(`${D}.manifestHash`, [], d("manifestHash"), "empty"),
+  one(`${D}.pivotArgs`, "--config", d("pivotArgs"), "a string, an array wanted"),
+  one(`${D}.pivotArgs`, ["--config", 7], d("pivotArgs[1]"), "a number, a string wanted"),
+  one(`${D}.pivotEnv`, ["LOG_LEVEL=info"], d("pivotEnv"), "an array, an object wanted"),
+  one(`${D}.pivotEnv`, { LOG_LEVEL: null }, d("pivotEnv.LOG_LEVEL"), "null, a string wanted"),
+  one(`${D}.pivotEnv`, { LOG_LEVEL: { plain: { value: "info" } } }, d("pivotEnv.LOG_LEVEL"), "an object, a string wanted"),
+  one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "never met together with pivotHash"),
+  one(`${D}.userData`, "00", d("userData"), "not in a deployment of kind qos"),
+  one(`${D}.publicKey`, KEY, d("publicKey"), "not in a deployment of kind qos"),
+  one(`${D}.kind`, "QOS", d("kind"), '"qos" or "nitro" wanted'),
+  one(`${D}.manifestSet.members`, [KEY, OTHER_KEY, KEY.toUpperCase()], d("manifestSet.members[2]"), "a key that stands there already"),
+  ...[{}, { signer: HASH }, { signer: `sha256:${HASH}0` }, { signer: `SHA256:${HASH}` }, { signer: [] }, { "Signer": `sha256:${HASH}` }, { "-": `sha256:${HASH}` },
+    Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`w${index}`, `sha256:${HASH}`]))].map((workloads): [string, JsonObject, Faults] => {
+    const [name = ""] = Object.keys(workloads);
+    const at = Object.keys(workloads).length === 1 ? d(`workloads.${name}`) : d("workloads");
+    return [`workloads ${JSON.stringify(workloads).slice(0, 60)}`, { ...least, deployments: [{ pcrs: image, workloads }] }, [[at, ""]]];
+  }),
+
+  // Deployments beside one another.
+  one(`${D}.appProofs`, ["x"], d("appProofs"), "an array, an object wanted"),
+  one(`${D}.appProofs`, {}, d("appProofs.types"), "missing, an array wanted"),
+  one(`${D}.appProofs`, { types: ["x"], required: true }, d("appProofs.required"), "unknown member"),
+  one("appProofs.decision", "yes", "appProofs.decision", "a string, true or false wanted"),
+  ["two deployments of one name", { ...least, deployments: [{ ...code, name: "a" }, code, { ...code, name: "a" }] }, [["deployments[2].name", "already"]]],
+  ["a name that is another's place", { ...least, deployments: [{ ...code, name: "deployments[1]" }, code] }, [["deployments[1].name", "already"]]],
+
+  // For people.
+  one("comment", 7, "comment", "a number, a string wanted"),
+  one("$schema", {}, "$schema", "an object, a string wanted"),
+  one(`${D}.$schema`, "x", d("$schema"), "unknown member"),
+  one(`${D}.pcrs.comment`, null, d("pcrs.comment"), "null, a string wanted"),
+  one(`${D}.pivot_hash`, HASH, d("pivot_hash"), "unknown member, did you mean pivotHash?"),
+  one(`${D}.quorumkey`, KEY, d("quorumkey"), "unknown member, did you mean quorumKey?"),
+  one(`${D}.pcr`, image, d("pcr"), "unknown member, did you mean pcrs?"),
+  one("deployment", [], "deployment", "unknown member, did you mean deployments?"),
+  one("appProofs.require", true, "appProofs.require", "unknown member, did you mean required?"),
 
   // Trust anchors.
   one("trustAnchors", "aws-nitro-root-g1", "trustAnchors", "a string, an array wanted"),
@@ -442,4 +484,153 @@ describe("a good policy", () => {
     expect(trustAnchors.map(({ certificate }) => toHex(certificate.der))).toEqual([lab.pki.rootCertificate, AWS_NITRO_ROOT_G1.certificate.der].map(toHex));
     expect(trustAnchors.map(({ name }) => name)).not.toContain("aws-nitro-root-g1");
   });
+});
+
+describe("types of app proof, where the policy names them", () => {
+  const typed = (...deployments: JsonObject[]): JsonObject => ({ ...least, appProofs: { types: ["A", "B"] }, deployments });
+  const signer = { ...code, name: "signer" };
+  const own = { appProofs: { types: ["A"] } };
+
+  it.each<[name: string, other: JsonObject]>([
+    ["program", { pivotHash: "ef".repeat(32) }], ["namespace", { namespace: "prod/fetcher" }], ["program of several", { pivotHash: [HASH, "ef".repeat(32)] }],
+  ])("have to be each deployment's own where there is another %s", (_, other) => {
+    const fetcher = { ...code, name: "fetcher", ...other };
+    const says = "has to name its own";
+    expectFaults(typed(signer, fetcher), [["deployments[0].appProofs.types", says], ["deployments[1].appProofs.types", says]]);
+    expectFaults(typed({ ...signer, ...own }, fetcher), [["deployments[1].appProofs.types", says]]);
+    expect(() => parsePolicy(typed({ ...signer, ...own }, { ...fetcher, ...own }))).not.toThrow();
+    expect(() => parsePolicy({ ...typed(signer, fetcher), appProofs: {} })).not.toThrow();
+  });
+
+  it("need not be where all are one application", () => {
+    expect(() => parsePolicy(typed(signer, { ...signer, name: "later", pcrs: put("0", "ef".repeat(48))(image) }))).not.toThrow();
+    expect(() => parsePolicy(typed(signer, { kind: "nitro", pcrs: image }))).not.toThrow();
+    expect(() => parsePolicy(typed({ ...signer, pivotHash: [HASH, PCR.slice(32)] }, { ...signer, name: "later", pivotHash: [PCR.slice(32), HASH] }))).not.toThrow();
+  });
+});
+
+describe("a policy that was parsed", () => {
+  it("cannot be changed, at any depth", () => {
+    const walk = (value: unknown, path: string): void => {
+      if (typeof value !== "object" || value === null) return;
+      expect(Object.isFrozen(value), path).toBe(true);
+      for (const [name, member] of Object.entries(value)) if (name !== "certificate") walk(member, `${path}.${name}`);
+    };
+    const env = { ...full, deployments: [{ ...(full["deployments"] as JsonObject[])[0], pivotArgs: ["a"], pivotEnv: { A: "b" }, open: ["operator"], appProofs: { types: ["x"] } },
+      { pcrs: image, workloads: { a: `sha256:${HASH}` }, name: "v3", appProofs: { types: ["x"] } }] };
+    for (const policy of [parsePolicy(env), parsePolicy(least)]) walk(policy, "policy");
+  });
+
+  it("keeps its anchors, whatever is done to those that it hands out", async () => {
+    const evidence = forge();
+    const policy = parsePolicy(labPolicy(evidence.anchorPem, [labDeployment(lab)]));
+    const aws = parsePolicy(least);
+    for (const anchor of [...policy.trustAnchors, ...aws.trustAnchors]) {
+      for (const value of Object.values(anchor.certificate)) if (value instanceof Uint8Array) value.fill(0);
+      expect(() => Object.assign(anchor, { name: "x" })).toThrow(TypeError);
+    }
+    expect(() => (policy.trustAnchors as unknown[]).push(aws.trustAnchors[0])).toThrow(TypeError);
+    expect(aws.trustAnchors).toEqual([AWS_NITRO_ROOT_G1]);
+    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
+    expect(report.verdict).toBe("verified");
+  });
+
+  it("hands out copies of the bytes that it was read from, and none of a value", () => {
+    const text = JSON.stringify({ ...least, name: "é" });
+    const bytes = toUtf8(text);
+    const policy = parsePolicy(bytes);
+    bytes.fill(0);
+    policyBytes(policy)!.fill(0);
+    for (const one of [policy, parsePolicy(text)]) expect(policyBytes(one)).toEqual(toUtf8(text));
+    expect(policyBytes(parsePolicy(least))).toBeNull();
+  });
+
+  it("may hold comments anywhere, and they change nothing", () => {
+    const commented = (value: JsonValue): JsonValue => {
+      if (Array.isArray(value)) return value.map(commented);
+      if (!isJsonObject(value)) return value;
+      return { ...Object.fromEntries(Object.entries(value).map(([name, member]) => [name, commented(member)])), comment: "why" };
+    };
+    const rich = { ...full, trustAnchors: [{ pem: PEM }], deployments: [{ ...(full["deployments"] as JsonObject[])[0], pivotArgs: [], pivotEnv: { A: "b" }, appProofs: { types: ["x"] } }] };
+    expect(parsePolicy({ ...(commented(rich) as JsonObject), $schema: "https://example.org/policy.json" })).toEqual(parsePolicy(rich));
+  });
+});
+
+describe("limits", () => {
+  const MIB = 1024 * 1024;
+  const repeated = (text: string, around: (all: string) => string): string => around(Array.from({ length: Math.floor((MIB - 200) / (text.length + 1)) }, () => text).join());
+  const inPolicy = (deployments: string, rest = ""): string => `{"policy":"bootproof/1",${rest}"deployments":[${deployments}]}`;
+
+  it("no more than 100 faults are kept", () => {
+    const members = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, 1]));
+    const error = malformedOf({ ...least, ...members });
+    expect(error.faults.length).toBe(100);
+    expect(malformedOf({ ...least, deployments: Array.from({ length: 500 }, () => ({})) }).faults.length).toBe(100);
+  });
+
+  it("no more than 1000 deployments", () => {
+    const many = (count: number): JsonObject => ({ ...least, deployments: Array.from({ length: count }, () => code) });
+    expect(parsePolicy(JSON.stringify(many(1000))).deployments.length).toBe(1000);
+    expectFaults(many(1001), [["deployments", "1001 entries, at most 1000 allowed"]]);
+  });
+
+  it("no more than 1 MiB", () => {
+    const text = JSON.stringify(least);
+    expect(() => parsePolicy(text.padEnd(MIB))).not.toThrow();
+    expectFaults(text.padEnd(MIB + 1), [["", "larger than 1048576 bytes"]]);
+    expectFaults(toUtf8(text.padEnd(MIB + 1)), [["", "larger than 1048576 bytes"]]);
+    expectFaults(JSON.stringify({ ...least, name: "é".repeat(600_000) }), [["", "larger than"]]);
+    expectFaults({ ...least, name: "x".repeat(MIB) }, [["", "larger than"]]);
+  });
+
+  it("a name is not shown in all its length", () => {
+    const error = malformedOf({ ...least, ["n".repeat(100_000)]: 1, deployments: [{ pcrs: { ["9".repeat(100_000)]: Array.from({ length: 90 }, () => 1) } }] });
+    for (const { path, message } of error.faults) expect(path.length + message.length).toBeLessThan(300);
+  });
+
+  it.each<[name: string, text: string]>([
+    ["deployments of nothing", repeated("{}", inPolicy)],
+    ["deployments that are none", repeated("0", inPolicy)],
+    ["arrays in arrays", repeated("[[[[]]]]", inPolicy)],
+    ["names of members", inPolicy("{}", Array.from({ length: 90_000 }, (_, index) => `"m${index}":0,`).join(""))],
+    ["members of a deployment", inPolicy(`{${Array.from({ length: 90_000 }, (_, index) => `"m${index}":0`).join()}}`)],
+    ["PCRs that are none", inPolicy(`{"pcrs":{${Array.from({ length: 90_000 }, (_, index) => `"m${index}":0`).join()}}}`)],
+    ["images", repeated("{}", (all) => inPolicy(`{"pcrs":[${all}]}`))],
+    ["values of a PCR", repeated("0", (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
+    ["values of a PCR that are good", repeated(JSON.stringify(PCR), (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
+    ["namespaces", repeated('"a"', (all) => inPolicy(`{"namespace":[${all}]}`))],
+    ["members of a set", repeated('""', (all) => inPolicy(`{"manifestSet":{"threshold":1,"members":[${all}]}}`))],
+    ["members of a set that are one", repeated(JSON.stringify(KEY), (all) => inPolicy(`{"manifestSet":{"threshold":1,"members":[${all}]}}`))],
+    ["variables", inPolicy(`{"pivotEnv":{${Array.from({ length: 70_000 }, (_, index) => `"m${index}":""`).join()}}}`)],
+    ["questions", repeated('"operator"', (all) => inPolicy(`{"open":[${all}]}`))],
+    ["types", repeated('"a"', (all) => inPolicy("{}", `"appProofs":{"types":[${all}]},`))],
+    ["anchors", repeated('{"pem":""}', (all) => inPolicy("{}", `"trustAnchors":[${all}],`))],
+    ["anchors with PEM lines", inPolicy("{}", `"trustAnchors":[{"pem":"${"-----BEGIN CERTIFICATE-----".repeat(38_000)}"}],`)],
+    ["deployments that each name types", inPolicy(Array.from({ length: 1000 }, () => `{"pivotHash":[${Array.from({ length: 12 }, (_, place) => `"${String(place).padStart(64, "0")}"`).join()}]}`).join(), '"appProofs":{"types":["x"]},')],
+  ])("1 MiB of %s is read in a moment", (_, text) => {
+    expect(text.length).toBeLessThanOrEqual(MIB);
+    const start = performance.now();
+    malformedOf(text);
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+
+  it("a thousand deployments are held against a proof in a moment", async () => {
+    const evidence = forge();
+    const all = labDeployment(lab);
+    const deployments = Array.from({ length: 600 }, (_, index) => ({ ...drop("shareSet")(drop("labels")(all)), name: `d${index}`, minNonce: 8 }));
+    const policy = parsePolicy(JSON.stringify(labPolicy(evidence.anchorPem, deployments)));
+    const start = performance.now();
+    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
+    expect(report.verdict).toBe("rejected");
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+
+  function malformedOf(input: string | object): MalformedError {
+    try {
+      parsePolicy(input);
+    } catch (error) {
+      if (error instanceof MalformedError) return error;
+    }
+    throw new Error("the policy is not malformed");
+  }
 });

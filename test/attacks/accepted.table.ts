@@ -164,6 +164,12 @@ const paths: Accepted[] = [
   { name: "months later, at the document's time", judge: { now: after(200 * 86_400) } },
 ];
 
+/** Nobody signs them, and deployed services leave some out. */
+const unlabelled: Accepted[] = ["deploymentLabel", "enclaveApp", "owner", "createdAt"].flatMap((name): Accepted[] => [
+  { name: `no ${name}`, forge: { bootProof: drop(name) }, judge: { noPolicy: true }, warns: ["boot.decode"] },
+  { name: `${name} null`, forge: { bootProof: put(name, null) }, judge: { noPolicy: true }, warns: ["boot.decode"] },
+]);
+
 const debugPcrs: Alterations = {
   ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
   ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, ZERO_PCR))),
@@ -309,5 +315,6 @@ const policies: Accepted[] = [
 ];
 
 export const ACCEPTED: readonly Accepted[] = [
-  { name: "whole evidence" }, ...kinds, ...manifests, ...approvals, ...documents, ...paths, ...debug, ...wire, ...appProofs, ...activities, ...policies,
+  { name: "whole evidence" }, ...kinds, ...manifests, ...approvals, ...documents, ...paths, ...debug, ...wire, ...unlabelled, ...appProofs,
+  ...activities, ...policies,
 ];

@@ -19,10 +19,7 @@ const key = lab.ephemeralKey.publicKey;
 const reencoded = (change: (base64: string) => string, name = "qosManifestB64"): NonNullable<Alterations["bootProof"]> =>
   (json) => ({ ...json, [name]: change(json[name] as string) });
 
-const fieldsOfBootProof = [
-  "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel", "enclaveApp",
-  "owner", "createdAt",
-];
+const fieldsOfBootProof = ["ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64"];
 
 const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ...fieldsOfBootProof.map((name): [string, NonNullable<Alterations["bootProof"]>] => [`no ${name}`, drop(name)]),
@@ -242,7 +239,15 @@ const versions: Attack[] = [
       alterManifest: { manifest: ambiguousManifest, envelopeJson: () => envelopeOfTwin() },
       bootProof: noVersion,
     },
-    fails: ["envelope.manifest"], more: true,
+    fails: ["manifest.decode", "envelope.decode"],
+  },
+  {
+    name: "a manifest in JSON whose borsh is a manifest of the other version, too",
+    forge: {
+      version: "v0", encoding: "json", bootProof: noVersion,
+      alterManifest: { manifest: ambiguousManifest, json: () => envelopeOfTwin()["manifest"] as JsonObject },
+    },
+    fails: ["manifest.decode", "envelope.decode"],
   },
 ];
 

@@ -30,6 +30,10 @@ export interface Lies {
   readonly answer?: (activity: JsonObject) => unknown;
   /** The answer to get_boot_proof. */
   readonly bootProof?: (answer: JsonObject, key: string) => Reply;
+  /** The answer to get_activity. */
+  readonly past?: (activity: JsonObject) => Reply;
+  /** The answer to list_app_proofs. */
+  readonly listed?: (service: AttestedService) => JsonObject[];
 }
 
 export class AttestedService {
@@ -78,6 +82,7 @@ export class AttestedService {
     const json = parseJson(JSON.stringify(body)) as JsonObject;
     if (path.endsWith("/get_boot_proof")) return this.#bootProof(String(json["ephemeralKey"]));
     if (path.endsWith("/list_app_proofs")) return this.#appProofs(String(json["activityId"]));
+    if (path.endsWith("/get_activity")) return this.#past(String(json["activityId"]));
     const activity = this.#activity(json);
     return { body: this.lies.answer?.(activity) ?? { activity } };
   }
@@ -89,7 +94,13 @@ export class AttestedService {
     return this.lies.bootProof?.({ bootProof }, key) ?? { body: { bootProof } };
   }
 
+  #past(activityId: string): Reply {
+    const activity = this.activities.find(({ id }) => id === activityId) ?? { id: activityId };
+    return this.lies.past?.(activity) ?? { body: { activity } };
+  }
+
   #appProofs(activityId: string): Reply {
+    if (this.lies.listed) return { body: { appProofs: this.lies.listed(this) } };
     const found = this.activities.find((activity) => activity["id"] === activityId);
     return { body: { appProofs: found?.["appProofs"] ?? [] } };
   }
@@ -117,7 +128,7 @@ export class AttestedService {
   }
 }
 
-const { anchorPem } = forgeEvidence({ lab, at: BOOTED });
+export const { anchorPem } = forgeEvidence({ lab, at: BOOTED });
 
 /** A policy that pins all of the lab. */
 export function policyOf(rest: JsonObject = {}, deployments: JsonObject[] = [labDeployment(lab)]): Policy {

@@ -244,6 +244,14 @@ describe("answers", () => {
     expect(await (await answered({})).listEarnEnabledVaults({})).toEqual({});
   });
 
+  it.each(["deploymentLabel", "enclaveApp", "owner", "createdAt"])("may be without the boot proof's %s", async (name) => {
+    for (const absent of [undefined, null]) {
+      const bootProof = { ...BOOT_PROOF, [name]: absent };
+      const client = await answered({ bootProof });
+      expect((await client.getBootProof({ ephemeralKey: "04" })).bootProof).toEqual(bootProof);
+    }
+  });
+
   it("call the attestation document by the interface's name, whichever they spell", async () => {
     const { cloudAttestationDocB64, ...rest } = BOOT_PROOF;
     const aliased = await answered({ bootProof: { ...rest, awsAttestationDocB64: cloudAttestationDocB64 } });

@@ -92,12 +92,15 @@ export async function fakeServer(answer: Answer): Promise<{ baseUrl: string; req
 
 let stamper: Stamper | undefined;
 
+export async function testStamper(): Promise<Stamper> {
+  return (stamper ??= await apiKeyStamper(apiKey));
+}
+
 /** A client whose clock stands still, whose dice always say one half, and which never waits. */
 export async function testClient(options: Partial<ClientOptions> & { waits?: number[] } = {}): Promise<Client> {
-  stamper ??= await apiKeyStamper(apiKey);
   const { waits = [], ...rest } = options;
   return createClient({
-    baseUrl: BASE_URL, organizationId: ORGANIZATION, stamper, now: () => AT, random: () => 0.5,
+    baseUrl: BASE_URL, organizationId: ORGANIZATION, stamper: await testStamper(), now: () => AT, random: () => 0.5,
     sleep: neverTimeUp(waits), timeoutMs: TIMEOUT_MS, ...rest,
   });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fromHex } from "../../src/bytes.js";
 import {
   APP_PROOF_SCHEME, POLICY_OUTCOMES, appProofList, decodeAppProof, decodeAppProofPayload, readAppProof, readAppProofPayload,
+  readAppProofPayloadText,
 } from "../../src/decode/app-proof.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
@@ -166,13 +167,25 @@ describe("decodeAppProofPayload", () => {
     [outcome, "policyOutcomeProof.outcome", "ALLOW", "policyOutcomeProof.outcome: not an outcome that is known"],
     [outcome, "policyOutcomeProof.outcome", "outcome_allow", "policyOutcomeProof.outcome: not an outcome that is known"],
     [outcome, "policyOutcomeProof.outcome", 0, "policyOutcomeProof.outcome: not an outcome that is known"],
-    [outcome, "policyOutcomeProof.decisionContextDigest", undefined, "policyOutcomeProof.decisionContextDigest: missing, a string wanted"],
+    [outcome, "policyOutcomeProof.decisionContextDigest", {}, "policyOutcomeProof.decisionContextDigest: an object, a string wanted"],
     [outcome, "policyOutcomeProof.organizationDataDigest", 1, "policyOutcomeProof.organizationDataDigest: a number, a string wanted"],
-    [outcome, "policyOutcomeProof.parentOrganizationDataDigest", undefined, "policyOutcomeProof.parentOrganizationDataDigest: missing, a string wanted"],
-    [outcome, "policyOutcomeProof.userRequestApprovals", undefined, "policyOutcomeProof.userRequestApprovals: missing"],
+    [outcome, "policyOutcomeProof.parentOrganizationDataDigest", [], "policyOutcomeProof.parentOrganizationDataDigest: an array, a string wanted"],
   ])("refuses of $type: %s %j", (good, path, member, fault) => {
     expect(isRefused(() => payload(good))).toBe(false);
     expect(refusalOf(() => payload(withMember(good, path, member)))).toMatchObject({ code: "app-proof-payload", faults: fault });
+  });
+
+  it("reads a policy outcome whose empty members are left out, or null", () => {
+    const bare = { organizationId: "o", outcome: "OUTCOME_ALLOW" };
+    expect(payload({ ...outcome, policyOutcomeProof: bare }).policyOutcomeProof).toEqual(bare);
+    const empty = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"];
+    for (const name of empty) {
+      const rest = withMember(outcome.policyOutcomeProof, name, undefined);
+      for (const absent of [undefined, null]) {
+        expect(payload(withMember(outcome, `policyOutcomeProof.${name}`, absent)).policyOutcomeProof).toEqual(rest);
+      }
+    }
+    expect(payload(outcome).policyOutcomeProof).toEqual(outcome.policyOutcomeProof);
   });
 
   it("takes the last instant that a date can be", () => {
@@ -197,10 +210,95 @@ describe("decodeAppProofPayload", () => {
     for (const value of [null, 1, "text", [derivation], true]) expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
   });
 
+  it("reads the text where a reading of its good fields is wanted, and tells why it is no JSON", () => {
+    expect(readAppProofPayloadText(JSON.stringify(derivation))).toMatchObject({ faults: [], value: { type: derivation.type, timestampMs: 1758058763571 } });
+    for (const text of ["", "x", `${JSON.stringify(derivation)}x`, JSON.stringify(derivation).replace("{", '{"type":"x",')]) {
+      const { value, faults } = readAppProofPayloadText(text);
+      expect(value).toEqual({});
+      expect(faults).toHaveLength(1);
+    }
+    expect(readAppProofPayloadText("[]").faults).toEqual([{ path: "", message: "an array, an object wanted" }]);
+    const bad = readAppProofPayloadText('{"type":"","timestampMs":"7","n":1e999}');
+    expect(bad.faults.map(({ path }) => path)).toEqual(["type", "n"]);
+    expect(bad.value.timestampMs).toBe(7);
+  });
+
   it("keeps the good fields beside the faults", () => {
     const reading = readAppProofPayload({ ...derivation, type: "" });
     expect(faultsOf(() => payload({ ...derivation, type: "" }))).toBe("type: empty");
     expect(reading.value.timestampMs).toBe(1758058763571);
+  });
+});
+
+describe("a payload's numbers", () => {
+  /** Each literal beside a title that is not as long as it may be. */
+  const titled = (...literals: string[]): [string, string][] =>
+    literals.map((literal) => [literal.length > 40 ? `${literal.slice(0, 20)}… of ${literal.length}` : literal, literal]);
+  const withNumber = (literal: string): string => `{"type":"T","timestampMs":"1","amount":[{"n":${literal}}]}`;
+
+  it.each(titled(
+    "0", "-0", "0.0", "-0.0e5", "0e999999", "1", "-1", "1.0", "1.50", "1e3", "1E+3", "1e-3", "10e-1", "100",
+    "1e21", "1e22", "1000000000000000000000",
+    "0.1", "-0.1", "0.000001", "1e-7", "0.0000001", "9007199254740991", "9007199254740992", "-9007199254740992e0",
+    "1.7976931348623157e308", "5e-324", "123456789.125", "1000e-3", "0.001e3", `1${"0".repeat(300)}`, `0.${"0".repeat(300)}1`,
+    `1${"0".repeat(1000)}e-1000`, `0.${"0".repeat(1000)}1e1001`, `1.${"0".repeat(1000)}`, "1e0000000000000000000000000000000000000001",
+  ))("%s is handed on", (_, literal) => {
+    const { json } = decodeAppProofPayload(withNumber(literal));
+    expect(json).toEqual({ type: "T", timestampMs: "1", amount: [{ n: Number(literal) }] });
+  });
+
+  it.each(titled(
+    "12345678901234567890", "-12345678901234567890", "9007199254740993", "1e999", "-1e999", "1e-999", "1e400",
+    "0.10000000000000000001", "0.1000000000000000055511151231257827",
+    "1.7976931348623159e308", "2e-324", "3.141592653589793238", "18446744073709551615", "1e99999999999999999999999999", "1e-99999999999999999999999999",
+    `0.${"0".repeat(400)}1`, `1${"0".repeat(400)}`, `1${"0".repeat(1000)}1e-1000`, "72057594037927937", "5.0000000000000000001e-324",
+  ))("%s is refused: it would be shown as another", (_, literal) => {
+    const refusal = refusalOf(() => decodeAppProofPayload(withNumber(literal)));
+    expect(refusal).toMatchObject({ code: "app-proof-payload", paths: ["amount[0].n"] });
+    expect(refusal.faults).toContain(literal.slice(0, 40));
+    expect(refusal.faults.length).toBeLessThan(200);
+  });
+
+  it("that are refused stay as their text in what is handed on beside the fault", () => {
+    const text = '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME","timestampMs":"1","policyOutcomeProof":{"organizationId":"o","outcome":"OUTCOME_ALLOW","userRequestApprovals":[1e999,2]}}';
+    const { value, faults } = readAppProofPayloadText(text);
+    expect(faults.map(({ path }) => path)).toEqual(["policyOutcomeProof.userRequestApprovals[0]"]);
+    expect(value.policyOutcomeProof?.userRequestApprovals).toEqual(["1e999", 2]);
+  });
+
+  it("in strings are no numbers", () => {
+    expect(payload({ ...derivation, timestampMs: "1", more: "12345678901234567890" }).json["more"]).toBe("12345678901234567890");
+  });
+
+  it("under a member called __proto__ are looked at as well", () => {
+    expect(refusalOf(() => decodeAppProofPayload('{"type":"T","timestampMs":"1","__proto__":{"n":1e999}}')).paths).toEqual(["__proto__.n"]);
+  });
+
+  it("of every double are handed on as JavaScript prints them", () => {
+    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+      expect(decodeAppProofPayload(withNumber(JSON.stringify(number))).json).toMatchObject({ amount: [{ n: number === 0 ? 0 : number }] });
+    }));
+  });
+
+  it("of any length are refused exactly where their decimal value is another", () => {
+    const digits = fc.stringMatching(/^[1-9][0-9]{0,24}$/);
+    fc.assert(fc.property(digits, fc.integer({ min: -30, max: 30 }), (mantissa, power) => {
+      const literal = `${mantissa}e${power}`;
+      // Both as fractions over one power of ten, in integers of any length.
+      const shown = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(literal)))!;
+      const scaled = (whole: string, exponent: number): bigint => BigInt(whole) * 10n ** BigInt(exponent + 100);
+      const fraction = shown[2] ?? "";
+      const same = scaled(mantissa, power) === scaled(shown[1]! + fraction, Number(shown[3] ?? 0) - fraction.length);
+      expect(isRefused(() => decodeAppProofPayload(withNumber(literal)))).toBe(!same);
+    }), { numRuns: 2000 });
+  });
+
+  it("of a megabyte cost about as much as any other text", () => {
+    for (const literal of [`1e${"9".repeat(1e6)}`, `1${"0".repeat(1e6)}e-1000000`, `0.${"10".repeat(5e5)}`, "1".repeat(1e6)]) {
+      const start = performance.now();
+      isRefused(() => decodeAppProofPayload(withNumber(literal)));
+      expect(performance.now() - start).toBeLessThan(2000);
+    }
   });
 });
 

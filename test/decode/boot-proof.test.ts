@@ -12,7 +12,8 @@ const genuine = readVectorJson<Json>(FILE);
 const { awsAttestationDocB64, ...rest } = genuine;
 const proof: Json = { ...rest, cloudAttestationDocB64: awsAttestationDocB64 };
 const B64 = ["qosManifestB64", "qosManifestEnvelopeB64", "cloudAttestationDocB64"];
-const TEXTS = ["ephemeralPublicKeyHex", ...B64, "deploymentLabel", "enclaveApp", "owner"];
+const LABELS = ["deploymentLabel", "enclaveApp", "owner"];
+const TEXTS = ["ephemeralPublicKeyHex", ...B64, ...LABELS];
 
 describe("decodeBootProof", () => {
   it("reads every field, as bytes and text", () => {
@@ -62,7 +63,7 @@ describe("decodeBootProof", () => {
   });
 
   it.each(TEXTS.flatMap((name): [string, Json, string][] => [
-    [name, undefined, "missing, a string wanted"], [name, null, "missing, a string wanted"],
+    ...(LABELS.includes(name) ? [] : [undefined, null].map((absent): [string, Json, string] => [name, absent, "missing, a string wanted"])),
     [name, 1, "a number, a string wanted"], [name, ["AA=="], "an array, a string wanted"], [name, {}, "an object, a string wanted"],
   ]))("refuses %s %j", (name, member, message) => {
     const refusal = refusalOf(() => decodeBootProof(withMember(proof, name, member)));
@@ -84,7 +85,7 @@ describe("decodeBootProof", () => {
   });
 
   it.each<[string, Json, string]>([
-    ["createdAt", undefined, "createdAt: missing, an object wanted"],
+    ["createdAt", [], "createdAt: an array, an object wanted"],
     ["createdAt", "2025-09-16T21:25:49Z", "createdAt: a string, an object wanted"],
     ["createdAt", 1758057949, "createdAt: a number, an object wanted"],
     ["createdAt.seconds", undefined, "createdAt.seconds: missing, a string wanted"],
@@ -101,8 +102,27 @@ describe("decodeBootProof", () => {
     expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
   });
 
+  it.each([...LABELS, "createdAt"].flatMap((name) => [[name, undefined], [name, null]] as const))("reads %s %j as not said", (name, absent) => {
+    const { missing, faults, value } = readBootProof(withMember(proof, name, absent));
+    expect([missing, faults]).toEqual([[name], []]);
+    const said = decodeBootProof(proof);
+    const labels = name === "createdAt" ? said.labels : { ...said.labels, [name]: null };
+    const createdAt = name === "createdAt" ? null : said.createdAt;
+    expect(decodeBootProof(withMember(proof, name, absent))).toEqual({ ...said, labels, createdAt });
+    expect(value).toMatchObject({ labels, createdAt });
+  });
+
+  it("names all that the deployed six members lack, and nothing of a whole one", () => {
+    const six = readVectorJson<Json>("boot-proofs/six-members.json");
+    expect(readBootProof(six)).toMatchObject({ missing: ["owner", "createdAt"], faults: [] });
+    expect(decodeBootProof(six).labels).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: null });
+    expect(readBootProof(proof).missing).toEqual([]);
+    expect(readBootProof({ ...proof, owner: "" }).missing).toEqual([]);
+    expect(readBootProof(null).missing).toEqual([]);
+  });
+
   it("tells every fault at once, and keeps the good fields beside them", () => {
-    const bad = { ...proof, ephemeralPublicKeyHex: "x", qosManifestB64: "x", owner: undefined };
+    const bad = { ...proof, ephemeralPublicKeyHex: "x", qosManifestB64: "x", owner: 1 };
     const reading = readBootProof(bad);
     expect(reading.faults.map(({ path }) => path)).toEqual(["ephemeralPublicKeyHex", "qosManifestB64", "owner"]);
     expect(reading.value.manifestEnvelope).toEqual(fromBase64(proof.qosManifestEnvelopeB64));

@@ -1,0 +1,62 @@
+/**
+ * JSON numbers as JavaScript's, where that loses nothing. RFC 8259 section 6 leaves open how much of a number a reader
+ * keeps; of what was signed, all has to be kept.
+ */
+import type { Fault } from "../errors.js";
+import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
+
+/** Of a literal that may be as long as its text. */
+const MAX_SHOWN = 40;
+
+/**
+ * The value with its {@link JsonNumber}s as numbers. One whose double does not print as the same decimal value is a
+ * fault, and stays as its text. The value is altered in place: it is the caller's own, fresh from the parser.
+ */
+export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: readonly Fault[] } {
+  const faults: Fault[] = [];
+  return { value: plainValue(value, "", faults), faults };
+}
+
+function plainValue(value: JsonValue, path: string, faults: Fault[]): JsonValue {
+  if (value instanceof JsonNumber) return plainNumber(value.text, path, faults);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) value[index] = plainValue(item, `${path}[${index}]`, faults);
+  } else if (isJsonObject(value)) plainMembers(value, path === "" ? "" : `${path}.`, faults);
+  return value;
+}
+
+function plainMembers(object: JsonObject, before: string, faults: Fault[]): void {
+  for (const name of Object.keys(object)) object[name] = plainValue(object[name]!, before + name, faults);
+}
+
+function plainNumber(literal: string, path: string, faults: Fault[]): number | string {
+  const number = Number(literal);
+  if (isExactly(number, literal)) return number;
+  const shown = literal.length > MAX_SHOWN ? `${literal.slice(0, MAX_SHOWN)}…` : literal;
+  faults.push({ path, message: `${shown} is a number that would be shown as another, ${String(number)}` });
+  return literal;
+}
+
+/** Whether a double, as it is printed, has the decimal value of the literal that it was read from. */
+function isExactly(number: number, literal: string): boolean {
+  if (!Number.isFinite(number)) return false;
+  const [signed, shown] = [decimalOf(literal), decimalOf(String(number))];
+  return signed.digits === shown.digits && signed.exponent === shown.exponent;
+}
+
+/**
+ * A literal's magnitude as an integer without zeros at either end, and the power of ten it is multiplied by; zero has no
+ * digits, and no power. The sign is the double's own: reading never changes it. The exponent is exact for every literal
+ * whose double is neither infinite nor zero, since such a one is no larger than the literal is long.
+ */
+function decimalOf(literal: string): { digits: string; exponent: number } {
+  const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];
+  const [whole, fraction = ""] = mantissa.split(".") as [string, string?];
+  const digits = whole + fraction;
+  let start = 0;
+  while (digits[start] === "0") start++;
+  if (start === digits.length) return { digits: "", exponent: 0 };
+  let end = digits.length;
+  while (digits[end - 1] === "0") end--;
+  return { digits: digits.slice(start, end), exponent: Number(power) - fraction.length + digits.length - end };
+}
