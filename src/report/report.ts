@@ -128,8 +128,8 @@ export interface ActivityClaims {
   readonly organizationId: string;
   readonly type: string;
   /**
-   * What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`; empty: nobody said whose it
-   * should be.
+   * What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`, `addresses`; empty: nobody
+   * said whose it should be.
    */
   readonly asked: readonly string[];
   /** Addresses in its result that a verified app proof backs. */
