@@ -13,6 +13,8 @@ import type {
 export interface MatchedPins {
   readonly name: string;
   readonly open: readonly OpenQuestion[];
+  /** The reasons of `policy.scope`. */
+  readonly scope: readonly string[];
   /** The PCRs that every image which it accepts is pinned by. */
   readonly pcrs: readonly number[];
 }
@@ -73,6 +75,7 @@ function claimsOf(
     image: { pinned: matched !== null, pinnedPcrs: [...(matched?.pcrs ?? [])], ...image },
     deployment: matched?.name ?? null,
     open: [...(matched?.open ?? [])],
+    scope: [...(matched?.scope ?? [])],
   };
 }
 

@@ -60,6 +60,8 @@ export interface BootProofClaims {
   readonly deployment: string | null;
   /** What that deployment leaves open. */
   readonly open: readonly OpenQuestion[];
+  /** The reasons of `policy.scope`, a sentence each: what is open or answered weakly, and what an attacker could do. */
+  readonly scope: readonly string[];
 }
 
 /** What the hardware signed, whatever image runs on it. */

@@ -3,8 +3,8 @@ import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus, type CheckSub
 import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
-import type { EvidencePiece, Report, Verdict } from "./report.js";
-import { listed, provenStatements, unprovenWords } from "./statements.js";
+import type { Report, Verdict } from "./report.js";
+import { provenStatements, unprovenWords } from "./statements.js";
 import { caveats, unprovenStatements } from "./unproven.js";
 
 export interface TextOptions {
@@ -43,6 +43,8 @@ const INDENT = "  ";
 /** Beneath the word and before the id: long hex needs the room. */
 const DEEP_INDENT = " ".repeat(8);
 const MAX_LINES = 16;
+/** Pieces of evidence that are listed; the others are counted. */
+const MAX_PIECES = 8;
 /** Details quote evidence, which may be long; the JSON report has the whole of them. */
 const MAX_DETAIL = 1200;
 const MAX_SENTENCE = 160;
@@ -109,29 +111,31 @@ function verdictLines(report: Report, paint: Paint): string[] {
   const [first, ...others] = wrapped("", sentence);
   const buts = [...new Set(caveats(report))].flatMap((caveat) => wrapped("BUT ", caveat));
   const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
-  const small = [[...countWords(report.checks), ...time].join(", "), originLine(report), ...evidenceLine(report)];
+  const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report)];
   return [
     paint(word, "bold", style) + first!.slice(word.length), ...others,
     ...buts.map((line) => paint(line, "bold", "yellow")),
-    ...small.flatMap((line) => wrapped("", line)).map((line) => paint(line, "dim")),
+    ...[...small.flatMap((line) => wrapped("", line)), ...evidenceLines(report)].map((line) => paint(line, "dim")),
   ];
 }
 
 /** By which policy, when and by what the report was made. */
-function originLine({ policy, policyDigest, verifiedAt, tool }: Report): string {
+function originLines({ policy, policyDigest, verifiedAt, tool }: Report): string[] {
   const digest = policyDigest === null ? "" : ` (SHA-256 ${shortHex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
-  const by = policy === null && policyDigest === null ? "" : `policy ${name}${digest}, `;
+  const by = policy === null && policyDigest === null ? [] : [`policy ${name}${digest}`];
   const made = `${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
-  return `${by}verified at ${printable(verifiedAt)} by ${made}`;
+  return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
 }
 
-/** The pieces that have a name; nothing where none has. */
-function evidenceLine({ evidence }: Report): string[] {
+/** The pieces that have a name, each in a line; nothing where none has. */
+function evidenceLines({ evidence }: Report): string[] {
   const named = evidence.filter(({ name }) => name !== null);
-  if (named.length === 0) return [];
-  const digest = ({ sha256 }: EvidencePiece): string => (sha256 === null ? "" : ` (SHA-256 ${shortHex(sha256)})`);
-  return [`evidence: ${listed(named.map((piece) => labelOf(piece.subject, { evidence }) + digest(piece)))}`];
+  const lines = named.slice(0, MAX_PIECES).flatMap((piece, index) => {
+    const digest = piece.sha256 === null ? "" : ` (SHA-256 ${shortHex(piece.sha256)})`;
+    return wrapped(index === 0 ? "evidence: " : " ".repeat("evidence: ".length), labelOf(piece.subject, { evidence }) + digest);
+  });
+  return named.length <= MAX_PIECES ? lines : [...lines, `and ${named.length - MAX_PIECES} more`];
 }
 
 /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */

@@ -45,9 +45,12 @@ export function caveats(report: Report): string[] {
   ];
 }
 
-/** What the policy leaves open, each reason that it gives. */
+/** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
-  const told = warnings(report, "policy.scope");
+  const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
+    return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
+  });
+  const told = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
   if (told.length > 0) return told;
   const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
   if (open.length === 0) return [];
