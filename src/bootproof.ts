@@ -219,7 +219,7 @@ function refuseUnknown(what: string, value: unknown, names: object): void {
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
 function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
-  const isGood = Array.isArray(anchors) && anchors.length > 0 && anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+  const isGood = Array.isArray(anchors) && anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
   if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
   return anchors.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(new Uint8Array(certificate.der)) }));
 }

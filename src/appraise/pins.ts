@@ -97,7 +97,7 @@ export interface BootProofFacts {
   readonly shareSet: SetPin;
   readonly commitment: CommitmentKind;
   /** The service's word. */
-  readonly labels: Readonly<Record<string, string | undefined>>;
+  readonly labels: Readonly<Record<string, string | null | undefined>>;
 }
 
 /** Made once for each piece of evidence, however many deployments it is held against. */
@@ -348,7 +348,7 @@ const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, de
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   const differing = Object.entries(pin).filter(([name, value]) => labels[name] !== value).map(([name]) => name);
-  const show = (values: Readonly<Record<string, string | undefined>>): string => differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
+  const show = (values: Readonly<Record<string, string | null | undefined>>): string => differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
   return answer(
     differing.length === 0, () => show({ ...pin }), () => show(labels), "the service's labels are others than pinned",
     "as pinned: the service's word, which nothing in the evidence vouches for");

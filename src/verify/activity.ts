@@ -111,8 +111,10 @@ export function checkActivity(
   });
   const answers = checkRequest(question, value, coverage, log);
   const organization = spokenOf(value, proofs, question);
+  // Of what could not be read nothing is known to differ.
+  const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
-    ...organization.contradictions, ...wallet.contradictions, ...walletContradictions(wallet, derivations),
+    ...organization.contradictions, ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status), ...reuseContradictions(proofs, usedFor(question, value), uses),
   ];

@@ -24,7 +24,7 @@ export interface Coverage {
   readonly uncovered: readonly string[];
   /** Paths, inside the result, of what is covered. */
   readonly coveredPaths: readonly string[];
-  /** Proofs of addresses that fit no place, where there are places, or accounts that should have some. */
+  /** Proofs of addresses that fit no place, where there are places. */
   readonly stray: readonly AddressDerivationProof[];
 }
 
@@ -57,7 +57,7 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
     covered: distinct(places.filter((place) => covered.has(place)).map(({ address }) => address!)),
     uncovered: distinct(places.filter((place) => !covered.has(place)).map(({ address, path }) => address ?? path)),
     coveredPaths: [...covered].map(({ path }) => path),
-    stray: accounts === undefined && others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts !== undefined),
+    stray: positional.length + others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional),
   };
 }
 
@@ -82,11 +82,13 @@ class ProofIndex {
   }
 }
 
-/** Proofs that fit no place: by path and address beside accounts, by address alone elsewhere. */
-function strayProofs(proofs: readonly AddressDerivationProof[], places: readonly Place[], byPath: boolean): AddressDerivationProof[] {
-  const keyOf = (address: string, path: string | null | undefined): string => `${byPath ? (path ?? "") : ""}\n${comparableAddress(address)}`;
+/** Proofs that fit no place: by path and address where the place has a path, by address alone elsewhere. */
+function strayProofs(proofs: readonly AddressDerivationProof[], places: readonly Place[]): AddressDerivationProof[] {
+  const keyOf = (address: string, path: string | null | undefined): string => `${path ?? ""}\n${comparableAddress(address)}`;
   const fitting = new Set(places.flatMap(({ address, derivationPath }) => (address === null ? [] : [keyOf(address, derivationPath)])));
-  return proofs.filter(({ address, derivationPath }) => !fitting.has(keyOf(address, derivationPath)));
+  return proofs.filter(({ address, derivationPath }) => {
+    return !fitting.has(keyOf(address, derivationPath)) && !fitting.has(keyOf(address, null));
+  });
 }
 
 /** The list of a holder or of its `wallet`: accounts and addresses may both stand there. */

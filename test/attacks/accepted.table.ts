@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { encodeCbor, withTag } from "../../src/lab/cbor.js";
 import { derNull } from "../../src/lab/der.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import type { Expected } from "../../src/index.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { generateKeyPair, withS } from "../../src/lab/keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
@@ -102,6 +103,7 @@ const approvals: Accepted[] = [
     forge: { alterManifest: { approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })) } },
   },
   { name: "no share approvals", forge: { alterManifest: { shareApprovals: () => [] } } },
+  { name: "a share approval by one member twice", forge: { alterManifest: { shareApprovals: ([first, second]) => [first!, second!, first!] } }, warns: ["envelope.shares"] },
   { name: "fewer share approvals than the share set's threshold", forge: { alterManifest: { shareApprovals: ([first]) => [first!] } } },
   {
     name: "the same person in manifest set and share set",
@@ -130,7 +132,10 @@ const documents: Accepted[] = [
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
   { name: "a time that is no whole second", forge: { at: new Date(AT.getTime() + 789) } },
   { name: "a live commitment beside the setup key's", forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))) },
-  { name: "other PCRs that an application extended", forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))) },
+  { name: "other PCRs that an application extended", forge: pcrs((map) => map.set(19, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))) },
+  { name: "another PCR18 than a commitment to the manifest", forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9))), warns: ["bind.commitment"] },
+  { name: "a nonce of no byte", forge: field("nonce", new Uint8Array()) },
+  { name: "the nonce that was asked for", forge: field("nonce", Uint8Array.of(1, 2, 3)), judge: { nonce: Uint8Array.of(1, 2, 3) } },
 ];
 
 const exactly = (place: number, notBefore: Date, notAfter: Date): Alterations => certificate(place, () => ({ notBefore, notAfter }));
@@ -222,7 +227,18 @@ const wire: Accepted[] = [
 
 const at = after(60);
 const address = (change: (proof: JsonObject) => JsonObject): Alterations => appProof({ payload: change });
+const asked: Expected = { organizationId: LAB_ADDRESS.organizationId };
 const appProofs: Accepted[] = [
+  {
+    name: "an app proof made a year before the document of a live enclave", warns: ["app.time"],
+    forge: { alterAppProof: { payload: put("timestampMs", String(AT.getTime() - 365 * 86_400_000)) } },
+  },
+  { name: "app proofs of the organization and address that were asked for", judge: { expected: { ...asked, addresses: [LAB_ADDRESS.address.toLowerCase()] } } },
+  { name: "an app proof a minute older than the request", judge: { expected: { ...asked, requestedAt: new Date(at.getTime() + 60_000) } } },
+  ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map((name): Accepted => ({
+    name: `an outcome without its ${name}, which was empty`,
+    forge: { payloads: [drop(`policyOutcomeProof.${name}`)(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] },
+  })),
   { name: "no app proof", forge: { payloads: [] } },
   { name: "an app proof of the application's own type", forge: { payloads: [customPayload(at)] } },
   ...["ALLOW", "DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS", "TIME_INACTIVE"].map(
@@ -271,8 +287,12 @@ const activities: Accepted[] = [
   activity("a proof of the sub-organization that it made", put("result", { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }), {
     forge: {
       payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: subOrganization }],
-      activity: put("result", { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }),
+      activity: (json) => ({
+        ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+        result: { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } },
+      }),
     },
+    warns: ["activity.claims"],
   }),
   activity("in its wrapper", (value) => value, { judge: { given: ({ bootProof, activity: value }) => ({ bootProofs: [bootProof], activity: { activity: value } }) } }),
 ];

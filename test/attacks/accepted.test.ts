@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
+import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { AT, forge, hex, idsOf, judge, lab, withActivity } from "./support.js";
 
 describe("accepted", () => {
@@ -27,17 +28,18 @@ describe("the report of whole evidence", () => {
       validationTime: AT.toISOString(),
       claims: {
         bootProofs: [{
-          documentTime: AT.toISOString(),
-          publicKey: hex(lab.ephemeralKey.publicKey),
-          userData: hex(evidence.manifestHash),
-          commitment: "live",
-          deployment: "lab.1",
-          debug: false,
-          pcrs: { "0": hex(lab.measurements.pcr0), "3": hex(lab.measurements.pcr3) },
-          manifest: {
-            version: "v2", hash: hex(evidence.manifestHash), namespace: "lab/signer", nonce: 7, quorumKey: hex(lab.quorumKey.publicKey),
-            threshold: 2, members: 3, approvedBy: [{ alias: "alice" }, { alias: "bob" }],
+          hardware: {
+            documentTime: AT.toISOString(), publicKey: hex(lab.ephemeralKey.publicKey), userData: hex(evidence.manifestHash),
+            pcrs: { "0": hex(lab.measurements.pcr0), "3": hex(lab.measurements.pcr3) },
           },
+          image: {
+            pinned: true, debug: false, commitment: "live",
+            manifest: {
+              version: "v2", hash: hex(evidence.manifestHash), namespace: "lab/signer", nonce: 7, quorumKey: hex(lab.quorumKey.publicKey),
+              threshold: 2, members: 3, approvedBy: [{ alias: "alice" }, { alias: "bob" }],
+            },
+          },
+          deployment: "lab.1",
         }],
         appProofs: [{ bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION" }],
         activity: { coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"], uncoveredAddresses: [] },
@@ -46,11 +48,13 @@ describe("the report of whole evidence", () => {
   });
 
   it("asks every check, in the order of the table, once for each subject", async () => {
-    const report = await judge(evidence, { given: withActivity, policy: { maxAge: "1d", appProofs: { required: true } } });
+    const expected = { organizationId: LAB_ADDRESS.organizationId };
+    const report = await judge(evidence, { given: withActivity, expected, policy: { maxAge: "1d", appProofs: { required: true } } });
     expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
-    expect(idsOf(report, "skip")).toEqual([]);
+    // Not pinned by this policy, or asked of the activity in its place.
+    expect(idsOf(report, "skip")).toEqual(["app.request", "policy.manifest-hash", "policy.public-key", "policy.user-data", "policy.workloads"]);
   });
 
   it("is the same for the same evidence", async () => {

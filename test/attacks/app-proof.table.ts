@@ -3,6 +3,7 @@ import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { type AppProofAlterations, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
+import type { Expected } from "../../src/index.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signDer, signRaw } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign, sha256 } from "../../src/lab/qos.js";
@@ -109,7 +110,9 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["an outcome type without its member", drop("policyOutcomeProof")(outcome)],
   ["an outcome that is not known", put("policyOutcomeProof.outcome", "OUTCOME_MAYBE")(outcome)],
   ["an outcome in lower case", put("policyOutcomeProof.outcome", "outcome_allow")(outcome)],
-  ...["organizationId", "outcome", "decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map(
+  ["a number that no double holds", { text: (json) => json.replace("{", '{"big":12345678901234567890,') }],
+  ["a number beyond all doubles", { text: (json) => json.replace("{", '{"big":1e999,') }],
+  ...["organizationId", "outcome"].map(
     (name): [string, JsonObject] => [`an outcome without ${name}`, drop(`policyOutcomeProof.${name}`)(outcome)]),
   ["a custom type without a time", drop("timestampMs")(customPayload(at))],
 ];
@@ -119,10 +122,12 @@ function payloadAttack(what: AppProofAlterations | JsonObject): Alterations {
 }
 
 const timestamp = (date: Date): Alterations => appProof({ payload: put("timestampMs", String(date.getTime())) });
+/** A live enclave answers for a document at any time of its life: only one of another kind cannot have signed before it. */
+const legacy = { generation: "legacy" } as const;
 const times: [string, Alterations][] = [
-  ["a millisecond more than a minute before the boot document", timestamp(new Date(after(-60).getTime() - 1))],
-  ["a year before the boot document", timestamp(new Date("2025-03-04T00:00:00Z"))],
-  ["in 1970", timestamp(new Date(0))],
+  ["a millisecond more than a minute before the boot document", { ...legacy, ...timestamp(new Date(after(-60).getTime() - 1)) }],
+  ["a year before the boot document", { ...legacy, ...timestamp(new Date("2025-03-04T00:00:00Z")) }],
+  ["in 1970", { ...legacy, ...timestamp(new Date(0)) }],
   ["a millisecond more than a minute in the future", timestamp(new Date(NOW.getTime() + 60_001))],
   ["a year in the future", timestamp(new Date("2027-03-04T00:00:00Z"))],
 ];
@@ -133,6 +138,34 @@ const activity = (name: string, change: NonNullable<Alterations["activity"]>, fa
 const result = (value: JsonObject): NonNullable<Alterations["activity"]> => put("result", { createWalletResult: value });
 const secondAddress = result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, `0x${"1".repeat(40)}`] });
 const coverage: Attack["judge"] = { policy: { appProofs: { coverage: true } } };
+
+const ASKED: Expected = { organizationId: LAB_ADDRESS.organizationId };
+const requests: Attack[] = [
+  { name: "app proof: of another organization than was asked for", judge: { expected: { organizationId: "another" } }, fails: ["app.request"] },
+  { name: "app proof: of another address than was asked for", judge: { expected: { ...ASKED, addresses: ["0x01"] } }, fails: ["app.request"] },
+  { name: "app proof: of one of two addresses that were asked for", judge: { expected: { ...ASKED, addresses: [LAB_ADDRESS.address, "0x01"] } }, fails: ["app.request"] },
+  {
+    name: "app proof: none, where an address was asked for", fails: ["app.request"],
+    judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof] }), expected: { ...ASKED, addresses: ["0x01"] } },
+  },
+  { name: "app proof: older than the request", judge: { expected: { ...ASKED, requestedAt: new Date(at.getTime() + 60_001) } }, fails: ["app.time"] },
+  { name: "activity: of another organization than was asked for", judge: { given: withActivity, expected: { organizationId: "another" } }, fails: ["activity.request"] },
+  { name: "activity: of another id than was asked for", judge: { given: withActivity, expected: { ...ASKED, id: "another" } }, fails: ["activity.request"] },
+  { name: "activity: of another type than was asked for", judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_OTHER" } }, fails: ["activity.request"] },
+  { name: "activity: of other parameters than were asked", judge: { given: withActivity, expected: { ...ASKED, parameters: { walletName: "x" } } }, fails: ["activity.request"] },
+  { name: "activity: that is not completed, where it was asked for", forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") }, judge: { given: withActivity, expected: ASKED }, fails: ["activity.request"] },
+  { name: "activity: without an address that was asked about", judge: { given: withActivity, expected: { ...ASKED, addresses: ["0x01"] } }, fails: ["activity.request"] },
+  {
+    name: "activity: a sub-organization's proofs, where another type was asked for", fails: ["activity.claims", "activity.request"],
+    forge: {
+      payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: { ...LAB_ADDRESS, organizationId: "sub" } }],
+      activity: (json) => ({
+        ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", result: { r: { subOrganizationId: "sub", wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } },
+      }),
+    },
+    judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_CREATE_WALLET" } },
+  },
+];
 
 const activities: Attack[] = [
   ...["id", "organizationId", "status", "type", "intent", "result", "appProofs"].map((name) => activity(`no ${name}`, drop(name), ["activity.decode"])),
@@ -190,6 +223,7 @@ function forgePayloads(): JsonObject[] {
 }
 
 export const APP_PROOF_ATTACKS: readonly Attack[] = [
+  ...requests,
   ...wire.map(([name, json]): Attack => ({ name: `app proof: ${name}`, forge: appProof({ json }), fails: ["app.decode"] })),
   ...notProofs.map(([name, value]): Attack => ({
     name: `app proof: ${name}`, fails: ["app.decode"], judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], appProofs: [value] }) },
@@ -209,7 +243,10 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
     judge: { given: ({ appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey }).bootProof], appProofs }) }, fails: ["app.key"],
   },
   ...payloads.map(([name, what]): Attack => ({ name: `payload: ${name}`, forge: payloadAttack(what), fails: ["app.payload"] })),
-  ...times.map(([name, alter]): Attack => ({ name: `app proof: made ${name}`, forge: alter, fails: ["app.time"] })),
+  ...times.map(([name, alter]): Attack => ({
+    name: `app proof: made ${name}`, forge: alter, fails: ["app.time"],
+    ...(alter.generation === "legacy" && { judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] } }),
+  })),
   {
     name: "app proof: a good one and a bad one",
     judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof], appProofs: [...appProofs, put("signature", "00".repeat(64))(appProofs[0]!)] }) },

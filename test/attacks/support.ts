@@ -3,7 +3,7 @@ import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyAttestation, verifyEvidence } from "../../src/index.js";
+import { type Expected, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyAttestation, verifyEvidence } from "../../src/index.js";
 import type { CborItem } from "../../src/lab/cbor.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import { type ForgeOptions, type ForgedEvidence, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
@@ -44,6 +44,9 @@ export interface Judgement {
   readonly now?: Date;
   readonly validAt?: "document" | "now" | Date;
   readonly ephemeralKey?: Uint8Array;
+  readonly nonce?: Uint8Array;
+  /** What was asked. */
+  readonly expected?: Expected;
   readonly allowDebug?: boolean;
 }
 
@@ -84,6 +87,8 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     now: how.now ?? NOW,
     at: how.validAt ?? "document",
     ...(how.ephemeralKey && { ephemeralKey: how.ephemeralKey }),
+    ...(how.nonce && { nonce: how.nonce }),
+    ...(how.expected && { expected: how.expected }),
     ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),
   };
   return how.noPolicy === true

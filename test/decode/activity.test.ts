@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeActivity, readActivity, stringsNamed } from "../../src/decode/activity.js";
+import { decodeActivity, readActivity } from "../../src/decode/activity.js";
 import { isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
@@ -12,7 +12,7 @@ const bytes = (value: Json): Uint8Array => new TextEncoder().encode(JSON.stringi
 
 describe("decodeActivity", () => {
   it("reads its fields, and leaves the app proofs as they are", () => {
-    expect(decodeActivity(activity)).toEqual({ ...fields, intent, result, appProofs: [{ scheme: "s" }] });
+    expect(decodeActivity(activity)).toEqual({ ...fields, fingerprint: null, requestedAt: null, intent, result, appProofs: [{ scheme: "s" }] });
     expect(decodeActivity({ ...activity, appProofs: [1, null, "x"] }).appProofs).toEqual([1, null, "x"]);
   });
 
@@ -76,27 +76,4 @@ describe("decodeActivity", () => {
       expect(refusalOf(() => decodeActivity(text)).code).toBe("json");
     }
   });
-});
-
-describe("stringsNamed", () => {
-  it("finds strings under the names, single and in arrays, at any depth and in order", () => {
-    const value = { address: "a", list: [{ addresses: ["b", "c"] }, { deep: { address: "d" } }], other: "x" };
-    expect(stringsNamed(value, ["address", "addresses"])).toEqual(["a", "b", "c", "d"]);
-  });
-
-  it("finds nothing else", () => {
-    const value = { address: 1, addresses: [1, null, { x: "y" }], Address: "a", text: "address", x: ["address"] };
-    expect(stringsNamed(value, ["address", "addresses"])).toEqual([]);
-    for (const none of [undefined, null, "address", 1, true, []]) expect(stringsNamed(none, ["address"])).toEqual([]);
-  });
-
-  it("finds what stands inside a value of the name too", () => {
-    expect(stringsNamed({ addresses: [{ address: "a" }, "b"] }, ["address", "addresses"])).toEqual(["b", "a"]);
-  });
-});
-
-it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(bytes(activity))), (input) => {
-    isRefused(() => decodeActivity(input));
-  }));
 });

@@ -114,7 +114,7 @@ describe("the anchors of a verification", () => {
   it("are all tried, and the one met is named", async () => {
     const { report } = await verifyBootProof(evidence.bootProof, withAnchors(AWS_NITRO_ROOT_G1, other, own));
     expect(report.verdict).toBe("authentic");
-    expect(report.claims!.bootProofs[0]!.trustAnchor).toBe("own");
+    expect(report.claims!.bootProofs[0]!.hardware.trustAnchor).toBe("own");
   });
 
   it("are named loudly where they are not the AWS root", async () => {

@@ -205,14 +205,14 @@ describe("a verified boot proof, used again", () => {
     expect(idsOf(await again({ ...unpinned, allowDebug: false }, first.bootProof!, debug), "fail")).toEqual(["mode.debug"]);
     const allowed = await again({ ...unpinned, allowDebug: true }, first.bootProof!, debug);
     expect(allowed.verdict).toBe("authentic");
-    expect(allowed.claims!.bootProofs[0]!.debug).toBe(true);
+    expect(allowed.claims!.bootProofs[0]!.image.debug).toBe(true);
   });
 
   it("names its trust anchor as the one that it is held against now", async () => {
     const renamed = { ...optionsOf(whole, { noPolicy: true }), trustAnchors: [parseTrustAnchor("another name of it", whole.anchorPem)] };
     const [reused, anew] = [await verifyBootProof(bootProof!, renamed), await verifyBootProof(whole.bootProof, renamed)];
     expect(reused.report).toEqual(anew.report);
-    expect(reused.report.claims!.bootProofs[0]!.trustAnchor).toBe("another name of it");
+    expect(reused.report.claims!.bootProofs[0]!.hardware.trustAnchor).toBe("another name of it");
   });
 
   it("proves no app proof of another enclave, nor one that was changed", async () => {
