@@ -13,6 +13,8 @@ import type {
 export interface MatchedPins {
   readonly name: string;
   readonly open: readonly OpenQuestion[];
+  /** The reasons of `policy.scope`. */
+  readonly scope: readonly string[];
   /** The PCRs that every image which it accepts is pinned by. */
   readonly pcrs: readonly number[];
 }
@@ -47,16 +49,22 @@ const known = new WeakMap<BootProofFacts, { readonly hardware: HardwareClaims; r
  * `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified.
  * `matched`: null where no policy was given.
  */
-export function bootProofClaims(bootProof: BootProofFacts, trustAnchor: TrustAnchor, matched: MatchedPins | null): BootProofClaims {
+export function bootProofClaims(
+  bootProof: BootProofFacts, trustAnchor: TrustAnchor, matched: MatchedPins | null,
+): BootProofClaims {
   const { attestation, commitment, debug, manifestCommitted } = bootProof;
-  const { hardware, manifest } = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
-  known.set(bootProof, { hardware, manifest });
-  return claimsOf({ ...hardware, trustAnchor: trustAnchor.name }, { debug, manifest, commitment, manifestCommitted }, matched);
+  const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
+  known.set(bootProof, parts);
+  const hardware = { ...parts.hardware, trustAnchor: trustAnchor.name };
+  return claimsOf(hardware, { debug, manifest: parts.manifest, commitment, manifestCommitted }, matched);
 }
 
 /** Of a bare document. `debug`: debug mode was found, and allowed. */
-export function attestationClaims(attestation: AttestationFacts, debug: boolean, matched: MatchedPins | null): BootProofClaims {
-  return claimsOf(hardwareClaims(attestation), { debug, manifest: null, commitment: null, manifestCommitted: false }, matched);
+export function attestationClaims(
+  attestation: AttestationFacts, debug: boolean, matched: MatchedPins | null,
+): BootProofClaims {
+  const image = { debug, manifest: null, commitment: null, manifestCommitted: false };
+  return claimsOf(hardwareClaims(attestation), image, matched);
 }
 
 function claimsOf(
@@ -67,6 +75,7 @@ function claimsOf(
     image: { pinned: matched !== null, pinnedPcrs: [...(matched?.pcrs ?? [])], ...image },
     deployment: matched?.name ?? null,
     open: [...(matched?.open ?? [])],
+    scope: [...(matched?.scope ?? [])],
   };
 }
 
@@ -100,7 +109,10 @@ type ApplicationClaims = Pick<ManifestClaims, "pivotHash" | "pivotArgs" | "pivot
 
 function pivotClaims({ pivot }: PivotManifest): ApplicationClaims {
   return {
-    pivotHash: toHex(pivot.hash), pivotArgs: [...pivot.args], pivotEnv: Object.fromEntries(pivot.env ?? []), workloads: null,
+    pivotHash: toHex(pivot.hash),
+    pivotArgs: [...pivot.args],
+    pivotEnv: Object.fromEntries(pivot.env ?? []),
+    workloads: null,
   };
 }
 

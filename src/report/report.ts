@@ -1,6 +1,6 @@
 /**
- * The report: a public contract (`bootproof-report/1`; checks.md, "JSON report"). Data only; `text.ts` makes it readable,
- * `json.ts` a file. It is made once, by `makeReport`, and changes no more.
+ * The report: a public contract (`bootproof-report/1`; checks.md, "JSON report"). Data only; `text.ts` makes it
+ * readable, `json.ts` a file. It is made once, by `makeReport`, and changes no more.
  */
 import type { Check, CheckSubject } from "../checks.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
@@ -49,7 +49,7 @@ export interface Claims {
   readonly activity: ActivityClaims | null;
 }
 
-/** Questions that a deployment of the policy leaves open, as it says itself (policy.md, "What a deployment has to pin"). */
+/** What a deployment of the policy leaves open, as it says itself (policy.md, "What a deployment has to pin"). */
 export type OpenQuestion = "application" | "operator";
 
 /** All byte strings in lower-case hex, all times in RFC 3339. */
@@ -60,6 +60,8 @@ export interface BootProofClaims {
   readonly deployment: string | null;
   /** What that deployment leaves open. */
   readonly open: readonly OpenQuestion[];
+  /** The reasons of `policy.scope`, a sentence each: what is open or answered weakly, and what an attacker could do. */
+  readonly scope: readonly string[];
 }
 
 /** What the hardware signed, whatever image runs on it. */
@@ -127,7 +129,10 @@ export interface ActivityClaims {
   readonly id: string;
   readonly organizationId: string;
   readonly type: string;
-  /** What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`; empty: nobody said whose it should be. */
+  /**
+   * What the caller asked, of `organizationId`, `id`, `type`, `parameters`, `requestedAt`, `addresses`; empty: nobody
+   * said whose it should be.
+   */
   readonly asked: readonly string[];
   /** Addresses in its result that a verified app proof backs. */
   readonly coveredAddresses: readonly string[];
@@ -163,8 +168,10 @@ const made = new WeakSet();
 export function makeReport(parts: ReportParts): Report {
   const { verdict, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const isRejected = verdict === "rejected";
-  if (!isRejected && checks.some((check) => check.status === "fail")) throw new Error(`bug: ${verdict}, and a check failed`);
-  if (isRejected !== (claims === null)) throw new Error(`bug: ${verdict}, ${claims === null ? "without" : "with"} claims`);
+  const hasFailed = checks.some((check) => check.status === "fail");
+  if (hasFailed && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
+  if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
+  if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
   const report: Report = deepFrozen({
     format: "bootproof-report/1",
     verdict,
@@ -181,7 +188,7 @@ export function makeReport(parts: ReportParts): Report {
   return report;
 }
 
-/** Whether {@link makeReport} made this very object: a report that was read from somewhere, or altered, is nobody's word. */
+/** Whether {@link makeReport} made this very object: a report that was read, or altered, is nobody's word. */
 export function isMadeReport(value: unknown): value is Report {
   return typeof value === "object" && value !== null && made.has(value);
 }

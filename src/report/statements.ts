@@ -1,6 +1,6 @@
 /**
- * What a report proves, and what an image says that nothing vouches for, as sentences. Long hex is shortened: the whole of
- * it is in the claims. Everything that evidence chose is made printable here.
+ * What a report proves, and what an image says that nothing vouches for, as sentences. Long hex is shortened: the whole
+ * of it is in the claims. Everything that evidence chose is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -33,7 +33,7 @@ export interface UnprovenWord {
   readonly statements: readonly string[];
 }
 
-/** What manifest, approvals, commitment and app proofs say where no policy pins the image, or debug mode leaves it open. */
+/** What manifest, approvals, commitment and app proofs say where no policy pins the image, or it is in debug mode. */
 export function unprovenWords(report: Report): UnprovenWord[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -65,7 +65,9 @@ function capitalized(statement: string): string {
 function bootStatements(report: Report, boot: BootProofClaims, index: number): string[] {
   return [
     ...hardwareStatements(boot, isAws(report, index)),
-    ...(answersNonce(report, index) ? [`the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older than that.`] : []),
+    ...(answersNonce(report, index) ? [
+      `the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older than that.`,
+    ] : []),
     ...(isVouchedFor(boot) ? imageStatements(boot) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
@@ -209,8 +211,8 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
 function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] {
   if (coveredAddresses.length === 0) return [];
   const addresses = coveredAddresses.map((address) => printableStart(address, 120));
-  const words = addresses.length === 1 ? "the address" : `the ${addresses.length} addresses`;
-  return [`in activity ${quoted(id)}, ${words} ${listed(addresses)} ${addresses.length === 1 ? "is" : "are"} backed by an app proof.`];
+  const [words, are] = addresses.length === 1 ? ["the address", "is"] : [`the ${addresses.length} addresses`, "are"];
+  return [`in activity ${quoted(id)}, ${words} ${listed(addresses)} ${are} backed by an app proof.`];
 }
 
 /** The check passes for AWS's own root only, whatever an anchor is named; another one makes it a warning. */

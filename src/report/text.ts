@@ -3,8 +3,8 @@ import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus, type CheckSub
 import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
-import type { EvidencePiece, Report, Verdict } from "./report.js";
-import { listed, provenStatements, unprovenWords } from "./statements.js";
+import type { Report, Verdict } from "./report.js";
+import { provenStatements, unprovenWords } from "./statements.js";
 import { caveats, unprovenStatements } from "./unproven.js";
 
 export interface TextOptions {
@@ -33,7 +33,9 @@ const GROUPS: Readonly<Record<Family, string>> = {
 const OTHER = "Other";
 
 const WORDS: Readonly<Record<CheckStatus, string>> = { pass: "ok  ", fail: "FAIL", warn: "WARN", skip: "skip" };
-const STYLES: Readonly<Record<CheckStatus, Style[]>> = { pass: ["green"], fail: ["bold", "red"], warn: ["yellow"], skip: ["dim"] };
+const STYLES: Readonly<Record<CheckStatus, Style[]>> = {
+  pass: ["green"], fail: ["bold", "red"], warn: ["yellow"], skip: ["dim"],
+};
 const VERDICT_STYLES: Readonly<Record<Verdict, Style>> = { verified: "green", authentic: "yellow", rejected: "red" };
 const ID_WIDTH = 20;
 const MAX_ID = 48;
@@ -41,6 +43,8 @@ const INDENT = "  ";
 /** Beneath the word and before the id: long hex needs the room. */
 const DEEP_INDENT = " ".repeat(8);
 const MAX_LINES = 16;
+/** Pieces of evidence that are listed; the others are counted. */
+const MAX_PIECES = 8;
 /** Details quote evidence, which may be long; the JSON report has the whole of them. */
 const MAX_DETAIL = 1200;
 const MAX_SENTENCE = 160;
@@ -52,7 +56,9 @@ export function renderText(report: Report, options: TextOptions): string {
     verdictLines(report, paint),
     ...checkParagraphs(report, paint),
     ...(report.claims === null ? [] : [statementLines("Proven", provenStatements(report), paint)]),
-    ...unprovenWords(report).map(({ heading, statements }) => statementLines(`Not proven: ${heading}`, statements, paint)),
+    ...unprovenWords(report).map(({ heading, statements }) => {
+      return statementLines(`Not proven: ${heading}`, statements, paint);
+    }),
     statementLines("Not proven", unprovenStatements(report), paint),
   ]);
 }
@@ -68,7 +74,10 @@ export function renderFailures(report: Report, options: TextOptions): string {
 /** What each verdict says; `policy`: the policy in words. */
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
-  authentic: () => "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, anybody's.",
+  authentic: () => {
+    return "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, " +
+      "anybody's.";
+  },
   rejected: (report) => `REJECTED: nothing is proven. ${failureSentence(report)}`,
 };
 
@@ -76,7 +85,8 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict);
-  return sentence?.(report, policy) ?? `UNKNOWN: ${quoted(String(report.verdict))} is no verdict that this tool gives. Nothing is proven.`;
+  if (sentence !== undefined) return sentence(report, policy);
+  return `UNKNOWN: ${quoted(String(report.verdict))} is no verdict that this tool gives. Nothing is proven.`;
 }
 
 /** The entry of a table that is total for reports of this version; undefined for what another report may say. */
@@ -89,7 +99,8 @@ function failureSentence(report: Report): string {
   const [first] = failed;
   if (first === undefined) return "";
   const count = failed.length === 1 ? "One check failed:" : `${failed.length} checks failed, the first is`;
-  const detail = printable(first.detail.length > MAX_SENTENCE ? `${first.detail.slice(0, MAX_SENTENCE)}…` : first.detail);
+  const { detail: whole } = first;
+  const detail = printable(whole.length > MAX_SENTENCE ? `${whole.slice(0, MAX_SENTENCE)}…` : whole);
   return `${count} ${printable(first.id)} (${labelOf(first.subject, report)}): ${detail}`;
 }
 
@@ -100,28 +111,31 @@ function verdictLines(report: Report, paint: Paint): string[] {
   const [first, ...others] = wrapped("", sentence);
   const buts = [...new Set(caveats(report))].flatMap((caveat) => wrapped("BUT ", caveat));
   const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
-  const small = [[...countWords(report.checks), ...time].join(", "), originLine(report), ...evidenceLine(report)];
+  const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report)];
   return [
     paint(word, "bold", style) + first!.slice(word.length), ...others,
     ...buts.map((line) => paint(line, "bold", "yellow")),
-    ...small.flatMap((line) => wrapped("", line)).map((line) => paint(line, "dim")),
+    ...[...small.flatMap((line) => wrapped("", line)), ...evidenceLines(report)].map((line) => paint(line, "dim")),
   ];
 }
 
 /** By which policy, when and by what the report was made. */
-function originLine({ policy, policyDigest, verifiedAt, tool }: Report): string {
+function originLines({ policy, policyDigest, verifiedAt, tool }: Report): string[] {
   const digest = policyDigest === null ? "" : ` (SHA-256 ${shortHex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
-  const by = policy === null && policyDigest === null ? "" : `policy ${name}${digest}, `;
-  return `${by}verified at ${printable(verifiedAt)} by ${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
+  const by = policy === null && policyDigest === null ? [] : [`policy ${name}${digest}`];
+  const made = `${printableStart(tool.name, 40)} ${printableStart(tool.version, 40)}`;
+  return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
 }
 
-/** The pieces that have a name; nothing where none has. */
-function evidenceLine({ evidence }: Report): string[] {
+/** The pieces that have a name, each in a line; nothing where none has. */
+function evidenceLines({ evidence }: Report): string[] {
   const named = evidence.filter(({ name }) => name !== null);
-  if (named.length === 0) return [];
-  const digest = ({ sha256 }: EvidencePiece): string => (sha256 === null ? "" : ` (SHA-256 ${shortHex(sha256)})`);
-  return [`evidence: ${listed(named.map((piece) => labelOf(piece.subject, { evidence }) + digest(piece)))}`];
+  const lines = named.slice(0, MAX_PIECES).flatMap((piece, index) => {
+    const digest = piece.sha256 === null ? "" : ` (SHA-256 ${shortHex(piece.sha256)})`;
+    return wrapped(index === 0 ? "evidence: " : " ".repeat("evidence: ".length), labelOf(piece.subject, { evidence }) + digest);
+  });
+  return named.length <= MAX_PIECES ? lines : [...lines, `and ${named.length - MAX_PIECES} more`];
 }
 
 /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
@@ -145,8 +159,8 @@ function countWords(checks: readonly Check[]): string[] {
 }
 
 /**
- * A paragraph for each subject and group of checks. The subject is named in each heading where there are several of its kind,
- * and in its first one where it has a name.
+ * A paragraph for each subject and group of checks. The subject is named in each heading where there are several of its
+ * kind, and in its first one where it has a name.
  */
 function checkParagraphs(report: Report, paint: Paint): string[][] {
   const bySubject = grouped(report.checks, (check) => check.subject);
@@ -185,7 +199,9 @@ function kindOf(subject: string): string {
 function groupLines(heading: string, checks: readonly Check[], brief: boolean, paint: Paint): string[] {
   const alike = brief && checks.every((check) => check.status === "pass");
   const runs = alike ? [checks] : runsOfSkips(checks);
-  const lines = runs.flatMap((run) => (alike || run.length > 1 ? mergedLines(run, paint) : checkLines(run[0]!, "", paint)));
+  const lines = runs.flatMap((run) => {
+    return alike || run.length > 1 ? mergedLines(run, paint) : checkLines(run[0]!, "", paint);
+  });
   return [...wrapped("", heading).map((line) => paint(line, "bold")), ...lines];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a report leaves open, as sentences (checks.md, "JSON report"), and what of it is said beside the verdict. Everything
- * that evidence chose is made printable here.
+ * What a report leaves open, as sentences (checks.md, "JSON report"), and what of it is said beside the verdict.
+ * Everything that evidence chose is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
@@ -11,10 +11,12 @@ import { answersNonce, isAws, listed } from "./statements.js";
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
+const REJECTED = "Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed.";
+
 /** What is left open, the gravest first; of rejected evidence everything is. */
 export function unprovenStatements(report: Report): string[] {
   const { claims } = report;
-  if (claims === null) return ["Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed."];
+  if (claims === null) return [REJECTED];
   return [
     ...openIdentity(report),
     ...claims.bootProofs.flatMap((boot, index) => {
@@ -33,7 +35,8 @@ export function caveats(report: Report): string[] {
   return [
     ...claims.bootProofs.flatMap((boot, index) => [
       ...(isAws(report, index) ? [] : [
-        `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: nothing shows that this is AWS hardware.`,
+        `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: ` +
+          "nothing shows that this is AWS hardware.",
       ]),
       ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
     ]),
@@ -42,12 +45,16 @@ export function caveats(report: Report): string[] {
   ];
 }
 
-/** What the policy leaves open, each reason that it gives. */
+/** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
-  const told = warnings(report, "policy.scope");
+  const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
+    return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
+  });
+  const told = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
   if (told.length > 0) return told;
   const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
-  return open.length === 0 ? [] : [`the policy leaves the ${listed(open.map(printable), " and the ")} open: somebody else's enclave may pass.`];
+  if (open.length === 0) return [];
+  return [`the policy leaves the ${listed(open.map(printable), " and the ")} open: somebody else's enclave may pass.`];
 }
 
 function claimCaveats(report: Report, { activity }: Claims): string[] {
@@ -56,7 +63,8 @@ function claimCaveats(report: Report, { activity }: Claims): string[] {
 }
 
 function warnings(report: Report, id: CheckId): string[] {
-  return report.checks.filter((check) => check.id === id && check.status === "warn").map(({ detail }) => printableStart(detail, MAX_REASON));
+  const warned = report.checks.filter((check) => check.id === id && check.status === "warn");
+  return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
 function openIdentity(report: Report): string[] {
@@ -67,20 +75,26 @@ function openIdentity(report: Report): string[] {
 
 function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string[] {
   const { hardware, image } = boot;
-  const open: string[] = [];
-  if (image.debug) open.push(`What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`);
-  if (!aws) {
-    open.push(`That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, which whoever holds its key can use at will.`);
-  }
-  open.push(...boot.open.map((question) => openQuestion(question, who)), ...openAboutKind(boot, who));
-  if (image.manifest === null) open.push(...openAboutDocument(boot, who));
-  return open;
+  return [
+    ...(image.debug ? [
+      `What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`,
+    ] : []),
+    ...(aws ? [] : [
+      `That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
+        "which whoever holds its key can use at will.",
+    ]),
+    ...boot.open.map((question) => openQuestion(question, who)),
+    ...openAboutKind(boot, who),
+    ...(image.manifest === null ? openAboutDocument(boot, who) : []),
+  ];
 }
 
 /** What each question of policy.md leaves open where a policy does not answer it. */
 const OPEN_QUESTIONS: Readonly<Record<OpenQuestion, (who: string) => string>> = {
   application: (who) => `Which application runs in ${who}: the policy leaves it open.`,
-  operator: (who) => `Whose deployment ${who} is: the policy leaves it open, and anybody can run the same over keys of his own.`,
+  operator: (who) => {
+    return `Whose deployment ${who} is: the policy leaves it open, and anybody can run the same over keys of his own.`;
+  },
 };
 
 function openQuestion(question: OpenQuestion, who: string): string {
@@ -90,8 +104,8 @@ function openQuestion(question: OpenQuestion, who: string): string {
 
 function openAboutKind({ image }: BootProofClaims, who: string): string[] {
   if (image.commitment === "legacy") {
-    return [`Which application asked for the document of ${who}: it is a legacy one without commitment (PCR16, PCR17), and ` +
-      "whatever ran inside could have asked for it, over another key or manifest."];
+    return [`Which application asked for the document of ${who}: it is a legacy one without commitment ` +
+      "(PCR16, PCR17), and whatever ran inside could have asked for it, over another key or manifest."];
   }
   if (image.commitment !== "setup") return [];
   return [
@@ -105,17 +119,19 @@ function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
   const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
   return [
     ...(image.pinned && !pinsRelease ? [
-      `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, and every image that it signed passes.`,
+      `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, ` +
+        "and every image that it signed passes.",
     ] : []),
-    `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. What its ` +
-      "public key and user data stand for is between you and the application.",
+    `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. ` +
+      "What its public key and user data stand for is between you and the application.",
   ];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {
   if (claims.bootProofs.every(({ image }) => image.manifest === null)) return [];
   if (passed(report, "policy.manifest-set") || passed(report, "policy.manifest-hash")) return [];
-  const why = report.verdict === "authentic" ? "the manifest names them itself" : "the policy does not pin a manifest set";
+  const isPolicy = report.verdict !== "authentic";
+  const why = isPolicy ? "the policy does not pin a manifest set" : "the manifest names them itself";
   return [`That those who approved the manifest are the right people: ${why}.`];
 }
 
@@ -127,30 +143,38 @@ function openResults(report: Report, claims: Claims): string[] {
   }
   const payloads = claims.appProofs.map(({ payload }) => payload);
   return [
-    ...(passed(report, "app.request") ? [] : ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."]),
+    ...(passed(report, "app.request") ? [] : [
+      "Whose app proofs these should be: nobody said for which organization and addresses they were asked.",
+    ]),
     ...(payloads.some((payload) => Object.hasOwn(payload, "policyOutcomeProof")) ? [DECISION] : []),
     ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof")) ? [walletStatement(null)] : []),
   ];
 }
 
-const DECISION = "That the decision was about this request, and that none was withheld: the enclave signed what it decided, for which " +
-  "organization and when, and no more.";
+const DECISION = "That the decision was about this request, and that none was withheld: the enclave signed what it " +
+  "decided, for which organization and when, and no more.";
+const NO_DECISION = "That an enclave decided to allow this: no decision is among the app proofs, and one may have been " +
+  "withheld.";
+const ORIGIN = "no proof speaks of how it came to be";
 
 function walletStatement(walletId: string | null): string {
   const which = walletId === null ? "" : ` (${quoted(walletId)})`;
-  return `That the wallet was made by your request, and that nobody else knows its seed${which}: no proof speaks of how it came to be.`;
+  return `That the wallet was made by your request, and that nobody else knows its seed${which}: ${ORIGIN}.`;
 }
 
 function openActivity(activity: ActivityClaims): string[] {
   const { asked, walletId, subOrganizationId, coveredAddresses, resultWithoutProof, decisions } = activity;
   return [
-    ...(asked.length > 0 ? [] : ["Whose activity it should be: nobody said, neither the organization nor what was asked of it."]),
+    ...(asked.length > 0 ? [] : [
+      "Whose activity it should be: nobody said, neither the organization nor what was asked of it.",
+    ]),
     ...(asked.includes("parameters") ? [] : [openRequest(activity)]),
     ...(subOrganizationId === null ? [] : [
-      `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): its id is all that a proof speaks of.`,
+      `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): ` +
+        "its id is all that a proof speaks of.",
     ]),
     ...openSecrets(walletId, coveredAddresses),
-    decisions > 0 ? DECISION : "That an enclave decided to allow this: no decision is among the app proofs, and one may have been withheld.",
+    decisions > 0 ? DECISION : NO_DECISION,
     ...openAddresses(activity),
     ...(resultWithoutProof.length === 0 ? [] : [
       `Of the result, ${listed(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof speaks of ` +
@@ -163,12 +187,13 @@ function openActivity(activity: ActivityClaims): string[] {
 function openSecrets(walletId: string | null, addresses: readonly string[]): string[] {
   if (walletId !== null) return [walletStatement(walletId)];
   if (addresses.length === 0) return [];
-  return ["That the key behind the address was made by your request, and that nobody else knows it: no proof speaks of how it came to be."];
+  return [`That the key behind the address was made by your request, and that nobody else knows it: ${ORIGIN}.`];
 }
 
 function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {
-  const paths = coveredAddresses.length + uncoveredAddresses.length > 0 ? "The paths, and the rest of the request" : "The request";
-  return `${paths}: no request was given to compare with, so that it is the service's word what was asked for.`;
+  const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
+  const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
+  return `${what}: no request was given to compare with, so that it is the service's word what was asked for.`;
 }
 
 function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {
@@ -181,17 +206,20 @@ function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): s
 function openAlways(report: Report, claims: Claims): string[] {
   const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
   const arePinned = report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
+  const labels = "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.";
   const pinned = arePinned ? " The policy pins labels: that checks the service's answer, and nothing else." : "";
   return [
-    ...(isQos ? [`The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.${pinned}`] : []),
-    "What source code the measured image and binary were built from, and whether that code is good: reproduce the build, review it.",
+    ...(isQos ? [labels + pinned] : []),
+    "What source code the measured image and binary were built from, and whether that code is good: " +
+      "reproduce the build, review it.",
     ...openLife(report, claims),
   ];
 }
 
 /** A document over a nonce of the caller's was made after the nonce was chosen. */
 function openLife(report: Report, claims: Claims): string[] {
-  const times = claims.bootProofs.filter((_, index) => !answersNonce(report, index)).map(({ hardware }) => printable(hardware.documentTime));
+  const unasked = claims.bootProofs.filter((_, index) => !answersNonce(report, index));
+  const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
   return [`That the enclave still runs: the document is of ${listed(times)},${age} and it carries no nonce of yours.`];

@@ -32,23 +32,23 @@ const factsOf = (manifest: Manifest) => ({
 });
 
 it("keep apart what the hardware signed and what the image says", () => {
-  const claims = bootProofClaims(factsOf(pivot), { ...AWS_NITRO_ROOT_G1, name: "mine" }, { name: "d", open: ["operator"], pcrs: [0, 1] });
+  const claims = bootProofClaims(factsOf(pivot), { ...AWS_NITRO_ROOT_G1, name: "mine" }, { name: "d", open: ["operator"], scope: ["weak"], pcrs: [0, 1] });
   expect(claims.hardware).toEqual({
     trustAnchor: "mine", moduleId: "i-1", documentTime: "2026-03-04T00:00:00.000Z",
     pcrs: { 0: "01".repeat(48), 17: "02".repeat(48) }, publicKey: "04".repeat(130), userData: "05".repeat(32), nonce: "0606",
   });
   expect(claims.image).toMatchObject({ pinned: true, pinnedPcrs: [0, 1], debug: false, commitment: "live", manifestCommitted: true });
-  expect(claims).toMatchObject({ deployment: "d", open: ["operator"] });
+  expect(claims).toMatchObject({ deployment: "d", open: ["operator"], scope: ["weak"] });
 });
 
 it("call nothing pinned where no deployment matched", () => {
-  const { image, deployment, open } = bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null);
-  expect([image.pinned, image.pinnedPcrs, deployment, open]).toEqual([false, [], null, []]);
+  const { image, deployment, open, scope } = bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null);
+  expect([image.pinned, image.pinnedPcrs, deployment, open, scope]).toEqual([false, [], null, [], []]);
 });
 
 it("hold for each call what that call asked, of one boot proof", () => {
   const facts = factsOf(pivot);
-  const first = bootProofClaims(facts, { ...AWS_NITRO_ROOT_G1, name: "one" }, { name: "d", open: [], pcrs: [] });
+  const first = bootProofClaims(facts, { ...AWS_NITRO_ROOT_G1, name: "one" }, { name: "d", open: [], scope: [], pcrs: [] });
   const second = bootProofClaims(facts, { ...AWS_NITRO_ROOT_G1, name: "two" }, null);
   expect([first, second].map(({ hardware, image }) => [hardware.trustAnchor, image.pinned])).toEqual([["one", true], ["two", false]]);
 });

@@ -36,7 +36,7 @@ export const IMAGE: ImageClaims = {
   manifestCommitted: false,
 };
 
-export const BOOT: BootProofClaims = { hardware: HARDWARE, image: IMAGE, deployment: "r2026.3.1", open: [] };
+export const BOOT: BootProofClaims = { hardware: HARDWARE, image: IMAGE, deployment: "r2026.3.1", open: [], scope: [] };
 
 export const ACTIVITY: ActivityClaims = {
   id: "a1", organizationId: "org", type: "ACTIVITY_TYPE_CREATE_WALLET",
@@ -72,6 +72,7 @@ interface Altered {
   readonly image?: Partial<ImageClaims>;
   readonly deployment?: string | null;
   readonly open?: BootProofClaims["open"];
+  readonly scope?: readonly string[];
 }
 
 export function bootOf({ hardware, image, ...rest }: Altered): BootProofClaims {

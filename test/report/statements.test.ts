@@ -271,7 +271,14 @@ describe("beside the verdict", () => {
     ]);
   });
 
-  it("stands each warning of policy.scope; what is open even where no check says so", () => {
+  it("stands each reason of policy.scope on its own", () => {
+    const checks = [...PASSED, warned("policy.scope", "r2026.3.1: one; two", "policy")];
+    expect(caveats(reportOf({ scope: ["one", "two\u001b"], open: ["operator"] }, { checks }))).toEqual([
+      'the deployment "r2026.3.1": one.', 'the deployment "r2026.3.1": two\\u{1b}.',
+    ]);
+  });
+
+  it("stands what the check says where the claims have no reason; what is open even where no check says so", () => {
     const checks = [...PASSED, warned("policy.scope", "boot[0]: the operator is open", "policy"), warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy")];
     expect(caveats(report({ checks }))).toEqual(["boot[0]: the operator is open", "boot[1]: PCR3 alone\\u{1b}"]);
     expect(caveats(reportOf({ open: ["operator"] }))).toEqual(["the policy leaves the operator open: somebody else's enclave may pass."]);

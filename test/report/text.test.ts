@@ -43,8 +43,8 @@ describe("the checks", () => {
     ];
     expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(`
 1 passed, 1 failed, 1 warning, 1 skipped, certificates judged as of 2026-03-04T05:06:07.000Z
-policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d), verified at 2026-03-05T06:07:08.000Z by
-bootproof 1.2.3
+policy "signer, production" (SHA-256 9d9d9d9d…9d9d9d9d)
+verified at 2026-03-05T06:07:08.000Z by bootproof 1.2.3
 
 Document and certificate chain
   ok    cose.signature        signed
@@ -101,8 +101,8 @@ describe("names of pieces", () => {
     const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }, { ...failed, subject: "app[0]", id: "app.key" }];
     const rejected = report({ verdict: "rejected", claims: null, evidence, checks });
     const text = renderText(rejected, PLAIN);
-    expect(text.replace(/\n(?=\S)/g, " ")).toContain(
-      'evidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a), boot[1] = "other boot.json" (SHA-256 5a5a5a5a…5a5a5a5a)');
+    expect(text).toContain(
+      '\nevidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n          boot[1] = "other boot.json" (SHA-256 5a5a5a5a…5a5a5a5a)\n\n');
     expect(text).toContain("What ties them together: boot[0] = boot.json\n");
     expect(text).toContain('What ties them together: boot[1] = "other boot.json"\n');
     expect(text).toContain("\nApp proofs\n");
@@ -116,6 +116,13 @@ describe("names of pieces", () => {
     expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nWhat ties them together\n/);
   });
 
+  it("are counted where there are many", () => {
+    const evidence = Array.from({ length: 10 }, (_, index) => named(`app[${index}]`, `app-${index}.json`));
+    const text = renderText(report({ evidence }), PLAIN);
+    expect(text).toContain("app[7] = app-7.json (SHA-256 5a5a5a5a…5a5a5a5a)\nand 2 more\n\n");
+    expect(text).not.toContain("app-8.json");
+  });
+
   it("are not asked for where there are none", () => {
     expect(renderText(report({}), PLAIN)).not.toMatch(/evidence:|boot\[0\]/);
   });
@@ -123,8 +130,8 @@ describe("names of pieces", () => {
 
 it("says by which policy and when", () => {
   expect(renderText(report({ policy: null, policyDigest: null }), PLAIN)).toMatch(/\nverified at 2026-03-05T06:07:08.000Z by bootproof 1\.2\.3\n\n/);
-  expect(renderText(report({ policy: null }), PLAIN)).toContain("policy without a name (SHA-256 9d9d9d9d…9d9d9d9d), verified at");
-  expect(renderText(report({ policyDigest: null }), PLAIN)).toContain('\npolicy "signer, production", verified at');
+  expect(renderText(report({ policy: null }), PLAIN)).toContain("policy without a name (SHA-256 9d9d9d9d…9d9d9d9d)\nverified at");
+  expect(renderText(report({ policyDigest: null }), PLAIN)).toContain('\npolicy "signer, production"\nverified at');
 });
 
 it("lists what an unpinned image says apart from what is proven", () => {
@@ -195,7 +202,7 @@ describe("evidence cannot write to the terminal", () => {
       const hardware = { moduleId: text, trustAnchor: text, documentTime: text, nonce: text, publicKey: text };
       const claims: Claims = {
         bootProofs: [
-          bootOf({ hardware, image: { manifest }, deployment: text, open: [text as "operator"] }),
+          bootOf({ hardware, image: { manifest }, deployment: text, open: [text as "operator"], scope: [text] }),
           bootOf({ ...UNPINNED, hardware, image: { ...UNPINNED.image, manifest: workloads, commitment: text as "live" } }),
         ],
         appProofs: [
