@@ -156,7 +156,7 @@ describe("a verdict", () => {
   const rows = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_ATTACKS, ...APP_PROOF_ATTACKS, ...POLICY_ATTACKS];
 
   it("is never good where a check failed, or one that is asked of all was skipped", async () => {
-    const required = [...BOOT, ...idsOfRoom("app"), "activity.decode", "activity.claims", "activity.coverage", "policy.deployment"];
+    const required = [...BOOT, ...idsOfRoom("app").filter((id) => id !== "app.request"), "activity.decode", "activity.claims", "activity.coverage", "policy.deployment"];
     const judged = async ({ forge: alterations, judge: how }: Pick<Attack, "forge" | "judge">): Promise<Report> => judge(forge(alterations), how);
     const reports = [
       ...(await Promise.all(cases.map(({ how, evidence = whole }) => judge(evidence, how)))),
@@ -284,8 +284,9 @@ describe("options", () => {
 
   it("allow debug mode only by true", async () => {
     const debug = forge({ alterManifest: { manifest: (value) => ({ ...value, pivot: { ...value.pivot, debugMode: true } }) } });
-    for (const allowDebug of [undefined, false, 1, "false", {}] as unknown as boolean[]) {
-      expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug })).report, "fail")).toEqual(["mode.debug"]);
+    expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: false })).report, "fail")).toEqual(["mode.debug"]);
+    for (const allowDebug of [1, "false", {}, null, "", 0] as unknown as boolean[]) {
+      await expect(verifyBootProof(debug.bootProof, { ...authentic, allowDebug })).rejects.toBeInstanceOf(TypeError);
     }
     expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe("authentic");
   });
@@ -367,9 +368,10 @@ describe("the exports", () => {
     expect(CHECK_IDS).toEqual([
       "boot.decode", "cose.structure", "cose.algorithm", "cose.signature", "doc.structure", "chain.anchor", "chain.signature", "chain.algorithm", "chain.validity",
       "chain.constraints", "manifest.decode", "envelope.decode", "envelope.manifest", "envelope.approvals", "envelope.shares", "bind.user-data", "bind.pcrs", "bind.key",
-      "bind.commitment", "bind.nonce", "mode.debug", "app.decode", "app.signature", "app.key", "app.payload", "app.time", "activity.decode", "activity.claims",
-      "activity.coverage", "policy.deployment", "policy.pcrs", "policy.pivot", "policy.namespace", "policy.nonce", "policy.quorum-key", "policy.manifest-set",
-      "policy.share-set", "policy.commitment", "policy.labels", "policy.age", "policy.app-proof",
+      "bind.commitment", "bind.nonce", "mode.debug", "app.decode", "app.signature", "app.key", "app.payload", "app.time", "app.request", "activity.decode",
+      "activity.request", "activity.claims", "activity.coverage", "policy.scope", "policy.deployment", "policy.pcrs", "policy.manifest-hash", "policy.pivot",
+      "policy.workloads", "policy.args", "policy.namespace", "policy.nonce", "policy.quorum-key", "policy.manifest-set", "policy.share-set",
+      "policy.user-data", "policy.public-key", "policy.commitment", "policy.labels", "policy.age", "policy.app-proof",
     ]);
   });
 

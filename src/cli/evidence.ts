@@ -9,7 +9,7 @@ import type { BundleVerification } from "../evidence-bundle.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
-import { type InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
+import { type InputFiles, MAX_BUNDLE_BYTES, STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 
 /** Files of evidence. */
@@ -60,7 +60,7 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
     case "attestation": {
       const document = await files.bytes(source.file);
       files.settle();
-      const piece = new NamedEvidence(source.file, unarmoured(document!).bytes, { bytes: document! });
+      const piece = new NamedEvidence(nameOf(source.file), unarmoured(document!).bytes, { bytes: document! });
       return (await verifyAttestation(piece, options)).report;
     }
     case "key": {
@@ -85,7 +85,7 @@ async function reportOnActivity(source: Source & { kind: "activity" }, options: 
   const facts = given === undefined ? {} : { bytes: given.bytes };
   return (await verifyEvidence({
     bootProofs: bootProofs.map(({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! })),
-    activity: new NamedEvidence(file ?? null, { activity }, facts),
+    activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
   }, options)).report;
 }
 
@@ -121,15 +121,20 @@ export async function readEvidence(files: InputFiles, { bootProofs, appProofs, a
   const read = activity === undefined ? undefined : await files.piece(activity);
   if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
   files.settle();
-  const named = read && new NamedEvidence(activity!, read.value, { bytes: read.bytes });
+  const named = read && new NamedEvidence(nameOf(activity!), read.value, { bytes: read.bytes });
   return { bootProofs: boots, appProofs: apps, ...(named && { activity: named }) };
+}
+
+/** As reports name it. */
+function nameOf(path: string): string {
+  return path === STDIN ? "stdin" : path;
 }
 
 /** The pieces of a file: each goes by its name and its bytes. */
 async function piecesOf(files: InputFiles, path: string, list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>): Promise<NamedEvidence[]> {
   const read = await files.piece(path);
   if (read === undefined) return [];
-  return (await list(read.value)).map((value) => new NamedEvidence(path, value, { bytes: read.bytes }));
+  return (await list(read.value)).map((value) => new NamedEvidence(nameOf(path), value, { bytes: read.bytes }));
 }
 
 /** The boot proofs of a file: one, or those of a bundle. */
@@ -163,7 +168,7 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }
-  const named = bundles.namedBundle(bundle!, file, read!.bytes);
+  const named = bundles.namedBundle(bundle!, nameOf(file), read!.bytes);
   const verification = await bundles.verifyBundle(named, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
   return { report: verification.report, bundle: verification };
 }

@@ -104,7 +104,8 @@ export async function fetchActivityEvidence(
   const ask: AskService = (name, parameters) => client.query(name, parameters);
   const activity = "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
-  const evidence = await reached(library.fetchEvidence(ask, activity, (key) => library.fetchBootProof(ask, key)), connection);
+  const whole = await reached(library.withAppProofs(ask, activity), connection);
+  const evidence = await reached(library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)), connection);
   if (!hasAppProofs(evidence.activity)) throw noAppProofs(connection);
   return evidence;
 }

@@ -4,7 +4,8 @@ import type { Inspection } from "../report/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
-import { ArgumentReader, type Format } from "./options.js";
+import type { Format } from "../report/report.js";
+import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,

@@ -42,7 +42,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
   const args = new ArgumentReader(command);
   command.action(async (flags: LabFlags) => {
     args.refuseRepeated();
-    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([import("../lab/faults.js"), import("../lab/qos.js")]);
+    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([import("../lab/faults.js"), import("../decode/manifest/index.js")]);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);

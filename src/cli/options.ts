@@ -2,11 +2,9 @@
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { printable } from "../report/printable.js";
+import { FORMATS, type Format } from "../report/report.js";
 import { STDIN } from "./files.js";
 import { UsageError } from "./io.js";
-
-export const FORMATS = ["text", "json"] as const;
-export type Format = (typeof FORMATS)[number];
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
-import type { Report } from "../report/report.js";
+import type { Format } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
   CONNECTION_HELP, type ConnectionFlags, addConnectionOptions, connectionOf, connectionOptionsGiven, isConfigured, organizationOf,
@@ -11,7 +11,7 @@ import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
-import { ArgumentReader, type Format, ephemeralKeyOf, nonceOf } from "./options.js";
+import { ArgumentReader, ephemeralKeyOf, nonceOf } from "./options.js";
 
 interface VerifyFlags extends ConnectionFlags {
   readonly bootProof?: string[];
@@ -232,18 +232,8 @@ export async function readTrustAnchor(files: InputFiles, path: string): Promise<
 }
 
 async function rendered({ report, bundle }: Judged, format: Format, io: Io): Promise<string> {
-  if (format === "json") return (await import("../report/json.js")).renderJson(bundle === null ? report : await withBundle(report, bundle, io));
-  const options = { color: wantsColor(io) };
-  const text = (await import("../report/text.js")).renderText(report, options);
-  if (bundle === null) return text;
-  const { renderBundleNotice } = await import("../report/bundle-text.js");
-  return renderBundleNotice(bundle, report.verdict, options) + text;
-}
-
-/** The report, and what became of the bundle beside it. Whoever reads only the verdict is told on stderr whose policy it was. */
-async function withBundle(report: Report, { policyFrom, packed }: NonNullable<Judged["bundle"]>, io: Io): Promise<Report> {
-  const { POLICY_CHOSEN_BY_MAKER } = await import("../report/bundle-text.js");
-  if (policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  const whole = { ...report, bundle: { policyFrom, packed } };
-  return whole;
+  const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([import("../report/formats.js"), import("../report/bundle-text.js")]);
+  // Whoever reads only the verdict is told whose policy it was.
+  if (format !== "text" && bundle?.policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
+  return RENDERERS[format].report(report, { color: wantsColor(io), bundle });
 }

@@ -24,7 +24,6 @@ export interface KeyedBootProof<T> {
 }
 
 export interface ActivityEvidence<T> {
-  /** With the app proofs that the service lists for it, where it carries none. */
   readonly activity: JsonValue;
   readonly bootProofs: readonly KeyedBootProof<T>[];
   /** Keys that app proofs name, and that the service has no boot proof of. */
@@ -38,18 +37,20 @@ export async function fetchActivity(ask: AskService, activityId: string): Promis
   return isJsonObject(activity) ? activity : null;
 }
 
-/** The rest of an activity's evidence. `bootProofOf` answers the boot proof of a key in hex, null where there is none. */
+/**
+ * The boot proofs of the keys that an activity's app proofs name. `bootProofOf` answers that of a key in hex, null where there
+ * is none.
+ */
 export async function fetchEvidence<T>(
-  ask: AskService, activity: JsonValue, bootProofOf: (key: string) => Promise<T | null>,
+  activity: JsonValue, bootProofOf: (key: string) => Promise<T | null>,
 ): Promise<ActivityEvidence<T>> {
-  const whole = await withAppProofs(ask, activity);
-  const proofs = readActivity({ activity: whole }).value.appProofs ?? [];
+  const proofs = readActivity({ activity }).value.appProofs ?? [];
   const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
   const wanted = keys.slice(0, MAX_BOOT_PROOFS);
   const answers = await inTurns(wanted, AT_ONCE, bootProofOf);
   const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
   return {
-    activity: whole,
+    activity,
     bootProofs: fetched.flatMap(({ key, bootProof }) => (bootProof === null ? [] : [{ key, bootProof }])),
     missing: [...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key), ...keys.slice(MAX_BOOT_PROOFS)],
   };
@@ -61,7 +62,8 @@ export async function fetchBootProof(ask: AskService, key: string): Promise<Json
   return isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
 }
 
-async function withAppProofs(ask: AskService, activity: JsonValue): Promise<JsonValue> {
+/** The activity, with the app proofs that the service lists for it where it carries none. */
+export async function withAppProofs(ask: AskService, activity: JsonValue): Promise<JsonValue> {
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
   const holders = [activity, outcomeOf(activity).repetition];

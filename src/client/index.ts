@@ -11,7 +11,7 @@ export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
 export type { VerificationOptions, VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
-export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence } from "./evidence.js";
+export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence, withAppProofs } from "./evidence.js";
 export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 
 export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";

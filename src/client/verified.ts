@@ -16,7 +16,7 @@ import { type Expected, soleMember } from "../verify/expectation.js";
 import { SignatureMemory } from "../verify/signature-memory.js";
 import { BootProofMemory, type FetchedBootProof } from "./boot-proof-memory.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
-import { type ActivityEvidence, type AskService, fetchEvidence } from "./evidence.js";
+import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
 import { type ActivityJson, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation, type SubmitParameters, type SubmitResult, activitySchema } from "./operations.js";
 import { type CallOptions, type UndocumentedSubmit, outcomeOf, query, readShape, submit } from "./requests.js";
 import { type Transport, untilAborted } from "./transport.js";
@@ -134,12 +134,13 @@ class ActivityVerifier {
     return { ...readVerified<Result>(fetched.activity, operation, sent), report, verified: activity };
   }
 
-  /** The activity's app proofs, where it carries none, and the boot proofs of the keys that they name. */
+  /** The app proofs of a past activity, where it carries none, and the boot proofs of the keys that they name. */
   async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
     const { organizationId } = expected;
     const ask: AskService = (name, parameters) => query(this.#transport, { name }, parameters, { organizationId, ...(signal && { signal }) });
     try {
-      return await untilAborted(fetchEvidence(ask, activity, (key) => this.#bootProofs.get(key)), signal);
+      const whole = sent === null ? await withAppProofs(ask, activity) : activity;
+      return await untilAborted(fetchEvidence(whole, (key) => this.#bootProofs.get(key)), signal);
     } catch (error) {
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, sent)) : error;
     }

@@ -4,13 +4,13 @@
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import type { ManifestVersion } from "../decode/manifest/index.js";
+import { type ManifestVersion, manifestEncodings } from "../decode/manifest/index.js";
 import type { AppProofAlterations, Generation } from "./enclave.js";
 import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
 import {
-  type JsonSpelling, type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, NATIVE_ENCODINGS, generateMembers,
+  type JsonSpelling, type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, generateMembers,
   generateQosKeyPair, loadQosKeyPair, makeManifest, manifestHash, saveQosKeyPair, sha256,
 } from "./qos.js";
 import type { Reader, Transaction } from "./state.js";
@@ -144,7 +144,7 @@ export class Fleet {
   /** Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application before. */
   addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
     const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
-    const encoding = options.encoding ?? NATIVE_ENCODINGS[manifestVersion];
+    const encoding = options.encoding ?? manifestEncodings(manifestVersion)[0];
     const nonces = tx.all("releases").filter((release) => release.app === app).map((release) => release.nonce);
     const nonce = Math.max(FIRST_NONCE - 1, ...nonces) + 1;
     const release = { app, name, manifestVersion, generation, encoding, pinned, nonce, ...(spelling && { spelling }) };

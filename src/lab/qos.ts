@@ -6,7 +6,7 @@ import { canonicalQosJson } from "../decode/qos-json.js";
 import {
   type Approval, type BridgeConfig, type Manifest, type ManifestByVersion, type ManifestEnvelope, type ManifestOf,
   type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember, type Workload, type WorkloadManifest,
-  approvalNames, encodeBorshEnvelope, encodeBorshManifest, manifestHashInput,
+  approvalNames, encodeBorshEnvelope, encodeBorshManifest, manifestEncodings, manifestHashInput,
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
@@ -150,16 +150,9 @@ export function encodeEnvelope(envelope: ManifestEnvelope, { encoding, spelling,
   return jsonBytes(envelopeJson(envelope, spelling), isCanonical(envelope.manifest.version, spelling), alterJson);
 }
 
-/** How QOS itself encodes a manifest of each version. */
-export const NATIVE_ENCODINGS: Readonly<Record<ManifestVersion, ManifestEncoding["encoding"]>> = {
-  v0: "borsh", v1: "borsh", v2: "json", v3: "json",
-};
-
-export const MANIFEST_VERSIONS = Object.keys(NATIVE_ENCODINGS) as readonly ManifestVersion[];
-
 /** Whether JSON of the version has a canonical form. */
 function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefined): boolean {
-  return spelling === undefined && NATIVE_ENCODINGS[version] === "json";
+  return spelling === undefined && manifestEncodings(version)[0] === "json";
 }
 
 /** What is altered need not have a canonical form: it stands among members that have theirs. */

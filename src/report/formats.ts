@@ -1,12 +1,10 @@
-/** The output formats: one row each. The command line takes its `--format` from here. */
+/** The output formats: one row each. Total over the names in `report.ts`. */
 import { type BundleFacts, renderBundleNotice } from "./bundle-text.js";
 import { renderInspection } from "./inspect-text.js";
 import type { Inspection } from "./inspect.js";
 import { renderJson } from "./json.js";
-import type { Report } from "./report.js";
+import type { Format, Report } from "./report.js";
 import { type TextOptions, renderText } from "./text.js";
-
-export type Format = "text" | "json";
 
 export interface ReportOptions extends TextOptions {
   /** What became of the bundle that the evidence came in; null where it came in none. */
@@ -32,8 +30,6 @@ export const RENDERERS: Readonly<Record<Format, Renderer>> = {
     inspection: (inspection) => renderJson(inspection),
   },
 };
-
-export const FORMATS = Object.keys(RENDERERS) as readonly Format[];
 
 /** What became of the bundle stands beside the report. */
 function withBundle(report: Report, { policyFrom, packed }: BundleFacts): Report {

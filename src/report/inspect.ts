@@ -1,7 +1,7 @@
 /** Looking at evidence without verifying any of it: what kind of thing these bytes are, and what they say. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayload } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
@@ -255,7 +255,7 @@ function describeApproval(approval: Approval): Described {
 
 function lookAtAppProof(proof: unknown): Look {
   const { value, faults } = readAppProof(proof);
-  const payload = value.proofPayload === undefined ? undefined : readInput(takeInput(value.proofPayload), readAppProofPayload);
+  const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload);
   const { timestampMs, json } = payload?.value ?? {};
   const says = {
     publicKey: hexOf(value.publicKey),

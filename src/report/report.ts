@@ -14,6 +14,10 @@ import { TOOL } from "../version.js";
  */
 export type Verdict = "verified" | "authentic" | "rejected";
 
+/** The output formats; `formats.ts` has a renderer for each. */
+export const FORMATS = ["text", "json"] as const;
+export type Format = (typeof FORMATS)[number];
+
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;

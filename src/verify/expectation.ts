@@ -132,7 +132,7 @@ export const ACTIVITY_RULES = {
     lists: { result: "features", members: ["name", "value"] },
   },
   ACTIVITY_TYPE_CREATE_WALLET: {
-    intentMember: "createWalletIntent", resultMember: "createWalletResult", filledIn: ["mnemonicLength"], repeats: [],
+    intentMember: null, resultMember: null, filledIn: ["mnemonicLength"], repeats: [],
   },
 } as const satisfies Record<string, ActivityRule>;
 

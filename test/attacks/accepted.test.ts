@@ -54,7 +54,7 @@ describe("the report of whole evidence", () => {
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
     // Not pinned by this policy, or asked of the activity in its place.
-    expect(idsOf(report, "skip")).toEqual(["app.request", "policy.manifest-hash", "policy.public-key", "policy.user-data", "policy.workloads"]);
+    expect(idsOf(report, "skip")).toEqual(["app.request", "policy.args", "policy.manifest-hash", "policy.public-key", "policy.user-data", "policy.workloads"]);
   });
 
   it("is the same for the same evidence", async () => {

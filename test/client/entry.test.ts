@@ -26,8 +26,8 @@ describe("bootproof/client", () => {
     const client = await import("../../src/client/index.js");
     expect(Object.keys(client).filter((name) => !/^[a-zA-Z]+Schema$|^[A-Z0-9_]+$/.test(name)).sort()).toEqual([
       "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "apiKeyStamper", "createClient", "createSessionTarget",
-      "documentedOnly", "encryptOnRampSecret", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "verifyWebhook", "webauthnStamper",
-      "webhookHandler",
+      "documentedOnly", "encryptOnRampSecret", "fetchActivity", "fetchBootProof", "fetchEvidence", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "verifyWebhook", "webauthnStamper",
+      "webhookHandler", "withAppProofs",
     ]);
   });
 });

@@ -61,7 +61,7 @@ describe("verified calls", () => {
     const { activity } = await own.query("get_activity", { activityId: walletActivityId });
     expect((await own.withVerification(lab.policy).verifyActivity(activity)).verified.coveredAddresses.length).toBeGreaterThan(0);
     expect((await verified.verifyActivity(activity, { organizationId })).report.verdict).toBe("verified");
-    expect((await rejectionOf<RejectedActivityError>(verified.verifyActivity(activity))).failures.map(({ id }) => id)).toEqual(["activity.claims"]);
+    expect((await rejectionOf<RejectedActivityError>(verified.verifyActivity(activity))).failures.map(({ id }) => id)).toEqual(["activity.request"]);
   });
 
   it("of a past activity, its proofs inside or listed", async () => {

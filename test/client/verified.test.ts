@@ -226,7 +226,7 @@ const LIES: Record<string, Lie> = {
     fails: ["bind.key", "app.key"],
   },
   "and no boot proof": { lies: { bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }) }, fails: ["app.key"], says: "no boot proof" },
-  "and an empty boot proof": { lies: { bootProof: () => ({ body: {} }) }, fails: ["boot.decode"] },
+  "and an empty boot proof": { lies: { bootProof: () => ({ body: {} }) }, fails: ["app.key"] },
   "and null for a boot proof": { lies: { bootProof: () => ({ body: "null" }) }, fails: ["app.key"] },
   "with a payload that was changed": {
     lies: { proof: { json: (json) => ({ ...json, proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR") }) } }, fails: ["app.signature"],
@@ -262,7 +262,7 @@ const LIES: Record<string, Lie> = {
         return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), proof] });
       },
     },
-    fails: ["app.key"],
+    fails: ["app.key", "app.time"],
   },
   "with a proof of a type that the policy does not take": {
     lies: {}, policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } }, fails: ["policy.app-proof"],
@@ -286,7 +286,7 @@ const LIES: Record<string, Lie> = {
     lies: { activity: (activity) => edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }) }, fails: ["activity.request"], says: "intent has 2 members",
   },
   "without an intent": { lies: { activity: (activity) => withoutMember(activity, "intent") }, fails: ["activity.decode", "activity.request"] },
-  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.request"], says: "the result's walletId" },
+  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.claims", "activity.request"], says: "the result's walletId" },
   "with the result of another operation": {
     lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) }, fails: ["activity.request"], says: "updateWalletResult wanted",
   },
@@ -336,7 +336,7 @@ describe("an activity", () => {
   it("has every failure told, not the first", async () => {
     const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other }, activity: inside("result", "walletId", "w2") });
     const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
-    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.request", "policy policy.deployment", "policy policy.nonce"]);
+    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.request", "activity activity.claims", "policy policy.deployment", "policy policy.nonce"]);
     expect(error).toMatchObject({ operation: "update_wallet", activityId: service.activities[0]!["id"], activityStatus: "ACTIVITY_STATUS_COMPLETED" });
   });
 

@@ -271,7 +271,7 @@ describe("a handler", () => {
     const { activity, seen, post } = await setting();
     const pending = { ...activity, id: "unknown", status: "ACTIVITY_STATUS_PENDING", appProofs: null };
     expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([422, 200]);
-    expect(seen).toEqual(["rejected e1 activity.decode,activity.claims"]);
+    expect(seen).toEqual(["rejected e1 activity.decode,activity.request"]);
   });
 
   it("rejects the activity of a lying service, though the service signed it", async () => {
