@@ -23,10 +23,10 @@ export const DOORS = {
   envelope: async (input) => refused(() => library.decodeManifestEnvelope(input)),
   certificate: async (input) => refused(() => library.decodeCertificate(input)),
   payload: async (input) => refused(() => library.decodeAppProofPayload(text(input))),
-  inspect: async (input) => {
+  inspect: (input) => refused(async () => {
     const seen = await inspectUnverified(input);
     if (seen !== null) renderInspection(seen, { color: false });
-  },
+  }),
   credentialBundle: async (input) => {
     const pair = await crypto.subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
     await openCredentialBundle(text(input), pair).catch(() => {});
