@@ -67,6 +67,7 @@ async function fetched(wanted: Wanted, connection: Connection, io: Io): Promise<
   if (!("activityId" in wanted)) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
   const { packEvidence } = await import("../evidence-bundle.js");
   const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
+  if (bootProofs.length + missing.length === 0) throw noAppProofs(wanted.activityId, connection);
   refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
   if (missing.length > 0) throw unreachable(connection, missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`));
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
@@ -95,7 +96,7 @@ export async function fetchBootProofOf(
 
 /**
  * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not answer
- * it, or where there are no app proofs, throws {@link UnreachableError}.
+ * it, throws {@link UnreachableError}.
  */
 export async function fetchActivityEvidence(
   wanted: { readonly activityId: string } | { readonly activity: JsonValue }, connection: Connection, io: Io,
@@ -105,14 +106,7 @@ export async function fetchActivityEvidence(
   const activity = "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
   const whole = await reached(library.withAppProofs(ask, activity), connection);
-  const evidence = await reached(library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)), connection);
-  if (!hasAppProofs(evidence.activity)) throw noAppProofs(connection);
-  return evidence;
-}
-
-function hasAppProofs(activity: JsonValue): boolean {
-  const { appProofs } = isJsonObject(activity) ? activity : {};
-  return !Array.isArray(appProofs) || appProofs.length > 0;
+  return reached(library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)), connection);
 }
 
 function noActivity(activityId: string, connection: Connection): UnreachableError {
@@ -121,9 +115,9 @@ function noActivity(activityId: string, connection: Connection): UnreachableErro
   return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
 }
 
-function noAppProofs(connection: Connection): UnreachableError {
+function noAppProofs(activityId: string, connection: Connection): UnreachableError {
   const advice = "nothing else proves it, and activities have them that were submitted with generateAppProofs";
-  return unreachable(connection, [`there are no app proofs of the activity: ${advice}`]);
+  return unreachable(connection, [`there are no app proofs of the activity ${activityId}: ${advice}`]);
 }
 
 function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {

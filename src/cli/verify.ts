@@ -169,7 +169,8 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
   if (bootProof !== undefined) return { kind: "files", files };
-  if (!isFetched || !isConfigured(args, io)) return args.fault(WHAT_IS_THERE);
+  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE);
+  if (!isFetched) return undefined;
   const connection = connectionOf(args, flags, io);
   if (connection === undefined) return undefined;
   if (activityId === "") return args.fault("--activity-id: empty");

@@ -342,8 +342,9 @@ const APP_PROOF_FAULTS = behaviours({
     appProof: () => ({ text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_OTHER",') }),
   },
   "replayed-proof": {
-    what: "the app proofs are older than the enclave that signed them",
+    what: "the app proofs are older than the request that they are said to answer",
     fails: ["app.time"],
+    needs: [VERIFIED_CALLS],
     appProof: ({ at }) => ({ payload: put("timestampMs", String(at.getTime() - HOUR)) }),
   },
   "future-proof": {

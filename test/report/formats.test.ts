@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { BundleFacts } from "../../src/report/bundle-text.js";
-import { FORMATS, RENDERERS } from "../../src/report/formats.js";
+import { RENDERERS } from "../../src/report/formats.js";
+import { FORMATS } from "../../src/report/report.js";
 import { type Inspection } from "../../src/report/inspect.js";
 import { renderJson } from "../../src/report/json.js";
 import { renderText } from "../../src/report/text.js";
