@@ -5,7 +5,7 @@ import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayloadText } f
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
-import { readInput, takeInput, unwrap } from "../decode/input.js";
+import { unwrap } from "../decode/input.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";

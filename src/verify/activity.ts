@@ -6,7 +6,7 @@ import { Checklist } from "../checks.js";
 import { type Activity, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";

@@ -4,8 +4,8 @@
  * (private keys have neither wallet nor accounts) a proof of the same address does. Rules: `src/verify/README.md`.
  */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import { comparableAddress, isEmpty, sameAddress } from "./expectation.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { comparableAddress, isEmpty } from "./expectation.js";
 
 /** One address of the result. */
 interface Place {
@@ -139,8 +139,8 @@ function placesIn(value: JsonValue | undefined, path: string): Place[] {
 function placesAt(entry: JsonValue, path: string): Place[] {
   const place = { path, address: addressOf(entry) };
   if (!isJsonObject(entry)) return [place];
-  const { address: _, ...others } = entry;
-  return [place, ...placesIn(others, path)];
+  const others = Object.entries(entry).filter(([name]) => name !== "address");
+  return [place, ...placesIn(Object.fromEntries(others), path)];
 }
 
 /** Every text inside a value, in its comparable form. */

@@ -1,7 +1,7 @@
 /** What ties manifest, envelope, measured image and ephemeral key to the document (qos.md, "What ties it all together"). */
 import { equalBytes, toHex } from "../bytes.js";
 import type { Checklist } from "../checks.js";
-import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
+import type { AttestationDocument } from "../decode/attestation-document.js";
 import type { Manifest } from "../decode/manifest/index.js";
 import { isQosPublicKey } from "./qos-key.js";
 

@@ -295,7 +295,9 @@ const activities: Accepted[] = [
       payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: subOrganization }],
       activity: (json) => ({
         ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
-        result: { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } },
+        result: { createSubOrganizationResult: {
+          subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] },
+        } },
       }),
     },
     warns: ["activity.claims"],

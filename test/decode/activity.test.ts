@@ -77,3 +77,21 @@ describe("decodeActivity", () => {
     }
   });
 });
+
+describe("the time of the request", () => {
+  it.each([
+    ["timestampMs", { timestampMs: "1700000000000", createdAt: "5" }, 1_700_000_000_000],
+    ["createdAt in milliseconds", { createdAt: "1700000000000" }, 1_700_000_000_000],
+    ["createdAt as a Timestamp", { createdAt: { seconds: "1700000000", nanos: "5" } }, 1_700_000_000_000],
+    ["none", {}, null],
+    ["what is none", { timestampMs: 5, createdAt: "yesterday" }, null],
+  ] as const)("is read from %s", (_, members, wanted) => {
+    expect(decodeActivity({ ...activity, ...members }).requestedAt).toBe(wanted);
+  });
+});
+
+it("arbitrary input is refused with a MalformedError, or read", () => {
+  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(bytes(activity))), (input) => {
+    isRefused(() => decodeActivity(input));
+  }));
+});
