@@ -153,7 +153,8 @@ export async function verifyAttestation(
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
   if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
   const piece = document instanceof NamedEvidence ? document : new NamedEvidence(null, document);
-  const bytes = bytesOf("document", piece.value);
+  const { value: bytes } = piece;
+  if (!(bytes instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
   const documented = await documentation([{ subject: "boot[0]", piece }], policy, options.now);
 
   const log = new Checklist("boot[0]");

@@ -8,17 +8,19 @@ import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
 import { encodeManifest } from "../src/lab/qos.js";
-import { forge, optionsOf } from "./attacks/support.js";
+import { labDeployment, labPolicy } from "../src/lab/forge.js";
+import { forge, lab, optionsOf } from "./attacks/support.js";
 import { AT, ORGANIZATION, apiKey, isStamped } from "./client/support.js";
 
 const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
 const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
-const policyFile = { policy: "bootproof/1", name: "p", deployments: [{ pivotHash: "ab".repeat(32), pcrs: { 0: "11".repeat(48), 1: "11".repeat(48), 2: "11".repeat(48) } }] } as const;
+const policyFile = labPolicy(whole.anchorPem, [labDeployment(lab)]);
 const bundleFile = library.packEvidence({ bootProofs: [whole.bootProof] });
 const document = whole.document;
 const certificate = library.decodeAttestationDocument(document).certificate.der;
 const { bootProof, appProofs, activity } = whole;
+const answering = forge({ nonce: Uint8Array.of(1, 2, 3) });
 const verified = ({ report }: { readonly report: library.Report }): unknown => report;
 
 const pair = generateKeyPairSync("ed25519");
@@ -38,6 +40,13 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [bytesOf(appProofs[0]), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], appProofs: [bytes] }, options).then(verified)],
     [bytesOf(activity), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], activity: bytes }, options).then(verified)],
     [fromHex(bootProof["ephemeralPublicKeyHex"]), (ephemeralKey) => library.verifyEvidence({ bootProofs: [bootProof] }, { ...options, ephemeralKey }).then(verified)],
+    [Uint8Array.of(1, 2, 3), (nonce) => library.verifyEvidence({ bootProofs: [answering.bootProof] }, { ...options, nonce }).then(verified)],
+  ],
+  NamedEvidence: [
+    [bytesOf(bootProof), (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bytes), options).then(verified)],
+    [bytesOf(bootProof), (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bootProof, { bytes }), options).then(verified)],
+    [fromHex(bootProof["ephemeralPublicKeyHex"]), (ephemeralKey) =>
+      library.verifyBootProof(new library.NamedEvidence("a", bootProof, { ephemeralKey }), options).then(verified)],
   ],
   verifyBootProof: [[bytesOf(bootProof), (bytes) => library.verifyBootProof(bytes, options).then(verified)]],
   verifyAppProof: [[bytesOf(appProofs[0]), (bytes) => library.verifyAppProof(bytes, bootProof, options).then(verified)]],
@@ -81,9 +90,10 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
 
 /** They take text, values that were verified or decoded before, or nothing. */
 const WITHOUT_BYTES = [
-  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "decodeAppProofPayload", "manifestHash",
+  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "AppProofUses", "decodeAppProofPayload", "manifestHash",
   "parseTrustAnchor", "pinPolicy", "policyFromRelease", "renderInspection", "renderJson", "renderText", "requireAuthentic", "requireVerified", "verifyBundle",
   "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "createClient", "createSessionTarget", "documentedOnly",
+  "fetchActivity", "fetchBootProof", "fetchEvidence", "withAppProofs",
   "encryptOnRampSecret", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "webhookHandler",
 ];
 

@@ -377,13 +377,13 @@ const ACTIVITY_FAULTS = behaviours({
   },
   "another-wallet": {
     what: "the address derivation proofs speak of another wallet",
-    fails: ["activity.claims"],
+    fails: ["activity.claims", "activity.coverage"],
     needs: ["update_wallet", "create_wallet"],
     appProof: payload((json) => ("addressDerivationProof" in json ? claim({ walletId: OTHER_ID })(json) : json)),
   },
   "another-wallets-answer": {
     what: "the activity is about another wallet than its app proofs",
-    fails: ["activity.claims"],
+    fails: ["activity.claims", "activity.coverage"],
     needs: ["update_wallet", "create_wallet"],
     activity: (activity) => inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },

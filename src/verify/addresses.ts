@@ -57,7 +57,7 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
     covered: distinct(places.filter((place) => covered.has(place)).map(({ address }) => address!)),
     uncovered: distinct(places.filter((place) => !covered.has(place)).map(({ address, path }) => address ?? path)),
     coveredPaths: [...covered].map(({ path }) => path),
-    stray: positional.length + others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional),
+    stray: positional.length + others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
   };
 }
 
@@ -82,12 +82,24 @@ class ProofIndex {
   }
 }
 
-/** Proofs that fit no place: by path and address where the place has a path, by address alone elsewhere. */
-function strayProofs(proofs: readonly AddressDerivationProof[], places: readonly Place[]): AddressDerivationProof[] {
-  const keyOf = (address: string, path: string | null | undefined): string => `${path ?? ""}\n${comparableAddress(address)}`;
-  const fitting = new Set(places.flatMap(({ address, derivationPath }) => (address === null ? [] : [keyOf(address, derivationPath)])));
+/**
+ * Proofs that fit no place. Beside accounts a proof has the path of one and its address; where the lists do not match, the path
+ * of any account will do, for nobody knows which address is whose.
+ */
+function strayProofs(
+  proofs: readonly AddressDerivationProof[], places: readonly Place[], accounts: readonly JsonValue[] | undefined,
+): AddressDerivationProof[] {
+  const keyOf = (address: string, path: string | undefined): string => `${path ?? ""}\n${comparableAddress(address)}`;
+  const exact = new Set<string>();
+  const unplaced = new Set<string>();
+  for (const { address, derivationPath } of places) {
+    if (address !== null && derivationPath === null) unplaced.add(comparableAddress(address));
+    else if (address !== null) exact.add(keyOf(address, derivationPath ?? undefined));
+  }
+  const paths = new Set((accounts ?? []).map((account) => memberOf(account, "path") ?? ""));
   return proofs.filter(({ address, derivationPath }) => {
-    return !fitting.has(keyOf(address, derivationPath)) && !fitting.has(keyOf(address, null));
+    if (accounts === undefined) return !exact.has(keyOf(address, undefined));
+    return !exact.has(keyOf(address, derivationPath)) && !(paths.has(derivationPath ?? "") && unplaced.has(comparableAddress(address)));
   });
 }
 

@@ -39,6 +39,10 @@ const rows: Row[] = [
   { name: "of another wallet", got: cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/0", "A", "w2")]), covered: [], uncovered: ["A"] },
   { name: "of another wallet in a list", got: cover(accounts("m/0"), { addresses: ["A"], wallets: [{ walletId: "w2" }] }, [proof("m/0", "A", "w2")]), covered: [], uncovered: ["A"] },
   { name: "more addresses than accounts", got: cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A")]), covered: [], uncovered: ["A", "B"] },
+  {
+    name: "more addresses than accounts, one of them at a path nobody asked for", covered: [], uncovered: ["A", "B"], stray: ["B"],
+    got: cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/9", "B")]),
+  },
   { name: "fewer addresses than accounts", got: cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]), covered: [], uncovered: ["A"] },
   { name: "an array in place of an address", got: cover(accounts("m/0"), { addresses: [["A"]] }, [proof("m/0", "A")]), covered: [], uncovered: ["addresses[0]"], stray: ["A"] },
   { name: "a number, null, an empty text, an object without", got: cover(accounts("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []), covered: [], uncovered: ["addresses[0]", "addresses[1]", "addresses[2]", "addresses[3]"] },
