@@ -37,7 +37,9 @@ export type { TrustAnchor } from "./verify/trust-anchor.js";
 
 export { parsePolicy } from "./appraise/policy.js";
 export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, PolicyFile } from "./appraise/policy.js";
-export { pinPolicy, policyFromRelease } from "./appraise/pin.js";
+export { makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
+export type { MadePolicy, ReleaseOptions } from "./appraise/pin.js";
+export type { MatchedDeployment, Question } from "./appraise/appraise.js";
 
 export type * from "./report/report.js";
 

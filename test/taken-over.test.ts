@@ -90,7 +90,7 @@ async function packed(bytes: Uint8Array): Promise<unknown> {
 
 /** They take text, values that were verified or decoded before, or nothing. */
 const WITHOUT_BYTES = [
-  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "AppProofUses", "decodeAppProofPayload", "manifestHash",
+  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "AppProofUses", "decodeAppProofPayload", "makePolicy", "makeReleasePolicy", "manifestHash",
   "parseTrustAnchor", "pinPolicy", "policyFromRelease", "renderInspection", "renderJson", "renderText", "requireAuthentic", "requireVerified", "verifyBundle",
   "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "createClient", "createSessionTarget", "documentedOnly",
   "fetchActivity", "fetchBootProof", "fetchEvidence", "withAppProofs",

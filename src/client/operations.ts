@@ -265,10 +265,6 @@ export interface SubmitOperation {
   /** The one member of the activity's `result`, and its shape. */
   readonly resultMember: string;
   readonly result: z.ZodType;
-  /** Members of the result that say again what a parameter said: by member, the parameter. */
-  readonly repeats: Readonly<Record<string, string>>;
-  /** Parameters that the service chooses where they are not given: the intent then says what it chose. */
-  readonly defaults: readonly string[];
 }
 
 /** A request that reads. Its body is its parameters beside `organizationId`. */
@@ -288,28 +284,23 @@ export const SUBMIT_OPERATIONS = {
   updateWallet: {
     group: "submit", name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: updateWallet,
     intentMember: "updateWalletIntent", resultMember: "updateWalletResult", result: z.looseObject({ walletId: text }),
-    repeats: { walletId: "walletId" }, defaults: [],
   },
   updateFiatOnRampCredential: {
     group: "submit", name: "update_fiat_on_ramp_credential", type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
     parameters: updateFiatOnRampCredential,
     intentMember: "updateFiatOnRampCredentialIntent", resultMember: "updateFiatOnRampCredentialResult", result: z.looseObject({ fiatOnRampCredentialId: text }),
-    repeats: { fiatOnRampCredentialId: "fiatOnrampCredentialId" }, defaults: [],
   },
   updateUserTag: {
     group: "submit", name: "update_user_tag", type: "ACTIVITY_TYPE_UPDATE_USER_TAG", parameters: updateUserTag,
     intentMember: "updateUserTagIntent", resultMember: "updateUserTagResult", result: z.looseObject({ userTagId: text }),
-    repeats: { userTagId: "userTagId" }, defaults: [],
   },
   deleteApiKeys: {
     group: "submit", name: "delete_api_keys", type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: deleteApiKeys,
     intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", result: z.looseObject({ apiKeyIds: list(text) }),
-    repeats: { apiKeyIds: "apiKeyIds" }, defaults: [],
   },
   deletePolicies: {
     group: "submit", name: "delete_policies", type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: deletePolicies,
     intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", result: z.looseObject({ policyIds: list(text) }),
-    repeats: { policyIds: "policyIds" }, defaults: [],
   },
   createReadWriteSession: {
     group: "submit", name: "create_read_write_session", type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
@@ -318,13 +309,11 @@ export const SUBMIT_OPERATIONS = {
     result: z.looseObject({
       organizationId: text, organizationName: text, userId: text, username: text, apiKeyId: text, credentialBundle: text,
     }),
-    repeats: { userId: "userId" }, defaults: ["userId", "apiKeyName", "expirationSeconds"],
   },
   setOrganizationFeature: {
     group: "submit", name: "set_organization_feature", type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: setOrganizationFeature,
     intentMember: "setOrganizationFeatureIntent", resultMember: "setOrganizationFeatureResult",
     result: z.looseObject({ features: list(z.looseObject({ name: text, value: text.nullish() })) }),
-    repeats: {}, defaults: [],
   },
 } as const satisfies Record<string, SubmitOperation>;
 

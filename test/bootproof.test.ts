@@ -1,0 +1,177 @@
+/** The library's verbs: what they take and what they refuse to take, what a report says of its making, and reuse. */
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { toUtf8 } from "../src/bytes.js";
+import type { JsonObject } from "../src/decode/json.js";
+import {
+  AppProofUses, type Evidence, MalformedError, NamedEvidence, RejectedError, type VerifyOptions, parsePolicy, renderText, requireAuthentic, requireVerified,
+  verifyActivity, verifyAttestation, verifyBootProof, verifyEvidence,
+} from "../src/index.js";
+import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
+import { generateQosKeyPair } from "../src/lab/qos.js";
+import type { Report } from "../src/report/report.js";
+import { NOW, after, forge, idsOf, lab, optionsOf, put } from "./attacks/support.js";
+
+const whole = forge();
+const options = optionsOf(whole);
+const evidence: Evidence = { bootProofs: [whole.bootProof], activity: whole.activity };
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+describe("a call that asks for what nobody can answer", () => {
+  const wrong: [string, object][] = [
+    ["ephemeralKey", { ephemeralKey: "" }], ["ephemeralKey", { ephemeralKey: 0 }], ["ephemeralKey", { ephemeralKey: null }], ["ephemeralKey", { ephemeralKey: "04ab" }],
+    ["ephemeralKey", { ephemeralKey: [] }], ["nonce", { nonce: "" }], ["nonce", { nonce: 0 }], ["nonce", { nonce: null }], ["nonce", { nonce: new Uint8Array() }],
+    ["expected", { expected: null }], ["expected", { expected: "org" }], ["expected.organizationId", { expected: {} }], ["expected.id", { expected: { organizationId: "o", id: "" } }],
+    ["allowDebug", { allowDebug: 1 }], ["allowDebug", { allowDebug: null }], ["memory", { memory: {} }], ["memory", { memory: null }], ["uses", { uses: new Map() }],
+    ["trustAnchors", { trustAnchors: [] }], ["now", { now: 0 }], ["now", { now: null }], ["at", { at: null }], ["at", { at: "" }], ["at", { at: 0 }],
+    ["epheremalKey", { epheremalKey: new Uint8Array(130) }], ["policy", { policy: null }], ["policy", { policy: {} }],
+  ];
+  it.each(wrong)("is a TypeError: %s as %j", async (name, option) => {
+    const call = verifyEvidence(evidence, { ...options, ...option } as VerifyOptions);
+    await expect(call).rejects.toThrow(TypeError);
+    await expect(call).rejects.toThrow(name);
+  });
+
+  const wrongEvidence: [string, unknown][] = [
+    ["bootProofs", { bootProof: whole.bootProof }], ["bootProofs", { bootProofs: whole.bootProof }], ["bootProofs", { bootProofs: null }], ["appProofs", { bootProofs: [], appProofs: {} }],
+    ["evidence", null], ["evidence", undefined], ["no evidence", { bootProofs: [] }],
+  ];
+  it.each(wrongEvidence)("is a TypeError that says what is wanted: %s", async (name, given) => {
+    await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(TypeError);
+    await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(name);
+  });
+
+  it("is a TypeError of a bare document: what only boot proofs and activities answer, and what are no bytes", async () => {
+    const bare = optionsOf(whole, { noPolicy: true });
+    for (const option of [{ ephemeralKey: new Uint8Array(130) }, { expected: { organizationId: "o" } }]) {
+      await expect(verifyAttestation(whole.document, { ...bare, ...option })).rejects.toThrow(TypeError);
+    }
+    for (const document of ["hEShATgioFkR", null, {}]) await expect(verifyAttestation(document as never, bare)).rejects.toThrow(TypeError);
+    expect((await verifyAttestation(new Uint8Array(), bare)).report.verdict).toBe("rejected");
+  });
+});
+
+describe("a bare document", () => {
+  const bare = optionsOf(whole, { noPolicy: true });
+  it("is held against a nonce where one was asked for", async () => {
+    const nonce = Uint8Array.of(1, 2, 3);
+    const answering = forge({ nonce });
+    expect((await verifyAttestation(answering.document, { ...bare, nonce })).report.verdict).toBe("authentic");
+    expect(idsOf((await verifyAttestation(whole.document, { ...bare, nonce })).report, "fail")).toEqual(["bind.nonce"]);
+    expect((await verifyAttestation(answering.document, bare)).report.verdict).toBe("authentic");
+  });
+});
+
+describe("a report", () => {
+  it("that this package did not make is no verdict, whatever it says", async () => {
+    const { report } = await verifyEvidence(evidence, options);
+    expect(report.verdict).toBe("verified");
+    requireVerified(report);
+    for (const copy of [structuredClone(report), { ...report }, JSON.parse(JSON.stringify(report)) as Report]) {
+      expect(() => requireVerified(copy)).toThrow(TypeError);
+      expect(() => requireAuthentic(copy)).toThrow(TypeError);
+      expect(() => requireVerified(copy)).not.toThrow(RejectedError);
+    }
+  });
+
+  it("cannot be changed", async () => {
+    const { report } = await verifyEvidence({ ...evidence, bootProofs: [] }, options);
+    expect(() => ((report as { verdict: string }).verdict = "verified")).toThrow(TypeError);
+    expect(() => (report.checks as unknown[]).pop()).toThrow(TypeError);
+    expect(() => ((report.checks[0] as { status: string }).status = "pass")).toThrow(TypeError);
+  });
+
+  it("names tool, time, policy and each piece, so that it can be filed and found again", async () => {
+    const policy = toUtf8(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)])));
+    const [boot, activity] = [toUtf8(JSON.stringify(whole.bootProof)), JSON.stringify(whole.activity)];
+    const pieces = { bootProofs: [new NamedEvidence("boot.json", boot), whole.bootProof], activity: new NamedEvidence("activity.json", activity) };
+    const { report } = await verifyEvidence(pieces, { now: NOW, policy: parsePolicy(policy) });
+    expect(report).toMatchObject({
+      tool: { name: "bootproof" }, verifiedAt: NOW.toISOString(), policyDigest: sha256(policy),
+      evidence: [
+        { subject: "boot[0]", name: "boot.json", sha256: sha256(boot) }, { subject: "boot[1]", name: null, sha256: null },
+        { subject: "activity", name: "activity.json", sha256: sha256(toUtf8(activity)) },
+      ],
+    });
+    expect(renderText(report, { color: false })).toContain("boot[0] = boot.json");
+  });
+
+  it("has the digest of the file, where the piece is one of many in it", async () => {
+    const file = toUtf8(JSON.stringify([whole.bootProof]));
+    const { report } = await verifyBootProof(new NamedEvidence("many.json", whole.bootProof, { bytes: file }), options);
+    expect(report.evidence[0]).toEqual({ subject: "boot[0]", name: "many.json", sha256: sha256(file) });
+  });
+});
+
+it("a boot proof may be held against a key of its own, beside the one of all", async () => {
+  const own = new NamedEvidence(null, whole.bootProof, { ephemeralKey: lab.ephemeralKey.publicKey });
+  const other = new NamedEvidence(null, whole.bootProof, { ephemeralKey: generateQosKeyPair().publicKey });
+  expect((await verifyBootProof(own, options)).report.verdict).toBe("verified");
+  expect(idsOf((await verifyBootProof(other, options)).report, "fail")).toEqual(["bind.key"]);
+  const both = { ...options, ephemeralKey: generateQosKeyPair().publicKey };
+  expect(idsOf((await verifyBootProof(own, both)).report, "fail")).toEqual(["bind.key"]);
+});
+
+describe("an app proof, with a memory of uses", () => {
+  const asked = { organizationId: LAB_ADDRESS.organizationId };
+  const judged = async (uses: AppProofUses, activity: JsonObject, expected: VerifyOptions["expected"] = asked): Promise<string> => {
+    const { report } = await verifyActivity(activity, [whole.bootProof], { ...options, uses, expected: expected! });
+    return report.verdict === "verified" ? "verified" : idsOf(report, "fail").join();
+  };
+  const other = put("id", "another")(whole.activity);
+
+  it("stands for one activity only, however often that is asked for", async () => {
+    const uses = new AppProofUses();
+    expect(await judged(uses, whole.activity)).toBe("verified");
+    expect(await judged(uses, whole.activity)).toBe("verified");
+    expect(await judged(uses, other)).toBe("activity.claims");
+  });
+
+  it("stands for one request only, whatever id the service gives the answers", async () => {
+    const uses = new AppProofUses();
+    const parameters = (whole.activity["intent"] as JsonObject)["createWalletIntent"] as JsonObject;
+    const sent = (seconds: number): NonNullable<VerifyOptions["expected"]> => ({ ...asked, type: "ACTIVITY_TYPE_CREATE_WALLET", parameters, requestedAt: after(seconds) });
+    expect(await judged(uses, whole.activity, sent(60))).toBe("verified");
+    expect(await judged(uses, whole.activity, sent(60))).toBe("verified");
+    expect(await judged(uses, whole.activity, sent(61))).toBe("activity.claims");
+    expect(await judged(uses, whole.activity)).toBe("verified");
+  });
+
+  it("is not used up by an activity that was rejected", async () => {
+    const uses = new AppProofUses();
+    expect(await judged(uses, other, { organizationId: "another" })).toContain("activity.request");
+    expect(await judged(uses, whole.activity)).toBe("verified");
+  });
+
+  it("is used by one of two that are asked for at once", async () => {
+    const uses = new AppProofUses();
+    const outcomes = await Promise.all([judged(uses, whole.activity), judged(uses, other)]);
+    expect(outcomes.sort()).toEqual(["activity.claims", "verified"]);
+  });
+
+  it("is forgotten where too many came after it, and a memory of none is a mistake", () => {
+    for (const limit of [0, -1, 1.5, NaN, "1"]) expect(() => new AppProofUses(limit as number)).toThrow(TypeError);
+  });
+});
+
+it("a policy cannot be changed after it was parsed, at any depth", async () => {
+  const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)])));
+  const visit = (value: unknown): void => {
+    if (value instanceof Uint8Array) value.fill(0);
+    else if (value instanceof Map || value instanceof Set) value.clear();
+    else if (typeof value === "object" && value !== null) {
+      for (const name of Object.keys(value)) {
+        Reflect.set(value, name, null);
+        Reflect.deleteProperty(value, name);
+        visit((value as Record<string, unknown>)[name]);
+      }
+      Reflect.set(value, "added", 1);
+      if (Array.isArray(value)) Reflect.set(value, "length", 0);
+    }
+  };
+  visit(policy);
+  expect((await verifyEvidence(evidence, { policy, now: NOW })).report.verdict).toBe("verified");
+  const stranger = forge({ alterDocument: { pcrs: (map) => map.set(0, new Uint8Array(48).fill(1)) } });
+  expect((await verifyEvidence({ bootProofs: [stranger.bootProof] }, { policy, now: NOW })).report.verdict).toBe("rejected");
+  expect(() => parsePolicy("{}")).toThrow(MalformedError);
+});
