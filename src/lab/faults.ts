@@ -6,7 +6,7 @@
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { Manifest, ManifestEnvelope, PivotManifest } from "../decode/manifest/index.js";
+import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
 import { type CborItem, encodeCbor } from "./cbor.js";
 import { type AppProofAlterations, type DocumentAlterations, customPayload } from "./enclave.js";
 import type { Fleet, SavedRelease } from "./fleet.js";
@@ -105,10 +105,12 @@ const pcrs = (change: (pcrs: Map<number, Uint8Array>) => void): AlterForge => do
 const certificate = (place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): AlterForge =>
   document({ certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)) });
 const alterManifest = (alterations: (asked: Asked) => ManifestAlterations): AlterForge => (asked) => ({ alterManifest: alterations(asked) });
-const manifest = (change: (manifest: PivotManifest) => Partial<PivotManifest>): AlterForge =>
-  alterManifest(() => ({ manifest: (value) => ({ ...value, ...change(value) }) }));
+const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
 /** For what older manifests, or borsh, cannot say. */
 const asV2 = (alter: AlterForge): AlterForge => (asked) => ({ ...alter(asked), version: "v2", encoding: "json" });
+/** A pivot is what manifests of workloads do not have, and not all of it what older manifests have. */
+const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
+  asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
 
 /** The last bit turned over. */
@@ -250,7 +252,7 @@ const MANIFEST_FAULTS = behaviours({
   "debug-application": {
     what: "the application runs in debug mode",
     fails: ["mode.debug"],
-    forge: asV2(manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }))),
+    forge: pivot((value) => ({ ...value, debugMode: true })),
   },
 });
 
@@ -543,7 +545,7 @@ const POLICY_FAULTS = behaviours({
   "another-binary": {
     what: "another application binary runs in the pinned image",
     fails: ["policy.deployment", "policy.pivot"],
-    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, hash: flipped(pivot.hash) } })),
+    forge: pivot((value) => ({ ...value, hash: flipped(value.hash) })),
   },
   "another-namespace": {
     what: "the enclave belongs to another namespace",
@@ -564,7 +566,7 @@ const POLICY_FAULTS = behaviours({
     what: "the manifest names other operators, who all approved it",
     fails: ["policy.deployment", "policy.manifest-set"],
     forge: alterManifest(() => ({
-      manifest: (value) => ({ ...value, manifestSet: memberSet(2, stranger().manifestMembers) }),
+      parts: () => ({ manifestSet: memberSet(2, stranger().manifestMembers) }),
       approvals: (_, hash) => stranger().manifestMembers.map((member) => approve(hash, member)),
     })),
   },
@@ -572,7 +574,7 @@ const POLICY_FAULTS = behaviours({
     what: "others hold the shares of the quorum key",
     fails: ["policy.deployment", "policy.share-set"],
     forge: alterManifest(() => ({
-      manifest: (value) => ({ ...value, shareSet: memberSet(2, stranger().shareMembers) }),
+      parts: () => ({ shareSet: memberSet(2, stranger().shareMembers) }),
       shareApprovals: (_, hash) => stranger().shareMembers.map((member) => approve(hash, member)),
     })),
   },

@@ -132,7 +132,7 @@ export class Fleet {
   /** The policy file that pins every release that is to be pinned. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader.all("releases").filter((release) => release.pinned).map((release): JsonObject => ({
-      ...labDeployment(this.forge(release)), name: `${release.app} ${release.name}`, commitment: release.generation,
+      ...labDeployment(this.forge(release), release.manifestVersion), name: `${release.app} ${release.name}`, commitment: release.generation,
       appProofs: { types: [APP_PROOF_TYPES[release.app]] },
     }));
     return labPolicy(this.trustAnchorPem, deployments, {

@@ -75,6 +75,8 @@ export interface ManifestAlterations {
   readonly manifest?: Alter<PivotManifest>;
   /** v3: likewise. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
+  /** What takes the place of parts that every version has; after the others. */
+  readonly parts?: (manifest: Manifest) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
   /** The hash that approvals sign and the enclave binds. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
@@ -179,7 +181,8 @@ interface ForgedManifest {
 function forgeManifest(options: ForgeOptions): ForgedManifest {
   const { lab, version = "v2", spelling, alterManifest: alter = {} } = options;
   const { encoding = manifestEncodings(version)[0] } = options;
-  const manifest = alteredManifest(makeManifest(version, lab.manifestParts()), alter.manifest, alter.workloadManifest);
+  const made = alteredManifest(makeManifest(version, lab.manifestParts()), alter.manifest, alter.workloadManifest);
+  const manifest = { ...made, ...alter.parts?.(made) };
   const hash = altered(manifestHash(manifest), alter.hash);
   const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));
   const shares = lab.shareMembers.map((member) => approve(hash, member));
