@@ -1,56 +1,25 @@
 /** What was verified, as data for the report. Nothing that is only claimed goes in here. */
 import { toHex } from "../bytes.js";
-import type { AppProofPayload } from "../decode/app-proof.js";
-import type { AttestationDocument } from "../decode/attestation-document.js";
-import type { Manifest, PivotManifest, QuorumMember, WorkloadManifest } from "../decode/manifest/index.js";
-import type { CommitmentKind } from "../verify/commitment.js";
+import type { MatchedDeployment } from "../appraise/appraise.js";
+import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
+import type { VerifiedActivity } from "../verify/activity.js";
+import type { VerifiedAppProof } from "../verify/app-proof.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
+import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
   ActivityClaims, AppProofClaims, BootProofClaims, HardwareClaims, ImageClaims, ManifestClaims, OpenQuestion,
 } from "./report.js";
 
-/** The deployment of the policy that matched, as far as the report tells of it. */
-export interface MatchedPins {
-  readonly name: string;
-  readonly open: readonly OpenQuestion[];
-  /** The reasons of `policy.scope`. */
-  readonly scope: readonly string[];
-  /** The PCRs that every image which it accepts is pinned by. */
-  readonly pcrs: readonly number[];
-}
-
-/** What the report needs of a verified attestation. */
-interface AttestationFacts {
-  readonly document: AttestationDocument;
-  readonly trustAnchor: TrustAnchor;
-}
-
-/** What the report needs of a verified boot proof. */
-interface BootProofFacts {
-  readonly attestation: AttestationFacts;
-  readonly manifest: Manifest;
-  readonly manifestHash: Uint8Array;
-  readonly approvers: readonly QuorumMember[];
-  readonly commitment: CommitmentKind;
-  readonly manifestCommitted: boolean;
-  readonly debug: boolean;
-}
-
-/** What the report needs of a verified activity. */
-interface ActivityFacts extends Omit<ActivityClaims, "id" | "organizationId" | "type" | "decisions"> {
-  readonly activity: { readonly id: string; readonly organizationId: string; readonly type: string };
-  readonly appProofs: readonly { readonly payload: AppProofPayload }[];
-}
-
 /** A verified boot proof never changes: its parts are spelled out once, however many app proofs it is asked for. */
-const known = new WeakMap<BootProofFacts, { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }>();
+const known = new WeakMap<VerifiedBootProof, { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }>();
 
 /**
  * `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified.
  * `matched`: null where no policy was given.
  */
 export function bootProofClaims(
-  bootProof: BootProofFacts, trustAnchor: TrustAnchor, matched: MatchedPins | null,
+  bootProof: VerifiedBootProof, trustAnchor: TrustAnchor, matched: MatchedDeployment | null,
 ): BootProofClaims {
   const { attestation, commitment, debug, manifestCommitted } = bootProof;
   const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
@@ -61,14 +30,14 @@ export function bootProofClaims(
 
 /** Of a bare document. `debug`: debug mode was found, and allowed. */
 export function attestationClaims(
-  attestation: AttestationFacts, debug: boolean, matched: MatchedPins | null,
+  attestation: VerifiedAttestation, debug: boolean, matched: MatchedDeployment | null,
 ): BootProofClaims {
   const image = { debug, manifest: null, commitment: null, manifestCommitted: false };
   return claimsOf(hardwareClaims(attestation), image, matched);
 }
 
 function claimsOf(
-  hardware: HardwareClaims, image: Omit<ImageClaims, "pinned" | "pinnedPcrs">, matched: MatchedPins | null,
+  hardware: HardwareClaims, image: Omit<ImageClaims, "pinned" | "pinnedPcrs">, matched: MatchedDeployment | null,
 ): BootProofClaims {
   return {
     hardware,
@@ -79,7 +48,7 @@ function claimsOf(
   };
 }
 
-function hardwareClaims({ document, trustAnchor }: AttestationFacts): HardwareClaims {
+function hardwareClaims({ document, trustAnchor }: VerifiedAttestation): HardwareClaims {
   return {
     trustAnchor: trustAnchor.name,
     moduleId: document.moduleId,
@@ -91,7 +60,7 @@ function hardwareClaims({ document, trustAnchor }: AttestationFacts): HardwareCl
   };
 }
 
-function manifestClaims({ manifest, manifestHash, approvers }: BootProofFacts): ManifestClaims {
+function manifestClaims({ manifest, manifestHash, approvers }: VerifiedBootProof): ManifestClaims {
   return {
     version: manifest.version,
     hash: toHex(manifestHash),
@@ -122,11 +91,11 @@ function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
 }
 
 /** `bootProof`: index of the boot proof it was judged under. */
-export function appProofClaims({ payload }: { readonly payload: AppProofPayload }, bootProof: number): AppProofClaims {
+export function appProofClaims({ payload }: VerifiedAppProof, bootProof: number): AppProofClaims {
   return { bootProof, type: payload.type, time: new Date(payload.timestampMs).toISOString(), payload: payload.json };
 }
 
-export function activityClaims(facts: ActivityFacts): ActivityClaims {
+export function activityClaims(facts: VerifiedActivity): ActivityClaims {
   const { activity: { id, organizationId, type }, appProofs } = facts;
   return {
     id,

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { AppProofPayload } from "../../src/decode/app-proof.js";
 import type { Manifest, PivotManifest, WorkloadManifest } from "../../src/decode/manifest/index.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "../../src/report/claims.js";
+import type { VerifiedActivity, VerifiedAppProof, VerifiedAttestation, VerifiedBootProof } from "../../src/index.js";
 import { AWS_NITRO_ROOT_G1 } from "../../src/verify/trust-anchor.js";
 
 const bytes = (length: number, value: number): Uint8Array => new Uint8Array(length).fill(value);
@@ -26,10 +27,11 @@ const workloads: WorkloadManifest = {
   ...common, version: "v3", workloads: [{ name: "app", imageDigest: bytes(32, 8), restart: "always", mounts: [] }],
 };
 
-const factsOf = (manifest: Manifest) => ({
+/** What only verification makes, with values chosen for the test. */
+const factsOf = (manifest: Manifest): VerifiedBootProof => ({
   attestation, manifest, manifestHash: bytes(32, 9), approvers: [common.manifestSet.members[0]!], commitment: "live" as const,
   manifestCommitted: true, debug: false,
-});
+} as unknown as VerifiedBootProof);
 
 it("keep apart what the hardware signed and what the image says", () => {
   const claims = bootProofClaims(factsOf(pivot), { ...AWS_NITRO_ROOT_G1, name: "mine" }, { name: "d", open: ["operator"], scope: ["weak"], pcrs: [0, 1] });
@@ -66,7 +68,8 @@ it("name the application of either kind of manifest, and none of the other", () 
 });
 
 it("of a bare document have no manifest", () => {
-  const claims = attestationClaims({ ...attestation, document: { ...document, publicKey: null, userData: null, nonce: null } }, true, null);
+  const claims = attestationClaims(
+    { ...attestation, document: { ...document, publicKey: null, userData: null, nonce: null } } as unknown as VerifiedAttestation, true, null);
   expect(claims.hardware).toMatchObject({ publicKey: null, userData: null, nonce: null });
   expect(claims.image).toEqual({ pinned: false, pinnedPcrs: [], debug: true, manifest: null, commitment: null, manifestCommitted: false });
 });
@@ -74,11 +77,13 @@ it("of a bare document have no manifest", () => {
 it("of app proofs and an activity say what was asked, and count decisions", () => {
   const derivation: AppProofPayload = { type: "T", timestampMs: 0, json: { type: "T" }, addressDerivationProof: { organizationId: "o", address: "0x1" } };
   const outcome = { type: "T", timestampMs: 0, json: {}, policyOutcomeProof: {} } as AppProofPayload;
-  expect(appProofClaims({ payload: derivation }, 2)).toEqual({ bootProof: 2, type: "T", time: "1970-01-01T00:00:00.000Z", payload: { type: "T" } });
+  expect(appProofClaims({ payload: derivation } as VerifiedAppProof, 2)).toEqual({ bootProof: 2, type: "T", time: "1970-01-01T00:00:00.000Z", payload: { type: "T" } });
   const facts = {
     asked: ["id"], coveredAddresses: ["0x1"], uncoveredAddresses: [], resultWithoutProof: ["x"], subOrganizationId: null, walletId: "w",
   };
   const activity = { id: "a", organizationId: "o", type: "T" };
-  const claims = activityClaims({ ...facts, activity, appProofs: [{ payload: derivation }, { payload: outcome }, { payload: outcome }] });
+  const claims = activityClaims({
+    ...facts, activity, appProofs: [{ payload: derivation }, { payload: outcome }, { payload: outcome }],
+  } as unknown as VerifiedActivity);
   expect(claims).toEqual({ ...activity, ...facts, decisions: 2 });
 });
