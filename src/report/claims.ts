@@ -8,7 +8,7 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
-  ActivityClaims, AppProofClaims, BootProofClaims, HardwareClaims, ImageClaims, ManifestClaims, OpenQuestion,
+  ActivityClaims, AppProofClaims, BootProofClaims, HardwareClaims, ImageClaims, ManifestClaims,
 } from "./report.js";
 
 /** A verified boot proof never changes: its parts are spelled out once, however many app proofs it is asked for. */
