@@ -2,6 +2,7 @@
  * The report: a public contract (`bootproof-report/1`; checks.md, "JSON report"). Data only; `text.ts` makes it
  * readable, `json.ts` a file. It is made once, by `makeReport`, and changes no more.
  */
+import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
 import type { JsonObject } from "../decode/json.js";
@@ -53,9 +54,6 @@ export interface Claims {
   readonly activity: ActivityClaims | null;
 }
 
-/** What a deployment of the policy leaves open, as it says itself (policy.md, "What a deployment has to pin"). */
-export type OpenQuestion = "application" | "operator";
-
 /** All byte strings in lower-case hex, all times in RFC 3339. */
 export interface BootProofClaims {
   readonly hardware: HardwareClaims;
@@ -63,7 +61,7 @@ export interface BootProofClaims {
   /** Name of the deployment of the policy that matched (or its place in the policy); null without a policy. */
   readonly deployment: string | null;
   /** What that deployment leaves open. */
-  readonly open: readonly OpenQuestion[];
+  readonly open: readonly Question[];
   /** The reasons of `policy.scope`, a sentence each: what is open or answered weakly, and what an attacker could do. */
   readonly scope: readonly string[];
 }

@@ -4,7 +4,8 @@
  */
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
-import type { ActivityClaims, BootProofClaims, Claims, OpenQuestion, Report } from "./report.js";
+import type { Question } from "../appraise/questions.js";
+import type { ActivityClaims, BootProofClaims, Claims, Report } from "./report.js";
 import { answersNonce, isAws, listed } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
@@ -90,14 +91,14 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string
 }
 
 /** What each question of policy.md leaves open where a policy does not answer it. */
-const OPEN_QUESTIONS: Readonly<Record<OpenQuestion, (who: string) => string>> = {
+const OPEN_QUESTIONS: Readonly<Record<Question, (who: string) => string>> = {
   application: (who) => `Which application runs in ${who}: the policy leaves it open.`,
   operator: (who) => {
     return `Whose deployment ${who} is: the policy leaves it open, and anybody can run the same over keys of his own.`;
   },
 };
 
-function openQuestion(question: OpenQuestion, who: string): string {
+function openQuestion(question: Question, who: string): string {
   const sentence = Object.hasOwn(OPEN_QUESTIONS, question) ? OPEN_QUESTIONS[question](who) : null;
   return sentence ?? `What the policy leaves open of ${who}: ${quoted(String(question))}.`;
 }
