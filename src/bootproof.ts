@@ -5,7 +5,7 @@ import { toHex, toUtf8 } from "./bytes.js";
 import { type Check, Checklist, type CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
-import { type TakenInput, takeInput } from "./decode/input.js";
+import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
 import { type Claims, type EvidencePiece, type Report, type Verdict, isMadeReport, makeReport } from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity, usedFor } from "./verify/activity.js";
@@ -15,7 +15,7 @@ import { type VerifiedAttestation, checkAttestation, checkDebugMode, verifiedAtt
 import { type CheckedBootProof, VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { sha256 } from "./verify/digest.js";
-import { type Expected, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
+import { type Expected, type Question, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
 import { type WantedKey, checkNonce } from "./verify/manifest-binding.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
@@ -96,6 +96,7 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const { policy, context, wantedKeys, uses } = takeOptions(options);
   // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
   const taken = takeEvidence(evidence, wantedKeys);
+  if (taken.activity === null) requireQuestionOfProofs(context.question);
   const documented = await documentation(taken.given, policy, options.now);
 
   const boots = await Promise.all(taken.bootProofs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
@@ -104,12 +105,13 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const demands = { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
   const activity = taken.activity && checkActivity(taken.activity, appProofs, demands);
   const bootProofs = boots.map((boot) => boot.verified);
-  const appraisal = policy && appraise(bootProofs, appProofs, policy, context.now);
+  const organizationId = taken.activity?.value.organizationId ?? context.question?.organizationId ?? null;
+  const appraisal = policy && appraise(bootProofs, appProofs, policy, { now: context.now, organizationId });
 
   const logs = [...boots.map(({ log }) => log), ...unaskedProofs(taken, context), ...apps.map(({ log }) => log), ...(taken.activity ? [taken.activity.log] : [])];
   const pieces = [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
   const judged = judge(logs, bootProofs.length === 0 ? [null] : pieces, policy, appraisal);
-  if (judged.verdict === "verified" && activity && taken.activity) uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
+  if (judged.verdict !== "rejected" && activity && taken.activity) uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
   const claims = judged.verdict === "rejected" ? null : evidenceClaims(boots, appProofs, activity, appraisal);
   const report = makeReport({ ...documented, ...judged, validationTime: boots[0]?.validationTime ?? null, claims });
   return { report, bootProofs, appProofs, activity };
@@ -153,8 +155,8 @@ export async function verifyAttestation(
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
   if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
   const piece = document instanceof NamedEvidence ? document : new NamedEvidence(null, document);
-  const { value: bytes } = piece;
-  if (!(bytes instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
+  if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
+  const bytes = new Uint8Array(piece.value);
   const documented = await documentation([{ subject: "boot[0]", piece }], policy, options.now);
 
   const log = new Checklist("boot[0]");
@@ -162,7 +164,7 @@ export async function verifyAttestation(
   const isAsked = context.nonce === null || checkNonce(checked.document.nonce, context.nonce, log);
   const debug = checkDebugMode(checked.document, null, context.allowDebug, log);
   const attestation = isAsked && debug !== null ? verifiedAttestation(checked) : null;
-  const appraisal = policy && appraise([attestation], [], policy, context.now);
+  const appraisal = policy && appraise([attestation], [], policy, { now: context.now, organizationId: null });
 
   const judged = judge([log], [attestation], policy, appraisal);
   const claims = judged.verdict === "rejected" || attestation === null ? null : {
@@ -186,7 +188,7 @@ const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 function takeOptions(options: VerifyOptions): TakenOptions {
-  refuseUnknown("options", options, OPTION_NAMES);
+  requireOptions("options", options, OPTION_NAMES);
   const { now, at = "document", ephemeralKey, nonce, expected, allowDebug = false, memory = new SignatureMemory(), uses } = options;
   if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
@@ -210,12 +212,6 @@ function takeOptions(options: VerifyOptions): TakenOptions {
 }
 
 const WANTED_KEY = "the key that was asked for";
-
-function refuseUnknown(what: string, value: unknown, names: object): void {
-  if (typeof value !== "object" || value === null) throw new TypeError(`${what}: an object wanted, with ${Object.keys(names).join(", ")}`);
-  const [unknown] = Object.keys(value).filter((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${Object.keys(names).join(", ")}`);
-}
 
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
 function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
@@ -248,7 +244,7 @@ interface TakenEvidence {
 }
 
 function takeEvidence(evidence: Evidence, wantedKeys: readonly WantedKey[]): TakenEvidence {
-  refuseUnknown("evidence", evidence, EVIDENCE_NAMES);
+  requireOptions("evidence", evidence, EVIDENCE_NAMES);
   const { bootProofs, appProofs = [], activity } = evidence;
   if (!Array.isArray(bootProofs)) throw new TypeError("evidence.bootProofs: a list of boot proofs wanted");
   if (!Array.isArray(appProofs)) throw new TypeError("evidence.appProofs: a list of app proofs wanted");
@@ -286,11 +282,18 @@ function addressesOf(appProofs: readonly OpenedAppProof[]): string[] {
   return appProofs.flatMap(({ payload }) => payload.addressDerivationProof?.address ?? []);
 }
 
-/** Addresses were asked about, and there is nothing that could speak of them. */
+/** Without an activity there is nothing that could answer what was asked of one. Throws TypeError. */
+function requireQuestionOfProofs(question: Question | null): void {
+  const [name] = (["id", "type", "parameters"] as const).filter((member) => question !== null && question[member] !== null);
+  if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
+}
+
+/** What was asked of app proofs, where there are none. */
 function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: VerifyContext): Checklist[] {
-  if (activity !== null || appProofs.length > 0 || question?.addresses === null || question === null) return [];
+  if (activity !== null || appProofs.length > 0 || question === null) return [];
   const log = new Checklist("app[0]");
-  log.fail("app.request", "addresses were asked about, and no app proof was given");
+  if (question.addresses !== null) log.fail("app.request", "addresses were asked about, and no app proof was given");
+  else log.skip("app.request", "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for");
   return [log];
 }
 

@@ -7,7 +7,7 @@ import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type Verification,
 import type { CheckId } from "./checks.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
-import { jsonInput, unwrap } from "./decode/input.js";
+import { jsonInput, requireOptions, unwrap } from "./decode/input.js";
 import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./decode/json.js";
 import { FaultList, MalformedError, attempt } from "./errors.js";
 import type { Report } from "./report/report.js";
@@ -64,7 +64,11 @@ export interface PackOptions {
   readonly now: Date;
   /** What was asked. It is not packed: whoever verifies the bundle says what they ask. */
   readonly expected?: Expected;
+  /** The nonce that was asked for. It is not packed either. */
+  readonly nonce?: Uint8Array;
 }
+
+const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = { policy: true, now: true, expected: true, nonce: true };
 
 /** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
 export function packEvidence(evidence: Evidence): BundleFile {
@@ -101,10 +105,11 @@ function valueOf(piece: unknown): unknown {
  * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
  */
 export async function packBundle(evidence: Evidence, options: PackOptions): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now, expected } = options;
+  requireOptions("options", options, PACK_OPTIONS);
+  const { policy, now, expected, nonce } = options;
   const packed = packEvidence(evidence);
   const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
-  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now, ...(expected && { expected }) });
+  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now, ...(expected && { expected }), ...(nonce && { nonce }) });
   if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
   const { bundle, ...pieces } = packed;
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
@@ -233,13 +238,16 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
   const memory = options.memory ?? new SignatureMemory();
   const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
+  const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   const verification = await verifyEvidence(evidence, { ...options, policy, memory });
-  const packed = judgement && (await comparePacked(evidence, judgement, memory));
+  const packed = judgement && (await comparePacked(evidence, judgement, { memory, ...nonce }));
   return { ...verification, policyFrom: own ? "bundle" : "caller", packed };
 }
 
-async function comparePacked(evidence: Evidence, { now, policy, report }: Judgement, memory: SignatureMemory): Promise<PackedReport> {
-  const anew = await verifyEvidence(evidence, { policy: policy ?? NO_POLICY_ANY_ENCLAVE, now, memory });
+async function comparePacked(
+  evidence: Evidence, { now, policy, report }: Judgement, options: Pick<VerifyOptions, "memory" | "nonce">,
+): Promise<PackedReport> {
+  const anew = await verifyEvidence(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now });
   return { now: now.toISOString(), verdict: anew.report.verdict, differences: differences(statements(report), statements({ ...anew.report })) };
 }
 

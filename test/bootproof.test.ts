@@ -7,6 +7,7 @@ import {
   AppProofUses, type Evidence, MalformedError, NamedEvidence, RejectedError, type VerifyOptions, parsePolicy, renderText, requireAuthentic, requireVerified,
   verifyActivity, verifyAttestation, verifyBootProof, verifyEvidence,
 } from "../src/index.js";
+import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
 import type { Report } from "../src/report/report.js";
@@ -49,6 +50,42 @@ describe("a call that asks for what nobody can answer", () => {
     for (const document of ["hEShATgioFkR", null, {}]) await expect(verifyAttestation(document as never, bare)).rejects.toThrow(TypeError);
     expect((await verifyAttestation(new Uint8Array(), bare)).report.verdict).toBe("rejected");
   });
+});
+
+describe("a question without what could answer it", () => {
+  const asked = { organizationId: LAB_ADDRESS.organizationId };
+  it.each([{ id: "a" }, { type: "T" }, { parameters: {} }])("is a TypeError: %j of no activity", async (more) => {
+    const call = verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, expected: { ...asked, ...more } });
+    await expect(call).rejects.toThrow(/asked of an activity, and none was given/);
+  });
+
+  it("is told as skipped where there is a boot proof alone, which is nobody's", async () => {
+    const { report } = await verifyBootProof(whole.bootProof, { ...options, expected: { organizationId: "another" } });
+    expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "skip", subject: "app[0]" });
+  });
+
+  it("is a warning where an app proof names no organization", async () => {
+    const custom = forge({ payloads: [customPayload(after(60))] });
+    const { report } = await verifyEvidence({ bootProofs: [custom.bootProof], appProofs: custom.appProofs }, { ...optionsOf(custom), expected: asked });
+    expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "warn" });
+    expect(renderText(report, { color: false })).not.toContain("nobody said");
+  });
+});
+
+it("a decision to allow is one of the activity's organization, not of one that it makes", async () => {
+  const sub = "sub";
+  const decided = (outcomes: [string, string][]): Promise<string[]> => {
+    const evidence = forge({
+      payloads: outcomes.map(([organization, outcome]) => policyOutcomePayload(after(60), organization, outcome)),
+      activity: (json) => ({ ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", intent: { i: {} }, result: { r: { subOrganizationId: sub } } }),
+    });
+    const demanding = optionsOf(evidence, { policy: { appProofs: { decision: true } } });
+    return verifyActivity(evidence.activity, [evidence.bootProof], demanding).then(({ report }) => idsOf(report, "fail"));
+  };
+  const own = LAB_ADDRESS.organizationId;
+  expect(await decided([[own, "OUTCOME_ALLOW"], [sub, "OUTCOME_ALLOW"]])).toEqual([]);
+  expect(await decided([[sub, "OUTCOME_ALLOW"]])).toEqual(["policy.app-proof"]);
+  expect(await decided([[own, "OUTCOME_DENY_EXPLICIT"], [sub, "OUTCOME_ALLOW"]])).toEqual(["activity.claims", "policy.app-proof"]);
 });
 
 describe("a bare document", () => {

@@ -1,6 +1,7 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
 import { type CheckId, Checklist } from "../checks.js";
 import { listed } from "../errors.js";
+import { lastDecisions } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -41,15 +42,22 @@ export interface Appraisal {
 
 const DEPLOYMENT_CHECKS: readonly CheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
-/**
- * Holds verified evidence against the policy; null stands for a piece that was rejected. `now`: the present, for ages.
- */
+/** What appraisal takes from its caller beside evidence and policy. */
+export interface AppraisalSetting {
+  /** The present, for ages. */
+  readonly now: Date;
+  /** Whose decision a policy demands: the activity's organization, or the one that was asked for; null: anybody's. */
+  readonly organizationId: string | null;
+}
+
+/** Holds verified evidence against the policy; null stands for a piece that was rejected. */
 export function appraise(
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
   policy: Policy,
-  now: Date,
+  setting: AppraisalSetting,
 ): Appraisal {
+  const { now } = setting;
   const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
   const matched = bootProofs.map((bootProof, index) => {
     if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, logs[index]!);
@@ -59,7 +67,7 @@ export function appraise(
   const appLog = new Checklist("policy");
   if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
   const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
-  appraiseAppProofs(appProofs, (proof) => signers.get(proof.bootProof) ?? null, policy, now, appLog);
+  appraiseAppProofs(appProofs, (proof) => signers.get(proof.bootProof) ?? null, policy, setting, appLog);
   return { logs: [...logs, appLog], deployments: matched.map((match) => match && matchedDeployment(match)) };
 }
 
@@ -171,7 +179,7 @@ function appraiseAppProofs(
   appProofs: readonly (VerifiedAppProof | null)[],
   signerOf: (proof: VerifiedAppProof) => DeploymentPins | null,
   policy: Policy,
-  now: Date,
+  { now, organizationId }: AppraisalSetting,
   log: Checklist,
 ): void {
   const { required, decision } = policy.appProofs;
@@ -180,7 +188,7 @@ function appraiseAppProofs(
   const faults = [
     ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, now)),
     ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
-    ...(decision && !isAllowed(verified)
+    ...(decision && !isAllowed(verified, organizationId)
       ? ["the policy demands the decision to allow, and no app proof of it was verified"]
       : []),
   ];
@@ -210,18 +218,10 @@ function appProofFaults(
   ];
 }
 
-/** Whether there are policy outcomes, and the latest of them are all to allow (activity.md, "Decision"). */
-function isAllowed(verified: readonly VerifiedAppProof[]): boolean {
-  const outcomes = verified
-    .map(({ payload }) => payload)
-    .filter(({ policyOutcomeProof }) => policyOutcomeProof !== undefined);
-  const latest = outcomes.reduce((most, { timestampMs }) => Math.max(most, timestampMs), Number.NEGATIVE_INFINITY);
-  return (
-    outcomes.length > 0 &&
-    outcomes.every(
-      ({ timestampMs, policyOutcomeProof }) => timestampMs < latest || policyOutcomeProof?.outcome === "OUTCOME_ALLOW",
-    )
-  );
+/** Whether the organization's last decision is there, and is to allow; of any organization where none is named. */
+function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
+  const decisions = [...lastDecisions(verified)].filter(([decided]) => organizationId === null || decided === organizationId);
+  return decisions.length > 0 && decisions.every(([, outcomes]) => outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"));
 }
 
 function durationText(milliseconds: number): string {

@@ -7,13 +7,15 @@ import { printableJson } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { ArgumentReader } from "./options.js";
+import { ArgumentReader, nonceOf } from "./options.js";
 
 interface BundleFlags {
   readonly bootProof?: string[];
   readonly appProof?: string[];
   readonly activity?: string;
   readonly policy?: string | boolean;
+  readonly nonce?: string;
+  readonly organizationId?: string;
   readonly now?: string;
 }
 
@@ -38,6 +40,8 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .option("--activity <file>", "an activity with its app proofs: JSON, bare or as {\"activity\": …}")
     .option("--policy <file>", "the policy that it is held against, and that is packed")
     .option("--no-policy", "pack authentic evidence of any enclave, and no policy")
+    .option("--organization-id <id>", "whose evidence it has to be; it is not packed")
+    .option("--nonce <hex>", "the nonce that was asked for; it is not packed")
     .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock)")
     .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy)")
     .addHelpText("after", EXAMPLES);
@@ -53,6 +57,8 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   if (args.has("policy") && args.has("no-policy")) args.fault("--policy and --no-policy contradict each other: give one");
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policyFile]);
+  const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
+  if (flags.organizationId === "") args.fault("--organization-id: empty");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   args.settle();
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
@@ -61,7 +67,9 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   const files = new InputFiles(io);
   const packed: PackOptions["policy"] | undefined = policyFile === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policyFile);
   const evidence = await readEvidence(files, { bootProofs: bootProof, appProofs: appProof, activity });
-  const { report, bundle: made } = await packBundle(evidence, { policy: packed!, now: now! });
+  const { report, bundle: made } = await packBundle(evidence, {
+    policy: packed!, now: now!, ...(nonce && { nonce }), ...(flags.organizationId !== undefined && { expected: { organizationId: flags.organizationId } }),
+  });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not bundled.\n${renderFailures(report, { color: false })}`);

@@ -94,7 +94,7 @@ export async function readExpected(files: InputFiles, { organizationId, activity
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;
   if (submitted && organization !== submitted.organizationId) {
-    return files.fault(request!, `the request is of organization ${submitted.organizationId}, --organization-id says ${organization!}`);
+    return files.fault(request!, `the request is of organization ${submitted.organizationId}, --organization-id (or BOOTPROOF_ORGANIZATION_ID) says ${organization!}`);
   }
   if (organization === undefined) return undefined;
   return { ...submitted, organizationId: organization, ...(activityId !== undefined && { id: activityId }), ...(addresses && { addresses }) };
@@ -168,6 +168,9 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }
+  const { activity } = bundle!.evidence;
+  const { id, type } = options.expected ?? {};
+  if (activity === undefined && (id ?? type) !== undefined) throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
   const named = bundles.namedBundle(bundle!, nameOf(file), read!.bytes);
   const verification = await bundles.verifyBundle(named, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
   return { report: verification.report, bundle: verification };

@@ -22,7 +22,7 @@ ${CONNECTION_HELP}
 
 Examples:
     $ bootproof fetch --app signer > boot.json && bootproof verify --boot-proof boot.json --policy policy.json
-    $ bootproof fetch --activity ID | bootproof verify - --policy policy.json
+    $ bootproof fetch --activity ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
 
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
 
@@ -73,14 +73,20 @@ async function fetched(wanted: Wanted, connection: Connection, io: Io): Promise<
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
 
-/** What is written could be verified later, by whoever no longer knows what was asked for: another activity is not written. */
+/**
+ * What is written could be verified later, by whoever no longer knows what was asked for: another activity is not written, nor
+ * one that is not completed.
+ */
 function refuseMistaken(activity: JsonValue, wanted: { readonly id: string; readonly organizationId: string }, connection: Connection): void {
   const answered = isJsonObject(activity) ? activity : {};
   const mistaken = (["id", "organizationId"] as const).filter((name) => answered[name] !== wanted[name]).map((name) => {
     const value = answered[name];
     return `get_activity: answered another activity: ${name} is ${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`;
   });
-  if (mistaken.length > 0) throw unreachable(connection, mistaken);
+  const status = answered["status"];
+  const open = status === "ACTIVITY_STATUS_COMPLETED" ? []
+    : [`the activity ${wanted.id} is not completed (${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): nothing is written that could be taken for a result`];
+  if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
 }
 
 /** The boot proof of a key, or of the enclave of an application that booted last, as it came. */

@@ -97,7 +97,7 @@ export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array |
 /** The nonce of an option. */
 export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const nonce = fromHex(text);
-  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex wanted, as they were asked for");
+  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex wanted, without 0x, as they were asked for");
 }
 
 /** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { MadePolicy, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
 import { listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
@@ -9,7 +10,7 @@ import { printable } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import type { Io } from "./io.js";
-import { ArgumentReader } from "./options.js";
+import { ArgumentReader, nonceOf } from "./options.js";
 import { readTrustAnchor } from "./verify.js";
 
 interface PinFlags {
@@ -19,6 +20,7 @@ interface PinFlags {
   readonly trustAnchor?: string;
   readonly name?: string;
   readonly allowDebug?: boolean;
+  readonly nonce?: string;
   readonly commitment?: string;
   readonly manifestSet?: string;
   readonly quorumKey?: string;
@@ -58,6 +60,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
     )
     .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
     .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
+    .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
     .option("--name <name>", "the policy's name, which reports show")
     .usage("--boot-proof FILE [--trust-anchor FILE] | --release FILE --app NAME")
     .addHelpText("after", EXAMPLES);
@@ -90,6 +93,8 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   }
   if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
   if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
+  if (release !== undefined && flags.nonce !== undefined) args.fault("--nonce goes with --boot-proof only");
+  if (flags.nonce !== undefined) nonceOf(args, flags.nonce);
   args.refuseRepeated();
   args.refuseRepeatedStdin([bootProof, release, trustAnchor, manifestSet]);
   args.settle();
@@ -105,6 +110,7 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
     allowDebug: flags.allowDebug === true,
+    ...(flags.nonce !== undefined && { nonce: fromHex(flags.nonce)! }),
     ...(anchor && { trustAnchors: [anchor] }),
   };
   const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);

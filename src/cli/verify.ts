@@ -61,7 +61,7 @@ Examples:
     $ bootproof verify --activity-id ID --policy policy.json
 
   Was it what I asked for? The organization, the request as it was sent, the addresses that I was told:
-    $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \
+    $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
   A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
@@ -91,7 +91,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
     .option("--no-policy", "accept any genuine enclave of anybody: the verdict is \"authentic\" at best")
     .option("--ephemeral-key <hex>", "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched")
-    .option("--activity-id <id>", "fetch an activity's app proofs and their boot proofs, and verify them")
+    .option("--activity-id <id>", "the activity that was asked for: fetched with its evidence, or held against the file that is given")
     .option("--nonce <hex>", "the nonce that was asked for: each document has to carry it")
     .option("--request <file>", "what was asked: the request as it was submitted, JSON; the activity has to be its answer")
     .option("--address <address...>", "what was asked: addresses, each of which an app proof has to speak of")
@@ -128,7 +128,7 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   return { source: source!, policy: chosen, trustAnchor, options, asked, format };
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation", "activity-id"];
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation"];
 
 /** A file that stands for itself is a bundle, where no other evidence is given. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
@@ -147,7 +147,17 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   }
   refuseBeside(args, "attestation", "is for a bare document",
     ["boot-proof", "app-proof", "activity", "ephemeral-key", "activity-id", "organization-id", "request", "address"]);
-  refuseBeside(args, "activity-id", "fetches all of the evidence", ["boot-proof", "app-proof", "ephemeral-key"]);
+  refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
+  refuseWithoutActivity(args, flags, isBundle);
+}
+
+/** What was asked of an activity has nothing to be held against without one. */
+function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+  if (isBundle || flags.activity !== undefined) return;
+  const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
+  for (const name of ["activity-id", "request"]) {
+    if (args.has(name) && !isFetched) args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
+  }
 }
 
 function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
@@ -160,7 +170,7 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   const { bootProof, appProof = [], activity, attestation, ephemeralKey, activityId } = flags;
   const files: EvidenceFiles = { bootProofs: bootProof ?? [], appProofs: appProof, activity };
   const isThere = bundle !== undefined || attestation !== undefined || bootProof !== undefined;
-  const isOfActivity = activityId !== undefined || (activity !== undefined && ephemeralKey === undefined && appProof.length === 0);
+  const isOfActivity = (activityId !== undefined || activity !== undefined) && ephemeralKey === undefined && appProof.length === 0;
   const isFetched = !isThere && (ephemeralKey !== undefined || isOfActivity);
   if (!isFetched) {
     const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
@@ -173,7 +183,6 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   if (!isFetched) return undefined;
   const connection = connectionOf(args, flags, io);
   if (connection === undefined) return undefined;
-  if (activityId === "") return args.fault("--activity-id: empty");
   if (isOfActivity) return { kind: "activity", activityId, file: activity, connection };
   return { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
 }
@@ -183,6 +192,10 @@ function askedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): AskedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (flags.organizationId === "") args.fault("--organization-id: empty");
+  if (activityId === "") args.fault("--activity-id: empty");
+  if (activityId !== undefined && organizationId === undefined && request === undefined) {
+    args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
+  }
   if (addresses?.includes("")) args.fault("--address: empty");
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--address: whose addresses? Give --organization-id, or the request with --request");

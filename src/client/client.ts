@@ -5,6 +5,7 @@ import {
   QUERY_OPERATIONS, type QueryName, type QueryParameters, type QueryResult, SUBMIT_OPERATIONS, type SubmitName, type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
+import { type Kind, requireTypes } from "./options.js";
 import {
   type CallOptions, type SubmitOptions, type Submitted, type UndocumentedSubmit, query, readObject, readQueried, readSubmitted, submit,
 } from "./requests.js";
@@ -91,10 +92,16 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
+const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
+  baseUrl: "text", organizationId: "text", stamper: "object", fetch: "function", now: "function", sleep: "function", random: "function",
+  timeoutMs: "count", maxRetries: "count", resendSubmits: "flag", maxResponseBytes: "count",
+};
+
 function transportOf(options: ClientOptions): Transport {
+  requireTypes("options", options, CLIENT_OPTIONS);
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as unknown as ClientOptions;
-  if (typeof given.organizationId !== "string" || given.organizationId === "") throw new TypeError("organizationId: wanted");
-  if (typeof given.stamper?.stamp !== "function") throw new TypeError("stamper: wanted");
+  if (given.organizationId === undefined) throw new TypeError("options.organizationId: wanted");
+  if (typeof given.stamper?.stamp !== "function") throw new TypeError("options.stamper: wanted, with a function stamp");
   return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
 }
 

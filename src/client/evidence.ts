@@ -8,6 +8,7 @@ import { readAppProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { ServiceError, answerError } from "./errors.js";
 import { outcomeOf } from "./requests.js";
+import { isEmpty } from "../verify/expectation.js";
 
 /** An activity that names more keys is no answer of an honest service: the others count as without a boot proof. */
 export const MAX_BOOT_PROOFS = 16;
@@ -32,7 +33,7 @@ export interface ActivityEvidence<T> {
 
 /** The activity of an id, where the service answers that, which the interface does not promise; else null. */
 export async function fetchActivity(ask: AskService, activityId: string): Promise<JsonObject | null> {
-  const answer = await ask("get_activity", { activityId }).catch(nullWhere([400, 403, 404, 405, 501]));
+  const answer = await ask("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
   const activity = isJsonObject(answer) ? answer["activity"] : null;
   return isJsonObject(activity) ? activity : null;
 }
@@ -67,7 +68,7 @@ export async function withAppProofs(ask: AskService, activity: JsonValue): Promi
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
   const holders = [activity, outcomeOf(activity).repetition];
-  if (typeof id !== "string" || id === "" || holders.some((holder) => (holder?.["appProofs"] ?? null) !== null)) return activity;
+  if (typeof id !== "string" || id === "" || holders.some((holder) => !isEmpty(holder?.["appProofs"]))) return activity;
   const listed = await ask("list_app_proofs", { activityId: id });
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
   if (!Array.isArray(appProofs)) throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");

@@ -4,7 +4,8 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { unwrap } from "../decode/input.js";
 import { type Fault, attempt } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
-import { type ActivityJson, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";
+import { type ActivityJson, QUERY_OPERATIONS, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";
+import { type Kind, requireTypes } from "./options.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
@@ -38,10 +39,17 @@ export interface Submission {
   readonly answer: JsonValue;
 }
 
+export const CALL_OPTIONS: Readonly<Record<keyof CallOptions, Kind>> = { organizationId: "text", signal: "object" };
+const SUBMIT_OPTIONS: Readonly<Record<keyof SubmitOptions, Kind>> = { ...CALL_OPTIONS, generateAppProofs: "flag" };
+/** By name, so that whoever asks for a boot proof, in whatever way, gets no more than one can be. */
+const RESPONSE_LIMITS = new Map(Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
+  (maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]])));
+
 /** Sends an activity request in its envelope. */
 export async function submit(
   transport: Transport, operation: UndocumentedSubmit | SubmitOperation, parameters: unknown, options: SubmitOptions = {},
 ): Promise<Submission> {
+  requireTypes("options", options, SUBMIT_OPTIONS);
   const request = {
     type: operation.type,
     timestampMs: millisecondsOf(transport.now()),
@@ -61,9 +69,10 @@ function millisecondsOf(now: Date): string {
 export async function query(
   transport: Transport, operation: { readonly name: string } | QueryOperation, parameters: unknown, options: CallOptions = {},
 ): Promise<JsonValue> {
+  requireTypes("options", options, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
-  const limit = "maxResponseBytes" in operation ? operation.maxResponseBytes : undefined;
+  const limit = RESPONSE_LIMITS.get(operation.name);
   const target = { group: "query", name: operation.name, ...(limit !== undefined && { maxResponseBytes: limit }) } as const;
   return send(transport, target, body, options.signal);
 }

@@ -12,13 +12,14 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
-import { type Expected, soleMember } from "../verify/expectation.js";
+import { type Expected, questionOf, soleMember } from "../verify/expectation.js";
 import { SignatureMemory } from "../verify/signature-memory.js";
 import { BootProofMemory, type FetchedBootProof } from "./boot-proof-memory.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
 import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
 import { type ActivityJson, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation, type SubmitParameters, type SubmitResult, activitySchema } from "./operations.js";
-import { type CallOptions, type UndocumentedSubmit, outcomeOf, query, readShape, submit } from "./requests.js";
+import { type Kind, requireTypes } from "./options.js";
+import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, outcomeOf, query, readShape, submit } from "./requests.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
@@ -30,6 +31,7 @@ export interface VerificationOptions {
   readonly memory?: SignatureMemory;
 }
 
+const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = { bootProofLimit: "count", bootProofMaxAgeMs: "count", memory: "object" };
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
 
@@ -73,6 +75,8 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 /** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, options: VerificationOptions = {}): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
+  requireTypes("options", options, VERIFICATION_OPTIONS);
+  if (options.memory !== undefined && !(options.memory instanceof SignatureMemory)) throw new TypeError("options.memory: a SignatureMemory wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
     name, (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
@@ -114,13 +118,16 @@ class ActivityVerifier {
   async submit<Result>(
     sent: UndocumentedSubmit, operation: SubmitOperation | null, parameters: unknown, options: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
+    requireTypes("options", options, CALL_OPTIONS);
     const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, { ...options, generateAppProofs: true });
     const { type, organizationId, parameters: submitted, timestampMs: requestedAt } = request;
     const expected = { organizationId, type, parameters: submitted, requestedAt };
     return this.#verify({ activity: unwrapped(answer), expected, operation, sent: sent.name, signal: options.signal });
   }
 
-  async verifyPast(input: unknown, { signal, ...options }: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
+  async verifyPast(input: unknown, options: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
+    requireTypes("options", options, { ...CALL_OPTIONS, expected: "object" });
+    const { signal } = options;
     const expected = expectedOf(options, this.#transport.organizationId);
     const activity = unwrapped(jsonInput(input) ?? null);
     return this.#verify({ activity, expected, operation: operationOf(activity), sent: null, signal });
@@ -155,10 +162,14 @@ class ActivityVerifier {
 }
 
 /** The question of a past activity. Throws TypeError where the caller names two organizations. */
-function expectedOf({ organizationId, expected = {} }: Omit<VerifyActivityOptions, "signal">, own: string): Expected {
+function expectedOf({ organizationId, expected = {} }: VerifyActivityOptions, own: string): Expected {
+  if (Array.isArray(expected)) throw new TypeError("expected: an object wanted");
   const named = expected.organizationId ?? organizationId ?? own;
   if ((organizationId ?? named) !== named) throw new TypeError("organizationId and expected.organizationId differ");
-  return { ...expected, organizationId: named };
+  const whole = { ...expected, organizationId: named };
+  // Before anything is fetched: it throws for what is no question.
+  questionOf(whole);
+  return whole;
 }
 
 function unwrapped(answer: JsonValue): JsonValue {

@@ -11,6 +11,7 @@ import { attempt, faultText } from "../errors.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
 import { readShape } from "./requests.js";
+import { type Kind, requireTypes } from "./options.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
@@ -88,8 +89,14 @@ const processStore = new MemoryEventStore();
  * {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
  */
 export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
+  requireTypes("input", input, INPUT_KINDS);
+  if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array)) throw new TypeError("input.rawBody: bytes or text wanted");
   return verifyUnder(readHeaders(input), input);
 }
+
+const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
+  rawBody: "any", headers: "object", jwks: "any", now: "object", headerPrefix: "text", toleranceMs: "count", store: "object", rememberMs: "count",
+};
 
 /** All of {@link verifyWebhook} that follows once its headers were found good. */
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
@@ -220,6 +227,10 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly maxBodyBytes?: number;
 }
 
+const HANDLER_OPTIONS: Readonly<Record<keyof WebhookHandlerOptions, Kind>> = {
+  verified: "object", organizationIds: "texts", jwks: "any", onVerified: "function", onRejected: "function", onError: "function", now: "function",
+  maxBodyBytes: "count", headerPrefix: "text", toleranceMs: "count", store: "object", rememberMs: "count",
+};
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
 /** The status for each fault: 5xx is delivered again, anything else is final (service-facts.md). */
@@ -233,6 +244,7 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
  * again: its evidence could not be fetched, a callback threw, or the same event is being dealt with at the moment.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
+  requireTypes("options", options, HANDLER_OPTIONS);
   const { store = new MemoryEventStore(), now = () => new Date(), maxBodyBytes = DEFAULT_BODY_BYTES, onError = () => {} } = options;
   const atWork = new Set<string>();
   const receive = async (request: Request): Promise<number> => {

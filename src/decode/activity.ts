@@ -57,15 +57,15 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
 }
 
-/** Members that stand in the activity and in its repetition, and that have to be the same in both. */
-const REPEATED = ["id", "organizationId", "status", "type", "fingerprint", "timestampMs", "createdAt", "intent"];
+/** What stands in one place only: the result, which holds the repetition; and app proofs, of which both lists are judged. */
+const NOT_REPEATED = ["result", "appProofs"];
 
 /**
  * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it. The
  * reader of one place would otherwise believe what the proofs of the other say.
  */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
-  for (const name of REPEATED) {
+  for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
     if (stated !== undefined && repeated !== undefined && !equalJson(stated, repeated)) {
       outcome.fault(name, `differs from the activity's own ${name}`);

@@ -23,6 +23,17 @@ export function readInput<T>(input: TakenInput, read: (value: unknown) => Readin
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
 
+/**
+ * Options that a caller hands in: an object with these names alone, so that nothing that was meant is silently not asked.
+ * Throws TypeError.
+ */
+export function requireOptions(what: string, value: unknown, names: object): void {
+  const known = Object.keys(names).join(", ");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError(`${what}: an object wanted, with ${known}`);
+  const [unknown] = Object.keys(value).filter((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known}`);
+}
+
 /** The value inside its wrapper object, where it comes in one. */
 export function unwrap(input: unknown, name: string): unknown {
   return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;

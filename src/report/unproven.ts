@@ -144,12 +144,19 @@ function openResults(report: Report, claims: Claims): string[] {
   }
   const payloads = claims.appProofs.map(({ payload }) => payload);
   return [
-    ...(passed(report, "app.request") ? [] : [
-      "Whose app proofs these should be: nobody said for which organization and addresses they were asked.",
-    ]),
+    ...whoseProofs(report),
     ...(payloads.some((payload) => Object.hasOwn(payload, "policyOutcomeProof")) ? [DECISION] : []),
     ...(payloads.some((payload) => Object.hasOwn(payload, "addressDerivationProof")) ? [walletStatement(null)] : []),
   ];
+}
+
+/** The question skips the check where nobody asked; a warning says that a proof names nobody. */
+function whoseProofs(report: Report): string[] {
+  const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
+  if (statuses.includes("skip")) {
+    return ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."];
+  }
+  return statuses.includes("warn") ? ["Whose the app proofs are that name no organization: only their enclave is known."] : [];
 }
 
 const DECISION = "That the decision was about this request, and that none was withheld: the enclave signed what it " +

@@ -4,7 +4,7 @@
  */
 import { Checklist } from "../checks.js";
 import { type Activity, readActivity } from "../decode/activity.js";
-import type { AddressDerivationProof } from "../decode/app-proof.js";
+import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
@@ -12,11 +12,11 @@ import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
-  type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, soleMember, unansweredAddresses,
+  type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, isVotedOn, soleMember, unansweredAddresses,
 } from "./expectation.js";
 
 const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
-/** Types that make keys: whatever address their results hold is new. */
+/** Types that make keys: whatever address their results hold is new, unless the caller sent it. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 
 interface ActivityFacts {
@@ -50,7 +50,7 @@ export class VerifiedActivity {
     if (leave !== LEAVE) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
-    this.asked = askedMembers(question);
+    this.asked = askedMembers(question, activity);
     this.coveredAddresses = coverage.covered;
     this.uncoveredAddresses = coverage.uncovered;
     this.walletId = wallet;
@@ -107,7 +107,8 @@ export function checkActivity(
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const coverage = coverageOf({
     intent: soleMember(value.intent), result: soleMember(value.result), walletId: wallet.id,
-    mayRepeatIntent: !MAKES_KEYS.test(value.type ?? ""), proofs: derivations,
+    // An intent that was held against what was submitted is the caller's own word.
+    mayRepeatIntent: (question?.parameters ?? null) !== null || !MAKES_KEYS.test(value.type ?? ""), proofs: derivations,
   });
   const answers = checkRequest(question, value, coverage, log);
   const organization = spokenOf(value, proofs, question);
@@ -128,7 +129,8 @@ export function checkActivity(
 /** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
 export function usedFor(question: Question | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = question ?? {};
-  const submitted = parameters && requestedAt ? JSON.stringify([organizationId, type, parameters, requestedAt]) : null;
+  const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
+  const submitted = isSubmitted ? JSON.stringify([organizationId, type, parameters, requestedAt]) : null;
   return { activityId: activity.id ?? "", submitted };
 }
 
@@ -142,7 +144,7 @@ function checkRequest(question: Question | null, activity: ReadActivity, coverag
     ...activityContradictions(question, activity),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
   ];
-  return log.conclude("activity.request", reasons, `as asked: ${askedMembers(question).join(", ")}`);
+  return log.conclude("activity.request", reasons, `as asked: ${askedMembers(question, activity).join(", ")}`);
 }
 
 interface Organizations {
@@ -216,13 +218,25 @@ function strayText(address: string, derivationPath: string | undefined): string 
   return `an app proof speaks of address ${address} ${path}, which is nowhere in the result`;
 }
 
+/** The outcomes of each organization's last decision, by organization: the order of the proofs says nothing. */
+export function lastDecisions(proofs: readonly VerifiedAppProof[]): ReadonlyMap<string, readonly PolicyOutcome[]> {
+  const latest = new Map<string, { timestampMs: number; outcomes: PolicyOutcome[] }>();
+  for (const { payload: { policyOutcomeProof, timestampMs } } of proofs) {
+    if (policyOutcomeProof === undefined) continue;
+    const { organizationId, outcome } = policyOutcomeProof;
+    const known = latest.get(organizationId);
+    if (known === undefined || timestampMs > known.timestampMs) latest.set(organizationId, { timestampMs, outcomes: [outcome] });
+    else if (timestampMs === known.timestampMs) known.outcomes.push(outcome);
+  }
+  return new Map([...latest].map(([organizationId, { outcomes }]) => [organizationId, outcomes]));
+}
+
 /** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */
 function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
-  const decisions = proofs.filter(({ payload }) => payload.policyOutcomeProof !== undefined).map(({ payload }) => payload);
-  const last = decisions.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0);
-  const outcomes = decisions.filter((payload) => payload.timestampMs === last).map((payload) => payload.policyOutcomeProof!.outcome);
-  if (status !== COMPLETED || outcomes.every((outcome) => outcome === "OUTCOME_ALLOW")) return [];
-  return [`the enclave's last decision is ${outcomes.join(", ")}, and the activity is said to be completed`];
+  if (status !== COMPLETED) return [];
+  const denied = [...lastDecisions(proofs)].filter(([, outcomes]) => !outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"));
+  return denied.map(([organizationId, outcomes]) =>
+    `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, and the activity is said to be completed`);
 }
 
 function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {

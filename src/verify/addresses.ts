@@ -57,7 +57,7 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
     covered: distinct(places.filter((place) => covered.has(place)).map(({ address }) => address!)),
     uncovered: distinct(places.filter((place) => !covered.has(place)).map(({ address, path }) => address ?? path)),
     coveredPaths: [...covered].map(({ path }) => path),
-    stray: positional.length + others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
+    stray: accounts === undefined && others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
   };
 }
 
@@ -97,9 +97,11 @@ function strayProofs(
     else if (address !== null) exact.add(keyOf(address, derivationPath ?? undefined));
   }
   const paths = new Set((accounts ?? []).map((account) => memberOf(account, "path") ?? ""));
+  const isWithheld = places.length === 0 || places.some(({ address, derivationPath }) => address === null && derivationPath === null);
   return proofs.filter(({ address, derivationPath }) => {
     if (accounts === undefined) return !exact.has(keyOf(address, undefined));
-    return !exact.has(keyOf(address, derivationPath)) && !(paths.has(derivationPath ?? "") && unplaced.has(comparableAddress(address)));
+    const fitsSome = isWithheld || unplaced.has(comparableAddress(address));
+    return !exact.has(keyOf(address, derivationPath)) && !(fitsSome && paths.has(derivationPath ?? ""));
   });
 }
 
@@ -114,19 +116,24 @@ function memberOf(holder: JsonValue | undefined, name: string): JsonValue | unde
   return isJsonObject(holder) ? holder[name] : undefined;
 }
 
-/** The places of the result's address lists, each with the path of its account; without any where the lengths differ. */
+/**
+ * The places of the result's address lists, each with the path of its account: without any where the lengths differ, and then
+ * an account without an address is a place, too.
+ */
 function positionalPlaces(result: JsonValue | undefined, accounts: readonly JsonValue[]): Place[] {
-  return ["", "wallet"].flatMap((holder) => {
-    const list = memberOf(holder === "" ? result : memberOf(result, holder), "addresses");
-    if (!Array.isArray(list)) return [];
-    const pathOf = (index: number): string | null => {
-      const path = memberOf(accounts[index], "path");
-      return list.length === accounts.length && typeof path === "string" && path !== "" ? path : null;
-    };
-    return list.map((entry, index) => ({
-      path: `${holder === "" ? "" : `${holder}.`}addresses[${index}]`, address: addressOf(entry), derivationPath: pathOf(index),
-    }));
-  });
+  const holders = [{ path: "addresses", list: memberOf(result, "addresses") }, { path: "wallet.addresses", list: memberOf(memberOf(result, "wallet"), "addresses") }];
+  const lists = holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
+  const pathOf = (index: number, list: readonly JsonValue[]): string | null => {
+    const path = memberOf(accounts[index], "path");
+    return list.length === accounts.length && typeof path === "string" && path !== "" ? path : null;
+  };
+  const withheld = (from: number): Place[] => accounts.slice(from)
+    .map((_, index) => ({ path: `addresses[${from + index}]`, address: null, derivationPath: null }));
+  if (lists.length === 0) return withheld(0);
+  return lists.flatMap(({ path, list }) => [
+    ...list.map((entry, index) => ({ path: `${path}[${index}]`, address: addressOf(entry), derivationPath: pathOf(index, list) })),
+    ...withheld(list.length),
+  ]);
 }
 
 /** A string, or an object with a string `address`. */

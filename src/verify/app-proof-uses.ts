@@ -36,8 +36,9 @@ export class AppProofUses {
   /** Remembers what the proofs stood for, where it is not known. */
   record(proofs: readonly VerifiedAppProof[], use: UsedFor): void {
     for (const name of proofs.map(nameOf)) {
-      if (this.#uses.has(name)) continue;
-      this.#uses.set(name, use);
+      const known = this.#uses.get(name);
+      // Asked for by its id first, and found to be the answer to a request later: from then on it is that request's.
+      this.#uses.set(name, known === undefined ? use : { ...known, submitted: known.submitted ?? use.submitted });
       if (this.#uses.size > this.#limit) this.#uses.delete(this.#uses.keys().next().value!);
     }
   }

@@ -188,6 +188,8 @@ function checkRequest(payload: ReadPayload, { withActivity, unanswered }: AppPro
   if (question === null) return skipped("nobody said what was asked: whose proof it should be is open");
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
-  if (claim === undefined && missing.length === 0) return skipped("a payload of its type names no organization");
+  if (claim === undefined && missing.length === 0) {
+    return log.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
+  }
   return log.conclude("app.request", [...(claim === undefined ? [] : proofContradictions(question, claim)), ...missing]);
 }

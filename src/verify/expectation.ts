@@ -4,6 +4,7 @@
  * service chose is held against that (activity rules: `src/verify/README.md`).
  */
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { requireOptions } from "../decode/input.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import type { Activity } from "../decode/activity.js";
 
@@ -40,9 +41,7 @@ const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
 
 /** The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently. */
 export function questionOf(expected: Expected): Question {
-  if (typeof expected !== "object" || expected === null) throw new TypeError("expected: an object wanted");
-  const unknown = Object.keys(expected).filter((name) => !Object.hasOwn(EXPECTED_MEMBERS, name));
-  if (unknown.length > 0) throw new TypeError(`expected.${unknown[0]!}: unknown; it has ${Object.keys(EXPECTED_MEMBERS).join(", ")}`);
+  requireOptions("expected", expected, EXPECTED_MEMBERS);
   const { organizationId, id, type, parameters, requestedAt, addresses } = expected;
   return {
     organizationId: nonEmptyText("organizationId", organizationId),
@@ -78,10 +77,14 @@ function addressesOf(value: unknown): readonly string[] {
   return value.map((address) => nonEmptyText("addresses[]", address));
 }
 
-/** What of the question was asked, for the report. */
-export function askedMembers(question: Question | null): readonly (keyof Expected)[] {
+/**
+ * What of the question the activity was held against, for the report. Of a vote that was answered with the activity voted on
+ * neither type nor parameters are: only its fingerprint, which nobody signs.
+ */
+export function askedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (question === null) return [];
-  return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter((name) => question[name] !== null);
+  const open: readonly (keyof Expected)[] = isVotedOn(question, activity) ? ["type", "parameters", "requestedAt"] : [];
+  return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter((name) => question[name] !== null && !open.includes(name));
 }
 
 /** A result member that says again what the request said. */
@@ -141,9 +144,17 @@ const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
 const SUB_ORGANIZATION_RULE: ActivityRule = { intentMember: null, resultMember: null, filledIn: ["wallet.mnemonicLength"], repeats: [] };
 const OTHER_RULE: ActivityRule = { intentMember: null, resultMember: null, filledIn: [], repeats: [] };
 
+const RULES: ReadonlyMap<string, ActivityRule> = new Map(Object.entries(ACTIVITY_RULES).map(([type, rule]) => [withoutVersion(type), rule]));
+
+/** A newer variant of an activity is marked by a suffix such as `_V2` (service-interface, section 9). */
+function withoutVersion(type: string): string {
+  return type.replace(/_V[0-9]+$/, "");
+}
+
+/** The rule of the operation, whichever version of it this is: only the members' names are of one version. */
 function ruleOf(type: string | undefined): ActivityRule {
-  const rules: Readonly<Record<string, ActivityRule>> = ACTIVITY_RULES;
-  if (type !== undefined && Object.hasOwn(rules, type)) return rules[type]!;
+  const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
+  if (rule !== undefined) return Object.hasOwn(ACTIVITY_RULES, type!) ? rule : { ...rule, intentMember: null, resultMember: null };
   return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
 }
 
@@ -157,8 +168,8 @@ const VOTES: readonly string[] = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TY
 type ReadActivity = Reading<Activity>["value"];
 
 /** Whether a vote was answered with the activity that it was about. */
-function isVotedOn(question: Question, activity: ReadActivity): boolean {
-  return question.type !== null && VOTES.includes(question.type) && activity.type !== question.type;
+export function isVotedOn(question: Question | null, activity: ReadActivity): boolean {
+  return question !== null && question.type !== null && VOTES.includes(question.type) && activity.type !== question.type;
 }
 
 /**
@@ -258,11 +269,13 @@ export function isEmpty(value: JsonValue | undefined): boolean {
 
 function resultFaults(activity: ReadActivity, question: Question, rule: ActivityRule): string[] {
   const [result, intent] = [objectOf(soleMember(activity.result)), objectOf(soleMember(activity.intent))];
-  const wanted = ({ of }: Repetition): (JsonValue | undefined)[] =>
-    of === "organizationId" ? [question.organizationId] : [intent[of.intent], question.parameters?.[of.intent]];
-  const differing = rule.repeats.filter((repetition) => {
-    return wanted(repetition).some((value) => !isEmpty(value) && !sameInAnyOrder(value, result[repetition.result]));
-  });
+  const stated = question.parameters === null ? [intent] : [intent, question.parameters];
+  const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
+    if (of === "organizationId") return [question.organizationId];
+    // What was not sent may have been filled in.
+    return stated.map((holder) => holder[of.intent]).filter((value) => !isEmpty(value) || !rule.filledIn.includes(of.intent));
+  };
+  const differing = rule.repeats.filter((repetition) => wanted(repetition).some((value) => !sameInAnyOrder(value, result[repetition.result])));
   return [...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`), ...listFaults(result, intent, question, rule)];
 }
 

@@ -276,7 +276,7 @@ const activities: Accepted[] = [
   })),
   activity("the address in lower case", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.toLowerCase()] }), { judge: { policy: { appProofs: { coverage: true } } } }),
   activity("a second address without a proof", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] }), { warns: ["activity.coverage"] }),
-  activity("a result without addresses", put("result", { updateWalletResult: { walletId: LAB_ADDRESS.walletId } })),
+  activity("a result without addresses", put("result", { updateWalletResult: { walletId: LAB_ADDRESS.walletId } }), { warns: ["activity.coverage"] }),
   activity("a proof of a policy's outcome only", (value) => value, {
     forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId)] }, warns: ["activity.coverage"],
   }),

@@ -114,7 +114,7 @@ describe("a service that answers create_wallet with", () => {
   it("another type, a sub-organization's, is refused where the type was asked, and told with a BUT where it was not", async () => {
     const type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7";
     const { service, baseUrl } = await served({
-      payloads: (_, here) => thiefs(here), activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }, { type }),
+      payloads: (_, here) => [here.allow(), ...thiefs(here)], activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }, { type }),
     });
     const error = await refusedCall(service, baseUrl);
     expect(error.failures.map(({ id }) => id)).toEqual(expect.arrayContaining(["activity.request", "activity.claims"]));

@@ -606,3 +606,66 @@ describe("a past activity", () => {
     expect(await rejectionOf(verified.verifyActivity(activity, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted", effect: "none" });
   });
 });
+
+describe("a call that asks for what nobody can answer", () => {
+  const child2 = "22222222-2222-4222-8222-222222222222";
+  it.each([{ organizationId: "" }, { organizationId: 5 }, { organizationId: null }, { organisationId: child2 }, { signal: 1 }])(
+    "with %j is a TypeError, before anything is sent", async (options) => {
+      const service = new AttestedService();
+      const client = await service.client();
+      await expect(client.withVerification(policyOf()).updateWallet(PARAMETERS, options as never)).rejects.toThrow(TypeError);
+      await expect(client.updateWallet(PARAMETERS, options as never)).rejects.toThrow(TypeError);
+      await expect(client.query("get_wallet", {}, options as never)).rejects.toThrow(TypeError);
+      expect(service.requests).toHaveLength(0);
+    });
+
+  it.each([{ id: "other" }, { expect: {} }, { expected: [] }, { expected: null }, { expected: { id: "" } }, { organizationId: child2, expected: { organizationId: child } }])(
+    "of a past activity with %j is a TypeError, before anything is fetched", async (options) => {
+      const service = new AttestedService();
+      const verified = (await service.client()).withVerification(policyOf());
+      await expect(verified.verifyActivity({ id: "a" }, options as never)).rejects.toThrow(TypeError);
+      expect(service.requests).toHaveLength(0);
+    });
+
+  it.each([{ resendSubmits: "false" }, { timeoutMs: "5" }, { maxRetries: -1 }, { maxRetries: 1.5 }, { baseURL: "https://a" }, { fetch: {} }, { organizationId: "" }, { stamper: {} }])(
+    "of a client with %j is a TypeError", async (options) => {
+      await expect(new AttestedService().client(options as never)).rejects.toThrow(TypeError);
+    });
+
+  it.each([{ bootProofLimit: "5" }, { memory: {} }, { memory: null }, { limit: 5 }])("of verified calls with %j is a TypeError", async (options) => {
+    const client = await new AttestedService().client();
+    expect(() => client.withVerification(policyOf(), options as never)).toThrow(TypeError);
+  });
+});
+
+describe("one answer", () => {
+  it("stands for no other request, also where a delivery or a poll of its activity came first", async () => {
+    let first: JsonObject | undefined;
+    const service = new AttestedService({ activity: (activity) => (first ??= activity) });
+    const verified = (await service.client()).withVerification(policyOf());
+    await (await service.client()).updateWallet(PARAMETERS, { generateAppProofs: true });
+    await verified.verifyActivity(first!);
+    expect((await verified.updateWallet(PARAMETERS)).report.verdict).toBe("verified");
+    service.clock += 1000;
+    const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+    expect(error.failures.map(({ id }) => id)).toEqual(["activity.claims"]);
+    expect((await verified.verifyActivity(first!)).report.verdict).toBe("verified");
+  });
+
+  it("to a vote stands for the next vote on the same activity, too", async () => {
+    const voted = { fingerprint: "sha256:ab" };
+    let first: JsonObject | undefined;
+    const service = new AttestedService({
+      activity: (activity) => (first ??= edited(activity, {
+        type: "ACTIVITY_TYPE_UPDATE_WALLET", intent: { updateWalletIntent: { walletId: "w" } }, result: { updateWalletResult: { walletId: "w" } }, ...voted,
+      })),
+    });
+    const verified = (await service.client()).withVerification(policyOf());
+    const vote = async () => verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
+    const { report } = await vote();
+    // Only the fingerprint was compared, which nobody signs.
+    expect(report.claims?.activity?.asked).toEqual(["organizationId"]);
+    service.clock += 1000;
+    expect((await vote()).report.verdict).toBe("verified");
+  });
+});

@@ -118,7 +118,6 @@ describe("a delivery", () => {
     ["too late", { now: new Date(AT.getTime() + 300_001) }, "stale"],
     ["from the future", { now: new Date(AT.getTime() - 300_001) }, "stale"],
     ["later than a tolerance of its own", { now: new Date(AT.getTime() + 1001), toleranceMs: 1000 }, "stale"],
-    ["where the tolerance is no number", { toleranceMs: NaN }, "stale"],
     ["a time in seconds", resigned({ timestamp: String(AT.getTime() / 1000) }), "stale"],
     ["a time with a sign", resigned({ timestamp: `+${AT.getTime()}` }), "header"],
     ["a time in another spelling", resigned({ timestamp: `0${AT.getTime()}` }), "header"],
@@ -391,3 +390,15 @@ describe("a handler", () => {
     expect(rejected).toBeInstanceOf(RejectedActivityError);
   });
 });
+
+it.each([
+  { toleranceMs: NaN }, { toleranceMs: "5m" }, { rememberMs: "1d" }, { rememberMs: NaN }, { headerPrefix: "" }, { store: 1 }, { tolerance: 1 }, { rawBody: 7 }, { rawBody: [] },
+])("a call with %j is a TypeError: nothing of it is another thing than was meant", async (wrong) => {
+  await expect(verify(wrong as never)).rejects.toThrow(TypeError);
+});
+
+it.each([{ organizationIds: "org-1" }, { organizationIds: [""] }, { rememberMs: "1d" }, { onVerfied: () => {} }, { maxBodyBytes: -1 }])(
+  "a handler with %j is a TypeError", (wrong) => {
+    const options = { verified: {}, organizationIds: ["o"], jwks: {}, onVerified: () => {}, onRejected: () => {}, ...wrong };
+    expect(() => webhookHandler(options as never)).toThrow(TypeError);
+  });

@@ -43,7 +43,7 @@ const rows: Row[] = [
     name: "more addresses than accounts, one of them at a path nobody asked for", covered: [], uncovered: ["A", "B"], stray: ["B"],
     got: cover(accounts("m/0"), { addresses: ["A", "B"] }, [proof("m/0", "A"), proof("m/9", "B")]),
   },
-  { name: "fewer addresses than accounts", got: cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]), covered: [], uncovered: ["A"] },
+  { name: "fewer addresses than accounts", got: cover(accounts("m/0", "m/1"), { addresses: ["A"] }, [proof("m/0", "A")]), covered: [], uncovered: ["A", "addresses[1]"] },
   { name: "an array in place of an address", got: cover(accounts("m/0"), { addresses: [["A"]] }, [proof("m/0", "A")]), covered: [], uncovered: ["addresses[0]"], stray: ["A"] },
   { name: "a number, null, an empty text, an object without", got: cover(accounts("a", "b", "c", "d"), { addresses: [1, null, "", {}] }, []), covered: [], uncovered: ["addresses[0]", "addresses[1]", "addresses[2]", "addresses[3]"] },
   { name: "two lists, the second of them somebody else's", got: cover(accounts("m/0"), { addresses: ["X"], wallet: { addresses: ["A"] } }, [proof("m/0", "A")]), covered: ["A"], uncovered: ["X"] },
@@ -55,7 +55,9 @@ const rows: Row[] = [
   { name: "an object in place of an address", got: cover({}, { address: { street: 1 } }, []), covered: [], uncovered: ["address"] },
   { name: "accounts without a path", got: cover({ accounts: [{}] }, { addresses: ["A"] }, [proof("", "A")]), covered: [], uncovered: ["A"] },
   { name: "a proof where there is nothing to fit", got: cover({ walletId: W }, { walletId: W }, [proof("m/0", "A")]), covered: [] },
-  { name: "a proof where accounts were asked for and no address came", got: cover(accounts("m/0"), { walletId: W }, [proof("m/0", "A")]), covered: [] },
+  { name: "a proof where accounts were asked for and no address came", got: cover(accounts("m/0"), { walletId: W }, [proof("m/0", "A")]), covered: [], uncovered: ["addresses[0]"] },
+  { name: "no address where accounts were asked for, and one under another name", covered: [], uncovered: ["addresses[0]"], stray: ["X"],
+    got: cover(accounts("m/0"), { walletAddresses: ["X"], addresses: [] }, [proof("m/9", "X")]) },
 ];
 
 describe("coverage", () => {
