@@ -7,6 +7,7 @@ import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type DocumentFacts, type SetFile, factsOf, writePins } from "./pins.js";
 import { type DeploymentFile, MAX_POLICY_BYTES, type PolicyFile, parsePolicy } from "./policy.js";
+import { COMMENT } from "./shapes.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
 /** A policy that was made, and what a person has to know of it before it is committed: sentences. */
@@ -32,9 +33,11 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;
   const whole = writePins(facts, facts.bootProof!);
-  // The manifest's hash stands for what answers nothing (a set of public keys), and for parts too large for a policy.
+  // The manifest's hash stands for what answers nothing (a set of public keys), for parts too large for a policy, and for
+  // names that a policy cannot say.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
-  const made = [whole, { ...whole, manifestHash }, least].map((pins) =>
+  const candidates = [...(saysApplication(facts) ? [whole] : []), { ...whole, manifestHash }, least];
+  const made = candidates.map((pins) =>
     finished(
       {
         policy: "bootproof/1",
@@ -52,6 +55,11 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
     good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
   if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
   return chosen;
+}
+
+/** A map of the policy has no room for a name that means a comment: an environment or workloads with it are not pinned so. */
+function saysApplication({ bootProof }: DocumentFacts): boolean {
+  return [bootProof?.pivot?.env, bootProof?.workloads].every((names) => !Object.hasOwn(names ?? {}, COMMENT));
 }
 
 interface Finished extends MadePolicy {
@@ -103,6 +111,7 @@ function anchorEntry(anchor: TrustAnchor): string | { pem: string } {
 /** What a release does not say, and its reader may know. */
 export interface ReleaseOptions {
   readonly name?: string;
+  readonly namespace?: string;
   /** `live` where not given. */
   readonly commitment?: CommitmentKind;
   readonly manifestSet?: SetFile;

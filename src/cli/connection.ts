@@ -105,7 +105,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
 }
 
 function looksLikeKey(text: string): boolean {
-  return /^(?:0x)?(?:[0-9a-fA-F]{2}){32,65}$/.test(text) || /privateKey|PRIVATE KEY/.test(text);
+  return /^["']?(?:0x)?(?:[0-9a-fA-F]{2}){32,65}(?:[^0-9a-fA-F/.].*)?$/.test(text) || /privateKey|PRIVATE KEY/.test(text);
 }
 
 function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {

@@ -24,6 +24,7 @@ interface PinFlags {
   readonly commitment?: string;
   readonly manifestSet?: string;
   readonly quorumKey?: string;
+  readonly namespace?: string;
 }
 
 const EXAMPLES = `
@@ -59,6 +60,7 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
       'with --release: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}',
     )
     .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
+    .option("--namespace <name>", "with --release: the namespace that the manifest set approves manifests for")
     .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
     .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
     .option("--name <name>", "the policy's name, which reports show")
@@ -84,12 +86,16 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
     "--commitment": commitment,
     "--manifest-set": manifestSet,
     "--quorum-key": quorumKey,
+    "--namespace": flags.namespace,
   };
   for (const [option, value] of Object.entries(ofRelease)) {
     if (release === undefined && value !== undefined) args.fault(`${option} goes with --release only`);
   }
   if (commitment !== undefined && !isCommitmentKind(commitment)) {
     args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
+  }
+  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== KEY_BYTES) {
+    args.fault(`--quorum-key: ${KEY_BYTES} bytes of hex wanted`);
   }
   if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
   if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
@@ -158,6 +164,7 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
     ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
     ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
     ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
+    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
   };
   const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
   files.settle();
@@ -173,9 +180,12 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   return EXIT.good;
 }
 
+/** What the table of questions closes (policy.md, "What is pinned answers a question"), by the options of this command. */
 const RELEASE_REMEDY =
-  "A release names image, program and role only: --manifest-set FILE, or --quorum-key HEX of a live enclave, " +
-  "says whose deployment it is; --commitment live (the default) refuses legacy documents.";
+  "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says whose " +
+  "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
+
+const KEY_BYTES = 130;
 
 function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);

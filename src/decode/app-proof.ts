@@ -131,11 +131,11 @@ function timestampOf(reader: MemberReader): number | undefined {
 function addressDerivation(payload: MemberReader): AddressDerivationProof | undefined {
   const proof = payload.nested("addressDerivationProof");
   if (proof === undefined) return undefined;
-  const address = proof.string("address") ?? "";
+  const address = requiredString(proof, "address");
   const walletId = optionalString(proof, "walletId");
   const derivationPath = optionalString(proof, "derivationPath");
   return {
-    organizationId: proof.string("organizationId") ?? "",
+    organizationId: requiredString(proof, "organizationId"),
     ...(walletId !== undefined && { walletId }),
     ...(derivationPath !== undefined && { derivationPath }),
     address,
@@ -153,7 +153,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
   });
   const userRequestApprovals = proof.get("userRequestApprovals");
   return {
-    organizationId: proof.string("organizationId") ?? "",
+    organizationId: requiredString(proof, "organizationId"),
     outcome: outcome ?? "OUTCOME_ERROR",
     ...Object.fromEntries(digests),
     ...(userRequestApprovals !== undefined && { userRequestApprovals }),
@@ -161,6 +161,13 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 }
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
+
+/** Empty where it is missing, and that is a fault: to protobuf's JSON the two are one. */
+function requiredString(reader: MemberReader, name: string): string {
+  const text = reader.string(name) ?? "";
+  if (text === "" && reader.get(name) === "") reader.fault(name, "empty");
+  return text;
+}
 
 function optionalString(reader: MemberReader, name: string): string | undefined {
   return reader.get(name) === undefined ? undefined : reader.string(name);

@@ -153,7 +153,7 @@ function openResults(report: Report, claims: Claims): string[] {
 /** The question skips the check where nobody asked; a warning says that a proof names nobody. */
 function whoseProofs(report: Report): string[] {
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
-  if (statuses.includes("skip")) {
+  if (statuses.length === 0 || statuses.includes("skip")) {
     return ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."];
   }
   return statuses.includes("warn") ? ["Whose the app proofs are that name no organization: only their enclave is known."] : [];

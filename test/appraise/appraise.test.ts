@@ -82,7 +82,6 @@ const rows: Row[] = [
   { name: "the share set in another order, lower threshold", pin: { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } } },
   { name: "the manifest set as share set", pin: { ...code, shareSet: manifestSet }, fails: "policy.share-set" },
   { name: "one label", pin: { ...code, labels: { owner: "lab" } } },
-  { name: "no label", pin: { ...code, labels: {} } },
   { name: "a label in another case", pin: { ...code, labels: { owner: "Lab" } }, fails: "policy.labels" },
   { name: "one label of three otherwise", pin: { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } }, fails: "policy.labels" },
 ];
@@ -123,6 +122,11 @@ describe("a deployment that pins", () => {
     expect(check.detail).toContain("PCR1, PCR3");
     expect(check.expected!.split("\n")).toEqual([`PCR1 ${OTHER_PCR}`, `PCR3 ${OTHER_PCR}`]);
     expect(check.actual!.split("\n")).toEqual([`PCR1 ${pcrs["1"]}`, `PCR3 ${pcrs["3"]}`]);
+  });
+
+  it("no label skips the check: nothing was compared", async () => {
+    const report = await underDeployments([{ ...code, labels: {} }]);
+    expect([report.verdict, checkOf(report, "policy.labels").status]).toEqual(["verified", "skip"]);
   });
 
   it("labels says that they are the service's word", async () => {

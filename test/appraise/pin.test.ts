@@ -5,7 +5,7 @@ import { fromHex, toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
-  NO_POLICY_ANY_ENCLAVE, type PolicyFile, type VerifiedBootProof, type VerifyOptions, parsePolicy, pinPolicy, policyFromRelease, verifyAttestation, verifyEvidence,
+  NO_POLICY_ANY_ENCLAVE, type PolicyFile, type VerifiedBootProof, type VerifyOptions, parsePolicy, pinPolicy, policyFromRelease, verifyAttestation, verifyBootProof, verifyEvidence,
 } from "../../src/index.js";
 import { makeReleasePolicy } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
@@ -127,6 +127,13 @@ describe("a policy pinned from the lab", () => {
     expect(pinPolicy(await verified(forge().bootProof, options))).not.toHaveProperty("allowDebug");
   });
 
+  it("answers with the manifest's hash where the environment has a name that a policy cannot say", async () => {
+    const proof = forge(manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["comment", "x"]]) } })));
+    const policy = throughFile(pinPolicy(await verified(proof.bootProof, optionsOf(proof, { noPolicy: true }))));
+    expect(policy.deployments[0]!.manifestHash).toEqual([toHex(proof.manifestHash)]);
+    expect((await verifyBootProof(proof.bootProof, { ...optionsOf(proof), policy })).report.verdict).toBe("verified");
+  });
+
   const others: [name: string, alterations: Alterations, fails: CheckId[]][] = [
     ["another image", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48).fill(1) } })), ...pcrs((map) => map.set(0, new Uint8Array(48).fill(1))) }, ["policy.pcrs"]],
     ["another role", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: new Uint8Array(48).fill(1) } })), ...pcrs((map) => map.set(3, new Uint8Array(48).fill(1))) }, ["policy.pcrs"]],
@@ -209,6 +216,7 @@ describe("policyFromRelease", () => {
     ["a quorum key, in the setup", { quorumKey: key, commitment: "setup" }, undefined, ["only pcrs 3"]],
     ["legacy", { commitment: "legacy" }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
     ["legacy and a set, without a namespace", { commitment: "legacy", manifestSet: set }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
+    ["legacy, a set and a namespace", { commitment: "legacy", manifestSet: set, namespace: "lab/signer" }, undefined, ["legacy"]],
     ["a public quorum key", { quorumKey: PUBLIC_KEYS[0]! }, undefined, ["only pcrs 3", "secret is public"]],
   ])("with %s says what is left open", (_, options, open, notes) => {
     const made = makeReleasePolicy(release, "signer", options);

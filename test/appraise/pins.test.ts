@@ -49,7 +49,7 @@ const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue
   userData: { meets: [facts.userData!, facts.userData!.toUpperCase()], differs: ["00", `${facts.userData!}00`] },
   publicKey: { meets: [facts.publicKey!], differs: [key, facts.publicKey!.slice(2)] },
   commitment: { meets: ["live"], differs: ["setup", "legacy"] },
-  labels: { meets: [{}, { owner: "lab" }, { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.1" }], differs: [{ owner: "LAB" }, { enclaveApp: "signer", deploymentLabel: "" }] },
+  labels: { meets: [{ owner: "lab" }, { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.1" }], differs: [{ owner: "LAB" }, { enclaveApp: "signer", deploymentLabel: "" }] },
 };
 
 /** As it is read in a policy, and compared. */

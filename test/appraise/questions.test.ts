@@ -5,7 +5,7 @@ import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type MalformedError, parsePolicy } from "../../src/index.js";
 import { Lab, labDeployment } from "../../src/lab/forge.js";
-import { forge, idsOf, judge, lab } from "../attacks/support.js";
+import { forge, idsOf, judge, lab, manifest, pcrs as withPcrs } from "../attacks/support.js";
 
 const A = "ab".repeat(48);
 const ZERO = "00".repeat(48);
@@ -182,6 +182,17 @@ describe("policy.scope", () => {
     ["image, binary and set", only("pcrs", "pivotHash", "manifestSet")], ["a manifest", { manifestHash: toHex(forge().manifestHash) }],
   ])("passes %s", async (_, deployment) => {
     expect(await scopeOf([deployment])).toMatchObject(["pass", expect.anything()]);
+  });
+
+  it("warns of a debug enclave, which is allowed: every other has its measurements", async () => {
+    const zeros = new Uint8Array(48);
+    const evidence = forge({
+      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: zeros, pcr1: zeros, pcr2: zeros } })),
+      ...withPcrs((map) => [0, 1, 2].forEach((index) => map.set(index, zeros))),
+    });
+    const report = await judge(evidence, { policy: { allowDebug: true }, deployments: () => [only("pivotHash", "manifestSet", "quorumKey", "namespace")] });
+    const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;
+    expect([status, detail]).toEqual(["warn", expect.stringContaining("every debug enclave of anybody has those")]);
   });
 
   it("warns of every legacy document", async () => {

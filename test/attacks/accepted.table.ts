@@ -185,7 +185,7 @@ const withoutPcrs = (all: JsonObject): JsonObject[] => [drop("pcrs")(all)];
 const debug: Accepted[] = [
   { name: "debug mode that the policy allows", forge: debugPivot, judge: { policy: { allowDebug: true } }, warns: ["mode.debug"] },
   { name: "debug mode that the caller allows", forge: debugPivot, judge: { allowDebug: true }, warns: ["mode.debug"] },
-  { name: "a debug enclave that the policy allows", forge: debugPcrs, judge: { policy: { allowDebug: true }, deployments: withoutPcrs }, warns: ["mode.debug"] },
+  { name: "a debug enclave that the policy allows", forge: debugPcrs, judge: { policy: { allowDebug: true }, deployments: withoutPcrs }, warns: ["mode.debug", "policy.scope"] },
   { name: "a debug enclave that the caller allows, without a policy", forge: debugPcrs, judge: { allowDebug: true, noPolicy: true }, warns: ["mode.debug"] },
   { name: "no debug mode, where it would be allowed", judge: { allowDebug: true } },
 ];

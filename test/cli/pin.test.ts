@@ -80,6 +80,10 @@ describe("from a published release", () => {
       expect([closed.code, closed.stderr]).toEqual([0, "Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n"]);
       expect(JSON.parse(closed.stdout)).toMatchObject({ deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }] });
     }
+    const people = fileOf({ threshold: 2, members: keys.map(({ pubKey }) => pubKey) });
+    const old = await bootproof([...from, "--commitment", "legacy", "--manifest-set", people, "--namespace", "lab/signer"]);
+    expect([old.code, JSON.parse(old.stdout)]).toMatchObject([0, { deployments: [{ namespace: "lab/signer" }] }]);
+    expect(JSON.parse(old.stdout)).not.toMatchObject({ deployments: [{ open: expect.anything() as unknown }] });
     const quorumKey = toHex(lab.quorumKey.publicKey);
     const keyed = await bootproof([...from, "--quorum-key", quorumKey, "--commitment", "live"]);
     expect(keyed.stderr).not.toContain("warning");
@@ -108,7 +112,7 @@ describe("from a published release", () => {
     ["more than 64 KiB", ["--release", fileOf(Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "larger than 64 KiB"],
     ["many keys, none of them the application", ["--release", fileOf(Array.from({ length: 8_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "and 7968 more"],
     ["deep nesting", ["--release", fileOf("[".repeat(60_000)), "--app", "a"], "not YAML: "],
-    ["a quorum key that is none", ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"], "deployments[0].quorumKey: 4 hex digits, 260 wanted"],
+    ["a quorum key that is none", ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"], "--quorum-key: 130 bytes of hex wanted"],
     ["a set that is none", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })], "members[0]: 2 hex digits, 260 wanted"],
     ["a set that is a number", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")], "manifestSet: a number, an object wanted"],
     ["aliases within aliases", ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"], "bootproof: "],
@@ -127,6 +131,7 @@ describe("wrong usage", () => {
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
     [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor goes with --boot-proof only"],
     [["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"], "--quorum-key goes with --release only"],
+    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release only"],
     [["--release", RELEASE, "--app", "signer", "--commitment", "Live"], "--commitment Live: one of live, setup, legacy wanted"],
     [["--boot-proof", BOOT_1, "--boot-proof", BOOT_2], "--boot-proof is given twice"],
     [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],

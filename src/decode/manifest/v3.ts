@@ -168,12 +168,12 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   return { type, source: source ?? "", mountPath, readOnly: true };
 }
 
-/** An absolute, normalized path that is not the root; empty, and a fault, where it is another. */
+/** An absolute, normalized path that is not the root and holds no NUL; empty, and a fault, where it is another. */
 function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
   const [start, ...parts] = path.split("/");
-  const normal = start === "" && parts.every((part) => part !== "" && part !== "." && part !== "..");
+  const normal = start === "" && parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("\0"));
   if (normal && parts.length > 0) return path;
   reader.fault("mountPath", "an absolute, normalized path below the root wanted");
   return "";

@@ -116,7 +116,7 @@ const RULES: [path: string, member: Json, fault: string][] = [
   ["dns.resolvers", ["dns.example"], "dns.resolvers[0]: not an IP address"],
   ...["", "A", "a.b", "a_b", "-a", "a-", "a".repeat(64), "a\n", "é"].map((name): [string, Json, string] =>
     ["workloads.0.name", name, `workloads[0].name: ${LABEL}`]),
-  ...["", "/", "a", "./a", "//a", "/a/", "/a//b", "/./a", "/a/.", "/../a", "/a/.."].map((path): [string, Json, string] =>
+  ...["", "/", "a", "./a", "//a", "/a/", "/a//b", "/./a", "/a/.", "/../a", "/a/..", "/a\0b"].map((path): [string, Json, string] =>
     [`${MOUNT}.mountPath`, path, `workloads[0].mounts[0].mountPath: ${PATH}`]),
   ...["/proc", "/sys/fs", "/dev", "/dev/nsm"].map((path): [string, Json, string] =>
     [`${MOUNT}.mountPath`, path, `workloads[0].mounts[0].mountPath: lies in /${path.split("/")[1]!}`]),
