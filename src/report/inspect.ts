@@ -72,7 +72,7 @@ function bounded(value: Described, budget: ValueBudget): Described {
   }
   const rest = entries.length - shown.length;
   if (Array.isArray(value)) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
-  return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more members`]] : shown);
+  return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
 }
 
 async function lookAt(bytes: Uint8Array): Promise<Look | null> {
