@@ -2,8 +2,8 @@
 import { type Appraisal, appraise } from "./appraise/appraise.js";
 import { type Policy, isPolicy, policyBytes } from "./appraise/policy.js";
 import { toHex, toUtf8 } from "./bytes.js";
-import { type Check, Checklist, type CheckSubject } from "./checks.js";
-import { MAX_APP_PROOFS } from "./decode/app-proof.js";
+import { type Check, Checklist, type CheckSubject, failureText } from "./checks.js";
+import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
@@ -16,6 +16,7 @@ import { type CheckedBootProof, VerifiedBootProof, checkBootProof } from "./veri
 import type { VerifyContext } from "./verify/context.js";
 import { sha256 } from "./verify/digest.js";
 import { type Expected, type Question, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
+import { inTurns } from "./verify/in-turns.js";
 import { type WantedKey, checkNonce } from "./verify/manifest-binding.js";
 import { SignatureMemory } from "./verify/signature-memory.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
@@ -86,6 +87,9 @@ export interface Verification {
   readonly activity: VerifiedActivity | null;
 }
 
+/** So many boot proofs are verified at once: what is decoded of one is many times its size, and little of it stays. */
+const AT_ONCE = 4;
+
 /**
  * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it against
  * the policy (`src/verify/README.md`, `src/appraise/README.md`). Never throws for what is wrong with the evidence: that is in
@@ -99,7 +103,7 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   if (taken.activity === null) requireQuestionOfProofs(context.question);
   const documented = await documentation(taken.given, policy, options.now);
 
-  const boots = await Promise.all(taken.bootProofs.map((input, index) => checkBootProof(input, context, `boot[${index}]`)));
+  const boots = await inTurns(taken.bootProofs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
   const apps = await checkAppProofs(taken, boots, context);
   const appProofs = apps.map((app) => app.verified);
   const demands = { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
@@ -254,13 +258,14 @@ function takeEvidence(evidence: Evidence, wantedKeys: readonly WantedKey[]): Tak
   const apps = appProofs.map((input, index) => given(`app[${index}]`, input));
   const whole = activity === undefined ? [] : [given("activity", activity)];
   const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
+  const budget = { left: MAX_PAYLOADS_VALUES };
   const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
   return {
     bootProofs: boots.map(({ piece: { value, ephemeralKey } }) => ({
       input: VerifiedBootProof.isOne(value) ? value : takeInput(value),
       wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, { what: WANTED_KEY, key: ephemeralKey }],
     })),
-    appProofs: inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`)),
+    appProofs: inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`, budget)),
     activity: opened,
     given: [...boots, ...apps, ...whole],
   };
@@ -378,6 +383,5 @@ function requireMade(report: Report): void {
 
 function rejection(report: Report): RejectedError {
   if (report.verdict === "authentic") return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
-  const failures = report.checks.filter((check) => check.status === "fail");
-  return new RejectedError(report, `rejected: ${failures.map(({ subject, id, detail }) => `${subject} ${id}: ${detail}`).join("; ")}`);
+  return new RejectedError(report, `rejected: ${failureText(report.checks)}`);
 }

@@ -1,5 +1,5 @@
 /** The checks: their public ids in report order, what each asserts, and what to do when it fails. */
-import { listed } from "./errors.js";
+import { cut, listed } from "./errors.js";
 
 /**
  * What each check asserts when it passes. The ids are a public contract, and their order here is the order of every
@@ -131,6 +131,17 @@ export interface Check {
   readonly actual?: string;
 }
 
+/** Characters of a detail, and of a compared value: evidence chooses what they quote. */
+const MAX_DETAIL = 4096;
+const MAX_COMPARED = 8192;
+const MAX_FAILURE = 1000;
+
+/** The failed checks in one line: the first of many. */
+export function failureText(checks: readonly Check[]): string {
+  const failed = checks.filter((check) => check.status === "fail");
+  return listed(failed.map(({ subject, id, detail }) => `${subject} ${id}: ${cut(detail, MAX_FAILURE)}`), "; ");
+}
+
 /** The compared values of a failed check, as text. */
 export interface Comparison {
   readonly expected: string;
@@ -198,6 +209,8 @@ export class Checklist {
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    this.#answers[POSITIONS[id]] = Object.freeze({ id, subject: this.subject, status, detail: this.#prefix + detail, ...compared });
+    const cutValues = compared && { expected: cut(compared.expected, MAX_COMPARED), actual: cut(compared.actual, MAX_COMPARED) };
+    const whole = { id, subject: this.subject, status, detail: cut(this.#prefix + detail, MAX_DETAIL), ...cutValues };
+    this.#answers[POSITIONS[id]] = Object.freeze(whole);
   }
 }

@@ -9,6 +9,30 @@ export interface Fault {
 }
 
 const MAX_FAULTS = 100;
+/** Characters. Names and values of the input stand in paths and messages, and each may be as long as the input. */
+const MAX_PATH = 256;
+const MAX_MESSAGE = 1000;
+const MAX_TEXT = 8192;
+const MAX_NAME = 64;
+
+/** The beginning of a text that is longer than so many characters, and how long it is; never half of a character. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${startOf(text, most)}… (${text.length} characters)` : text;
+}
+
+/** A name that somebody else chose, as it stands in paths and sentences. */
+export function shownName(name: string, most = MAX_NAME): string {
+  return name.length > most ? `${startOf(name, most)}…` : name;
+}
+
+/** Without the first half of a pair of surrogates: alone it is no text, and strict JSON refuses it. */
+function startOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
+function cutFault({ path, message }: Fault): Fault {
+  return { path: shownName(path, MAX_PATH), message: cut(message, MAX_MESSAGE) };
+}
 
 /**
  * The faults of one input, while it is read: the first hundred, and of the others their number, which the last entry
@@ -30,16 +54,28 @@ export class FaultList extends Array<Fault> {
   override push(...faults: Fault[]): number {
     for (const fault of faults) {
       this.#total++;
-      if (this.length < MAX_FAULTS) super.push(fault);
-      else this[MAX_FAULTS] = { path: "", message: `and ${this.#total - MAX_FAULTS} more` };
+      if (this.length < MAX_FAULTS) super.push(cutFault(fault));
     }
+    this.#tellRest();
     return this.length;
+  }
+
+  /** Takes over those of another list, and the number of those that it did not keep. */
+  pushAll(other: FaultList): void {
+    this.push(...other.slice(0, MAX_FAULTS));
+    this.#total += Math.max(0, other.total - MAX_FAULTS);
+    this.#tellRest();
+  }
+
+  #tellRest(): void {
+    if (this.#total > MAX_FAULTS) this[MAX_FAULTS] = { path: "", message: `and ${this.#total - MAX_FAULTS} more` };
   }
 }
 
 export function faultText(faults: readonly Fault[]): string {
-  const texts = faults.map((fault) => (fault.path === "" ? fault.message : `${fault.path}: ${fault.message}`));
-  return listed(texts, "; ", faults instanceof FaultList ? faults.total : faults.length);
+  const first = faults.slice(0, MAX_LISTED + 1).map(cutFault);
+  const texts = first.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  return cut(listed(texts, "; ", faults instanceof FaultList ? faults.total : faults.length), MAX_TEXT);
 }
 
 const MAX_LISTED = 32;
@@ -76,7 +112,7 @@ export class MalformedError extends Error {
   constructor(code: MalformedCode, faults: readonly Fault[]) {
     super(`malformed ${code}: ${faultText(faults)}`);
     this.code = code;
-    this.faults = faults;
+    this.faults = faults instanceof FaultList ? faults : faults.map(cutFault);
   }
 }
 

@@ -8,8 +8,8 @@ import type { CheckId } from "./checks.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
 import { jsonInput, requireOptions, unwrap } from "./decode/input.js";
-import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./decode/json.js";
-import { FaultList, MalformedError, attempt } from "./errors.js";
+import { type JsonObject, type JsonValue, MemberReader, isJsonObject, memberPath } from "./decode/json.js";
+import { FaultList, MalformedError, attempt, cut } from "./errors.js";
 import type { Report } from "./report/report.js";
 import { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { Expected } from "./verify/expectation.js";
@@ -21,6 +21,8 @@ export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
 /** More statements than the report of any bundle has: of a packed one that has more, the rest is not compared. */
 const MAX_STATEMENTS = 100_000;
+/** Characters of their places. */
+const MAX_PLACES = 8 * 1024 * 1024;
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
@@ -262,18 +264,32 @@ function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<stri
 const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 
-/** What a report says, by place. The packed one may be of any shape. */
-function statements(report: object): Map<string, string> {
-  const said = new Map<string, string>();
-  for (const [name, value] of Object.entries(report)) {
+/** What a report says, by place, as far as there is room. */
+class Statements extends Map<string, string> {
+  #left = MAX_PLACES;
+
+  get isFull(): boolean {
+    return this.size >= MAX_STATEMENTS || this.#left <= 0;
+  }
+
+  override set(place: string, text: string): this {
+    this.#left -= place.length;
+    return super.set(place, text);
+  }
+}
+
+/** The packed one may be of any shape. */
+function statements(report: object): Statements {
+  const said = new Statements();
+  for (const [index, [name, value]] of Object.entries(report).entries()) {
     if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
-    else if (!NOT_COMPARED.includes(name)) gather(said, name, value as unknown);
+    else if (!NOT_COMPARED.includes(name)) gather(said, memberPath("", name, index), value as unknown);
   }
   for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
   return said;
 }
 
-function tell(check: unknown, index: number, said: Map<string, string>): void {
+function tell(check: unknown, index: number, said: Statements): void {
   const { id } = (check ?? {}) as Record<string, unknown>;
   if (!OF_THE_QUESTION.includes(id as string)) said.set(...statusOf(check, index, said));
 }
@@ -285,13 +301,18 @@ function statusOf(check: unknown, index: number, said: ReadonlyMap<string, strin
   return [said.has(place) ? `${place} (${index})` : place, jsonText(status)];
 }
 
-function gather(said: Map<string, string>, place: string, value: unknown): void {
-  if (said.size >= MAX_STATEMENTS) return;
+function gather(said: Statements, place: string, value: unknown): void {
+  if (said.isFull) return;
   if (typeof value !== "object" || value === null || isEmpty(value)) {
     if (value !== undefined) said.set(place, jsonText(value));
     return;
   }
-  for (const name in value) if (Object.hasOwn(value, name)) gather(said, Array.isArray(value) ? `${place}[${name}]` : `${place}.${name}`, (value as JsonObject)[name]);
+  let index = 0;
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue;
+    gather(said, Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index), (value as JsonObject)[name]);
+    index++;
+  }
 }
 
 function isEmpty(value: object): boolean {
@@ -300,8 +321,7 @@ function isEmpty(value: object): boolean {
 }
 
 function jsonText(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}… (${text.length} characters)`;
+  return cut(JSON.stringify(value) ?? "null", MAX_VALUE);
 }
 
 function evidenceOf({ bootProofs, appProofs, activity }: BundleFile): Evidence {

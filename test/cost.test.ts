@@ -15,6 +15,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { concatBytes, toBase64, toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
+import type { Manifest } from "../src/decode/manifest/index.js";
 import { cborHead, encodeCbor } from "../src/lab/cbor.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge } from "./attacks/support.js";
@@ -113,6 +114,9 @@ describe("policies", () => {
     expectCheap("bundle", toUtf8(bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${json}`))));
 });
 
+/** An object within so many others, each under a name of as many characters as are shown. */
+const under = (depth: number, inside: string): string => `{"${"n".repeat(64)}":`.repeat(depth) + inside + "}".repeat(depth);
+
 describe("bundles", () => {
   const judged = (report: string): string => bundle(`,"now":"2026-03-04T05:06:07.000Z","policy":null,"report":${report}`);
   it.each<[name: string, json: string]>([
@@ -124,6 +128,9 @@ describe("bundles", () => {
     ["a report of numbers", judged(`{"claims":[${many("0")}]}`)],
     ["a report of empty objects", judged(`{"claims":[${many("{}")}]}`)],
     ["a report nested deep", judged(`{"claims":[${many("[".repeat(50) + "0" + "]".repeat(50))}]}`)],
+    ["a report of a long name and many items", judged(`{"claims":{"${"n".repeat(MIB / 2)}":[${many("0", MIB / 3)}]}}`)],
+    ["a report of long names above many items", judged(`{"claims":${under(55, `[${many("0", MIB / 2)}]`)}}`)],
+    ["a policy whose name is long", bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${policy(`{${pins},"name":"${"n".repeat(MIB / 2)}"}`)}`)],
     ["unknown members", bundle(`,${many((index) => `"x${index}":0`)}`)],
   ])("%s", async (_, json) => {
     await expectCheap("bundle", toUtf8(json));
@@ -164,6 +171,57 @@ describe("boot proofs", () => {
       bytes.set([0xff, 0xff, 0x03, 0x00], at);
       await expectCheap("manifest", bytes);
     }
+  });
+});
+
+describe("borsh manifests", () => {
+  const u32 = (value: number): Uint8Array => Uint8Array.of(value & 255, (value >> 8) & 255, (value >> 16) & 255, value >>> 24);
+  const [pcr, empty] = [concatBytes(u32(48), new Uint8Array(48)), u32(0)];
+  /** A v1 of the smallest items there are. */
+  const manifest = ({ bridges = 0, args = 0, approvers = 0, holders = 0, patchers = 0 }): Uint8Array => concatBytes(
+    u32(2), toUtf8("ns"), u32(1), empty, new Uint8Array(33),
+    u32(bridges), new Uint8Array(4 * bridges).map((_, at) => (at % 4 === 0 ? 1 : 0)), Uint8Array.of(0), u32(args), new Uint8Array(4 * args),
+    u32(1), u32(approvers), new Uint8Array(8 * approvers), u32(1), u32(holders), new Uint8Array(8 * holders),
+    pcr, pcr, pcr, pcr, empty, empty, u32(0), u32(patchers), new Uint8Array(4 * patchers),
+  );
+  it.each(["bridges", "args", "approvers", "holders", "patchers"])("of many %s", async (what) => {
+    for (const count of [4990, 125_000]) {
+      const bytes = manifest({ [what]: count });
+      await expectCheap("manifest", bytes);
+      await expectCheap("inspect", bytes);
+      const small = manifest({ [what]: Math.min(count, 40_000) });
+      const fields = { qosManifestB64: toBase64(small), qosManifestEnvelopeB64: toBase64(concatBytes(small, empty, empty)), qosManifestVersion: null };
+      await expectCheap("bootProof", toUtf8(JSON.stringify({ ...whole.bootProof, ...fields })));
+    }
+  });
+});
+
+describe("app proofs", () => {
+  const proof = (payload: string): JsonObject => ({ ...(whole.appProofs[0] as unknown as JsonObject), proofPayload: payload });
+  const start = '{"type":"T","timestampMs":"1","';
+  it.each<[name: string, payload: string]>([
+    ["bad numbers under a long name", `${start}${"n".repeat(MIB / 2)}":[${many("9e999", MIB / 3)}]}`],
+    ["a few bad numbers under a long name", `${start}${"n".repeat(MIB / 2)}":[${many("9e999", 20_000)}]}`],
+    ["bad numbers under many names", `${start}x":${under(55, `[${many("9e999", 20_000)}]`)}}`],
+    ["empty objects", `${start}x":[${many("{}")}]}`],
+    ["as many objects as there may be", `${start}x":[${many("{}", 29_000)}]}`],
+  ])("with a payload of %s", async (_, payload) => {
+    const one = toUtf8(JSON.stringify(proof(payload)));
+    for (const door of ["appProof", "inspect"] as const) await expectCheap(door, one);
+    const most = Math.max(1, Math.floor(MIB / (one.length + 1)) - 1);
+    const activity = toUtf8(JSON.stringify({ id: "a", organizationId: "o", status: "s", type: "t", intent: {}, result: {}, appProofs: Array(most).fill(proof(payload)) }));
+    for (const door of ["activity", "inspect"] as const) await expectCheap(door, activity);
+  });
+});
+
+describe("activities", () => {
+  const activity = (result: string): Uint8Array => toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","intent":{},"appProofs":[{}],"result":{"r":${result}}}`);
+  it.each<[name: string, result: string]>([
+    ["addresses under a long name", `{"${"n".repeat(MIB / 2)}":{"addresses":[${many('"a"', MIB / 3)}]}}`],
+    ["addresses under many names", under(56, `{"addresses":[${many('"a"', MIB / 2)}]}`)],
+    ["members", `{${many((index) => `"${index.toString(36)}":0`)}}`],
+  ])("whose result is of %s", async (_, result) => {
+    for (const door of ["activity", "inspect"] as const) await expectCheap(door, activity(result));
   });
 });
 
@@ -240,11 +298,20 @@ describe("answers of the service", () => {
   let server: Server;
   let url = "";
   let answer: { readonly body: Uint8Array; readonly headers: Record<string, string> } = { body: new Uint8Array(), headers: {} };
+  let served: (path: string) => typeof answer = () => answer;
+  const proofOf = (key: string, proofPayload: string): JsonObject => ({ ...(whole.appProofs[0] as unknown as JsonObject), publicKey: key.repeat(130), proofPayload });
+  const manyMembers = (count = 4900): JsonObject => {
+    const patchSet = { threshold: 0, members: Array<{ pubKey: Uint8Array }>(count).fill({ pubKey: new Uint8Array() }) };
+    const bytes = encodeManifest({ ...forge({ version: "v1" }).manifest, patchSet } as Manifest, { encoding: "borsh" });
+    const [qosManifestB64, qosManifestEnvelopeB64] = [bytes, concatBytes(bytes, new Uint8Array(8))].map(toBase64) as [string, string];
+    return { ...(whole.bootProof as unknown as JsonObject), qosManifestB64, qosManifestEnvelopeB64, qosManifestVersion: null };
+  };
   beforeAll(async () => {
     server = createServer((request, response) => {
       request.resume();
       response.on("error", () => {});
-      response.writeHead(200, { "content-type": "application/json", ...answer.headers }).end(answer.body);
+      const { body, headers } = served(request.url ?? "");
+      response.writeHead(200, { "content-type": "application/json", ...headers }).end(body);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -273,6 +340,16 @@ describe("answers of the service", () => {
       answer = gzipped(`${start}${many(item, 8 * MIB - 2000)}${end}`);
       await expectCheap(door, new Uint8Array(), url);
     }
+  });
+  it.each<[name: string, proofs: () => JsonObject[], bootProof: JsonObject]>([
+    ["payloads of empty objects", () => Array.from({ length: 11 }, () => proofOf("04", `{"type":"T","timestampMs":"1","x":[${many("{}", 700_000)}]}`)), {}],
+    ["boot proofs of as many members as there may be", () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")), manyMembers()],
+    ["boot proofs of more", () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")), manyMembers(100_000)],
+  ])("verifiedUpdateWallet: %s", async (_, proofs, bootProof) => {
+    const activity = JSON.stringify({ activity: { id: "a", organizationId: "o", status: "s", type: "t", intent: {}, result: {}, appProofs: proofs() } });
+    served = (path) => gzipped(path.endsWith("get_boot_proof") ? JSON.stringify({ bootProof }) : activity);
+    await expectCheap("verifiedUpdateWallet", new Uint8Array(), url);
+    served = () => answer;
   });
 });
 

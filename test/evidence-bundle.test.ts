@@ -208,3 +208,24 @@ describe("a malformed bundle", () => {
     expect([isBundle({ bundle: "bootproof-bundle/9" }), isBundle({ bootProof: {} }), isBundle(null)]).toEqual([true, false, false]);
   });
 });
+
+describe("a packed report whose names are long, or many", () => {
+  const differencesOf = async (report: string): Promise<readonly { readonly place: string; readonly packed: string | null }[]> => {
+    const bundle = decodeBundle(`{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[],"now":"${NOW.toISOString()}","policy":null,"report":${report}}`);
+    return (await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW })).packed!.differences;
+  };
+
+  it("is compared by places whose names are cut, and that are told apart all the same", async () => {
+    const name = "n".repeat(300_000);
+    const differences = await differencesOf(`{"claims":{"${name}a":[1,2],"${name}b":[3]}}`);
+    expect(differences.filter(({ place }) => place.includes("nnn")).map(({ packed: text }) => text)).toEqual(["1", "2", "3"]);
+    for (const { place } of differences) expect(place.length).toBeLessThan(200);
+  });
+
+  it("is compared as far as there is room", async () => {
+    const deep = (depth: number): string => (depth === 0 ? `[${Array(200_000).fill("0").join()}]` : `{"${"n".repeat(64)}":${deep(depth - 1)}}`);
+    const start = performance.now();
+    expect(await differencesOf(`{"claims":${deep(55)}}`)).toHaveLength(100);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+});

@@ -1,6 +1,6 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
 import { type CheckId, Checklist } from "../checks.js";
-import { listed } from "../errors.js";
+import { cut, listed, shownName } from "../errors.js";
 import { lastDecisions } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -184,9 +184,10 @@ function appraiseAppProofs(
 ): void {
   const { required, decision } = policy.appProofs;
   const verified = appProofs.filter((proof) => proof !== null);
+  const pinnedTypes = cut(listed(policy.appProofs.types ?? [], ", "), MAX_TYPES);
   const given = appProofs.length;
   const faults = [
-    ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, now)),
+    ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, pinnedTypes, now)),
     ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
     ...(decision && !isAllowed(verified, organizationId)
       ? ["the policy demands the decision to allow, and no app proof of it was verified"]
@@ -199,19 +200,24 @@ function appraiseAppProofs(
   else log.pass("policy.app-proof");
 }
 
+/** Characters of the list of types, which the fault of each app proof repeats. */
+const MAX_TYPES = 1000;
+
 function appProofFaults(
   { payload }: VerifiedAppProof,
   signer: DeploymentPins | null,
   policy: Policy,
+  pinnedTypes: string,
   now: Date,
 ): string[] {
   const { types, maxAge } = policy.appProofs;
-  const { type, timestampMs } = payload;
+  const { timestampMs } = payload;
+  const type = shownName(payload.type);
   const own = signer?.appProofTypes ?? null;
   const age = now.getTime() - timestampMs;
   return [
-    ...(types === null || types.includes(type) ? [] : [`type ${type} is not one of ${listed(types, ", ")}`]),
-    ...(own === null || own.includes(type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
+    ...(types === null || types.includes(payload.type) ? [] : [`type ${type} is not one of ${pinnedTypes}`]),
+    ...(own === null || own.includes(payload.type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
     ...(maxAge === null || age <= maxAge
       ? []
       : [`an app proof of type ${type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),

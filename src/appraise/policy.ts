@@ -34,9 +34,9 @@ import {
   flag,
   list,
   membersSchema,
-  nonEmptyText,
   object,
   readMembers,
+  short,
   text,
 } from "./shapes.js";
 
@@ -130,7 +130,7 @@ interface PolicyMembers {
   allowDebug: boolean;
 }
 
-const typesShape = list(nonEmptyText);
+const typesShape = list(short(1));
 
 const APP_PROOFS: Members<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
   types: typesShape,
@@ -148,7 +148,7 @@ interface DeploymentMembers extends Pins {
 }
 
 const DEPLOYMENT: Members<DeploymentMembers> = {
-  name: text,
+  name: short(0),
   kind: choice(DEPLOYMENT_KINDS),
   open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
   appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
@@ -167,7 +167,7 @@ function policyMembers(options: ParsePolicyOptions): Members<PolicyMembers> {
   return {
     $schema: text,
     policy: choice(["bootproof/1"]),
-    name: text,
+    name: short(0),
     trustAnchors: list(anchorShape(options), { most: MAX_TRUST_ANCHORS }),
     deployments: list(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
     maxAge: duration,

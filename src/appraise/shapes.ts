@@ -4,7 +4,7 @@
  */
 import { fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind } from "../decode/json.js";
-import type { Fault } from "../errors.js";
+import { type Fault, shownName } from "../errors.js";
 
 export interface Shape<T> {
   /** JSON Schema (draft 2020-12). */
@@ -17,7 +17,8 @@ export interface Shape<T> {
 
 /** The most faults that are kept: the input decides how many there are. */
 export const MAX_FAULTS = 100;
-const MAX_SHOWN_NAME = 64;
+/** Of a name that a known one is looked for. */
+const MAX_COMPARED_NAME = 64;
 
 /** Where a value stands in its input. The path is made only for a fault that is kept. */
 export class Place {
@@ -45,12 +46,8 @@ export class Place {
     if (this.#parent === null) return "";
     const before = this.#parent.path;
     if (typeof this.#step === "number") return `${before}[${this.#step}]`;
-    return before === "" ? shown(this.#step) : `${before}.${shown(this.#step)}`;
+    return before === "" ? shownName(this.#step) : `${before}.${shownName(this.#step)}`;
   }
-}
-
-function shown(name: string): string {
-  return name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
 }
 
 /** The value of a shape by a test of what it is. */
@@ -63,6 +60,24 @@ function simple<T>(schema: JsonObject, words: string, read: (value: JsonValue) =
 }
 
 export const text = simple({ type: "string" }, "a string", (value) => (typeof value === "string" ? value : undefined));
+
+/** Of what reports repeat. */
+const MAX_NAME = 256;
+
+/** A text of so many characters, that reports repeat. */
+export function short(least: number): Shape<string> {
+  return {
+    schema: { type: "string", ...(least > 0 && { minLength: least }), maxLength: MAX_NAME },
+    words: "a string",
+    read: (value, place) => {
+      const read = text.read(value, place);
+      if (read === undefined) return undefined;
+      // As JSON Schema counts: an emoji is one character.
+      if (read.length > 2 * MAX_NAME || [...read].length > MAX_NAME) return place.fault(`longer than ${MAX_NAME} characters`);
+      return read.length < least ? place.fault("empty") : read;
+    },
+  };
+}
 
 export const nonEmptyText: Shape<string> = {
   schema: { type: "string", minLength: 1 },
@@ -269,7 +284,7 @@ export function object<T extends object, R extends keyof T & string = never>(
 
 /** Words for the known name that is nearest, where one is near. */
 function nearest(name: string, known: readonly string[]): string {
-  if (name.length > MAX_SHOWN_NAME) return "";
+  if (name.length > MAX_COMPARED_NAME) return "";
   const [best] = known
     .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);

@@ -1,5 +1,6 @@
 /** The errors of the client. None of them holds a key, a stamp, or what a passkey said. */
 import { RejectedError } from "../bootproof.js";
+import { failureText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -163,11 +164,10 @@ export class RejectedActivityError extends RejectedError {
 }
 
 function rejectionText(report: Report, operation: string | null, activityId: string | null): string {
-  const failures = report.checks.filter((check) => check.status === "fail").map(({ subject, id, detail }) => `${subject} ${id}: ${detail}`);
   const advice = operation === null
     ? "Do not rely on it."
     : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you submit again.`;
-  return `${operation === null ? "" : `${operation}: `}rejected: ${failures.join("; ")}. ${advice}`;
+  return `${operation === null ? "" : `${operation}: `}rejected: ${failureText(report.checks)}. ${advice}`;
 }
 
 /**

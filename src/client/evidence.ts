@@ -9,6 +9,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { ServiceError, answerError } from "./errors.js";
 import { outcomeOf } from "./requests.js";
 import { isEmpty } from "../verify/expectation.js";
+import { inTurns } from "../verify/in-turns.js";
 
 /** An activity that names more keys is no answer of an honest service: the others count as without a boot proof. */
 export const MAX_BOOT_PROOFS = 16;
@@ -80,15 +81,4 @@ function nullWhere(statuses: readonly number[]): (error: unknown) => null {
     if (error instanceof ServiceError && statuses.includes(error.status)) return null;
     throw error;
   };
-}
-
-/** Answers in the order of the items, no more than so many under way. */
-async function inTurns<Item, Answer>(items: readonly Item[], atOnce: number, ask: (item: Item) => Promise<Answer>): Promise<Answer[]> {
-  const answers = new Map<number, Answer>();
-  const queue = items.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, item] of queue) answers.set(index, await ask(item));
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
-  return items.map((_, index) => answers.get(index)!);
 }

@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
-import { type Fault, attempt } from "../errors.js";
+import { type Fault, FaultList, attempt, shownName } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
 import { type ActivityJson, QUERY_OPERATIONS, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
@@ -140,12 +140,15 @@ export function outcomeOf(activity: JsonObject): Outcome {
 export function readShape<T>(schema: z.ZodType<T>, value: unknown, path: string): { value: T; faults: [] } | { value: undefined; faults: Fault[] } {
   const read = schema.safeParse(value);
   if (read.success) return { value: read.data, faults: [] };
-  return { value: undefined, faults: read.error.issues.map((issue) => ({ path: placeOf(path, issue.path), message: issue.message })) };
+  const faults = new FaultList();
+  for (const issue of read.error.issues) faults.push({ path: placeOf(path, issue.path), message: issue.message });
+  return { value: undefined, faults };
 }
 
 function placeOf(start: string, path: readonly PropertyKey[]): string {
   return path.reduce<string>((place, step) => {
     if (typeof step === "number") return `${place}[${step}]`;
-    return place === "" ? String(step) : `${place}.${String(step)}`;
+    const name = shownName(String(step));
+    return place === "" ? name : `${place}.${name}`;
   }, start);
 }

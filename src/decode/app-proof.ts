@@ -2,12 +2,16 @@
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { decimalMember, hexMember } from "./boot-proof.js";
 import { jsonInput } from "./input.js";
-import { type JsonObject, type JsonValue, MemberReader, isJsonObject, parseJson } from "./json.js";
+import { type JsonObject, type JsonValue, MemberReader, type ValueBudget, isJsonObject, parseJson } from "./json.js";
 import { plainNumbers } from "./json-numbers.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 /** More than this, whole ones, do not fit into 1 MiB. */
 export const MAX_APP_PROOFS = 2048;
+/** Values of one payload, which has tens of them. */
+const MAX_PAYLOAD_VALUES = 10_000;
+/** Values of all payloads that are read together: fifty of each that fit. */
+export const MAX_PAYLOADS_VALUES = 100_000;
 const KEY_LENGTH = 130;
 const SIGNATURE_LENGTH = 64;
 
@@ -93,23 +97,29 @@ export interface AppProofPayload {
  * that no double holds as it was signed is one (qos.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
-  return requireWhole("app-proof-payload", readLiteralPayload(parseJson(text, { numbers: "literal" })));
+  return requireWhole("app-proof-payload", readLiteralPayload(parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES })));
 }
 
-/** Reads a payload's text, keeping the fields that are good beside the faults of those that are not. */
-export function readAppProofPayloadText(text: string): Reading<AppProofPayload> {
-  const json = attempt(() => parseJson(text, { numbers: "literal" }));
+/**
+ * Reads a payload's text, keeping the fields that are good beside the faults of those that are not. `budget`: of all
+ * payloads that are kept together, of {@link MAX_PAYLOADS_VALUES}.
+ */
+export function readAppProofPayloadText(
+  text: string, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
+): Reading<AppProofPayload> {
+  const json = attempt(() => parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES, budget }));
   return json.value === undefined ? { value: {}, faults: json.faults } : readLiteralPayload(json.value);
 }
 
 function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
   const { value: json, faults: numberFaults } = plainNumbers(literal);
   const { value, faults } = readAppProofPayload(json);
-  return { value, faults: [...faults, ...numberFaults] };
+  faults.pushAll(numberFaults);
+  return { value, faults };
 }
 
 /** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
-export function readAppProofPayload(json: unknown): Reading<AppProofPayload> {
+export function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
   const reader = MemberReader.of(json, "", faults);
   if (reader === undefined) return { value: {}, faults };

@@ -2,11 +2,15 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
+/** The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. */
+const MAX_ITEMS = 5000;
+
 /** Reads values in order; every length is held against what is left before anything is allocated. */
 export class BorshReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   #at = 0;
+  #items = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
@@ -60,6 +64,8 @@ export class BorshReader {
     const count = this.u32(what);
     // Every item of a manifest takes at least a byte, so that a longer count cannot be true.
     if (count > this.#bytes.length - this.#at) throw malformed(what, `${count} items, more than the input holds`);
+    this.#items += count;
+    if (this.#items > MAX_ITEMS) throw malformed(what, `more than ${MAX_ITEMS} items in all`);
     return Array.from({ length: count }, (_, index) => read(`${what}[${index}]`));
   }
 

@@ -2,7 +2,7 @@
  * JSON numbers as JavaScript's, where that loses nothing. RFC 8259 section 6 leaves open how much of a number a reader
  * keeps; of what was signed, all has to be kept.
  */
-import type { Fault } from "../errors.js";
+import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 
 /** Of a literal that may be as long as its text. */
@@ -12,8 +12,8 @@ const MAX_SHOWN = 40;
  * The value with its {@link JsonNumber}s as numbers. One whose double does not print as the same decimal value is a
  * fault, and stays as its text. The value is altered in place: it is the caller's own, fresh from the parser.
  */
-export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: readonly Fault[] } {
-  const faults: Fault[] = [];
+export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: FaultList } {
+  const faults = new FaultList();
   return { value: plainValue(value, "", faults), faults };
 }
 
@@ -26,7 +26,7 @@ function plainValue(value: JsonValue, path: string, faults: Fault[]): JsonValue 
 }
 
 function plainMembers(object: JsonObject, before: string, faults: Fault[]): void {
-  for (const name of Object.keys(object)) object[name] = plainValue(object[name]!, before + name, faults);
+  for (const name of Object.keys(object)) object[name] = plainValue(object[name]!, before + shownName(name), faults);
 }
 
 function plainNumber(literal: string, path: string, faults: Fault[]): number | string {

@@ -3,7 +3,7 @@
  * Objects have no prototype, so that a member called `__proto__` is a member like any other.
  */
 import { fromUtf8 } from "../bytes.js";
-import { type Fault, FaultList, MalformedError } from "../errors.js";
+import { type Fault, FaultList, MalformedError, shownName } from "../errors.js";
 
 export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -35,11 +35,18 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t",
 };
 
+/** How many values may still be read. */
+export interface ValueBudget {
+  left: number;
+}
+
 export interface JsonOptions {
   /** With `literal` numbers come as {@link JsonNumber}. */
   readonly numbers?: "value" | "literal";
   /** The most values, the outermost one included. Default: 250,000. */
   readonly maxValues?: number;
+  /** Values that several texts share: each takes what it has. */
+  readonly budget?: ValueBudget;
 }
 
 /** Parses JSON text, or its UTF-8 bytes. Throws {@link MalformedError} (`json`) with the place of the first fault. */
@@ -81,6 +88,20 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);
 }
 
+const MAX_PATH = 128;
+
+/**
+ * The path of an object's member, by which places are told apart: no two of one value share it. Of a name that is long,
+ * or stands in a long path already, the place among the members is told, so that no path is longer than a few hundred
+ * characters.
+ */
+export function memberPath(path: string, name: string, index: number): string {
+  const shown = shownName(name);
+  if (path.length > MAX_PATH) return `${path}.#${index}`;
+  const step = shown === name ? name || '""' : `${shown}#${index}`;
+  return path === "" ? step : `${path}.${step}`;
+}
+
 /** What a value is, in words for a fault. */
 export function jsonKind(value: unknown): string {
   if (value === undefined) return "missing";
@@ -99,13 +120,15 @@ class JsonParser {
   readonly #text: string;
   readonly #literalNumbers: boolean;
   readonly #maxValues: number;
+  readonly #budget: ValueBudget | undefined;
   #values = 0;
   #at = 0;
 
-  constructor(text: string, { numbers = "value", maxValues = MAX_VALUES }: JsonOptions) {
+  constructor(text: string, { numbers = "value", maxValues = MAX_VALUES, budget }: JsonOptions) {
     this.#text = text;
     this.#literalNumbers = numbers === "literal";
     this.#maxValues = maxValues;
+    this.#budget = budget;
   }
 
   parse(): JsonValue {
@@ -118,6 +141,7 @@ class JsonParser {
   #value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
     if (++this.#values > this.#maxValues) throw this.#fault(tooMany(this.#maxValues));
+    if (this.#budget && --this.#budget.left < 0) throw this.#fault("more values than all of its kind may have together");
     this.#space();
     switch (this.#text[this.#at]) {
       case "{": return this.#object(depth);
@@ -139,7 +163,7 @@ class JsonParser {
       if (this.#text[this.#at] !== '"') throw this.#fault("a member name wanted");
       const start = this.#at;
       const name = this.#string();
-      if (name in object) throw this.#fault(`member ${JSON.stringify(name)} appears twice`, start);
+      if (name in object) throw this.#fault(`member ${JSON.stringify(shownName(name))} appears twice`, start);
       if (!this.#accept(":")) throw this.#fault("':' wanted");
       object[name] = this.#value(depth + 1);
     } while (this.#accept(","));
@@ -281,7 +305,8 @@ export class MemberReader {
   }
 
   at(name: string): string {
-    return this.path === "" ? name : `${this.path}.${name}`;
+    const shown = shownName(name);
+    return this.path === "" ? shown : `${this.path}.${shown}`;
   }
 
   fault(name: string, message: string): undefined {

@@ -1,14 +1,14 @@
 /** Looking at evidence without verifying any of it: what kind of thing these bytes are, and what they say. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS, appProofList, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, appProofList, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { type JsonValue, type ValueBudget, isJsonObject, parseJson } from "../decode/json.js";
 import {
   type Approval, type Manifest, type MemberSet, type Pivot, type PivotManifest, type WorkloadManifest, decodeManifest,
   decodeManifestEnvelope,
@@ -39,6 +39,11 @@ export interface Inspection {
   readonly says: Described;
 }
 
+/** Values of one inspection: more than evidence of honest size has. */
+const MAX_VALUES = 50_000;
+/** Faults of all app proofs of a file. */
+const MAX_FAULTS = 1000;
+const LEFT_OUT = "(left out)";
 const NOT_VERIFIED = "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is true.";
 const BASIC_CONSTRAINTS = "2.5.29.19";
 const PEM_START = "-----BEGIN CERTIFICATE-----";
@@ -52,7 +57,22 @@ type Look = Omit<Inspection, "NOT VERIFIED">;
  */
 export async function inspectUnverified(bytes: Uint8Array): Promise<Inspection | null> {
   const look = await lookAt(new Uint8Array(bytes));
-  return look && { "NOT VERIFIED": NOT_VERIFIED, ...look };
+  return look && { "NOT VERIFIED": NOT_VERIFIED, ...look, says: bounded(look.says, { left: MAX_VALUES }) };
+}
+
+/** A value as far as there is room; of the lists and objects that are not whole, how much is left out. */
+function bounded(value: Described, budget: ValueBudget): Described {
+  budget.left--;
+  if (value === null || typeof value !== "object") return value;
+  const entries = Object.entries(value as DescribedObject).filter((entry): entry is [string, Described] => entry[1] !== undefined);
+  const shown: [string, Described][] = [];
+  for (const [name, item] of entries) {
+    if (budget.left <= 0) break;
+    shown.push([name, bounded(item, budget)]);
+  }
+  const rest = entries.length - shown.length;
+  if (Array.isArray(value)) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
 }
 
 async function lookAt(bytes: Uint8Array): Promise<Look | null> {
@@ -87,7 +107,7 @@ async function lookAtJson(json: JsonValue, bytes: Uint8Array): Promise<Look | nu
   if (has(json, "activity") || all(json, "intent", "result")) return lookAtActivity(json);
   const proofs = appProofList(json);
   if (proofs.length === 0 || !proofs.every((proof) => has(proof, "proofPayload"))) return null;
-  return Array.isArray(json) || has(json, "appProofs") ? lookAtAppProofs(proofs) : lookAtAppProof(proofs[0]);
+  return Array.isArray(json) || has(json, "appProofs") ? lookAtAppProofs(proofs) : lookAtAppProof(proofs[0], { left: MAX_PAYLOADS_VALUES });
 }
 
 async function lookAtBinary(bytes: Uint8Array): Promise<Look | null> {
@@ -253,9 +273,9 @@ function describeApproval(approval: Approval): Described {
   return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
 }
 
-function lookAtAppProof(proof: unknown): Look {
+function lookAtAppProof(proof: unknown, budget: ValueBudget): Look {
   const { value, faults } = readAppProof(proof);
-  const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload);
+  const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload, budget);
   const { timestampMs, json } = payload?.value ?? {};
   const says = {
     publicKey: hexOf(value.publicKey),
@@ -268,8 +288,10 @@ function lookAtAppProof(proof: unknown): Look {
 }
 
 function lookAtAppProofs(proofs: readonly unknown[]): Look {
-  const looks = proofs.slice(0, MAX_APP_PROOFS).map(lookAtAppProof);
-  const faults = looks.flatMap((look, index) => within(`[${index}]`, look));
+  const budget = { left: MAX_PAYLOADS_VALUES };
+  const looks = proofs.slice(0, MAX_APP_PROOFS).map((proof) => lookAtAppProof(proof, budget));
+  const all = looks.flatMap((look, index) => within(`[${index}]`, look));
+  const faults = all.length > MAX_FAULTS ? [...all.slice(0, MAX_FAULTS), `and ${all.length - MAX_FAULTS} more`] : all;
   if (proofs.length > MAX_APP_PROOFS) faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
   return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
 }

@@ -6,7 +6,7 @@ import { Checklist } from "../checks.js";
 import { type Activity, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
@@ -286,7 +286,7 @@ function membersWithoutProof(
     if (isEmpty(value) || isProven) return [];
     if (Array.isArray(value) && partly.has(path)) return value.flatMap((item, index) => walk(item, `${path}[${index}]`, ""));
     if (!isJsonObject(value)) return [path];
-    return Object.entries(value).flatMap(([member, inner]) => walk(inner, path === "" ? member : `${path}.${member}`, member));
+    return Object.entries(value).flatMap(([member, inner], index) => walk(inner, memberPath(path, member, index), member));
   };
   const sole = soleMember(result);
   return sole === undefined ? [] : walk(sole, "", "").slice(0, MAX_WITHOUT_PROOF);

@@ -4,7 +4,7 @@
  * (private keys have neither wallet nor accounts) a proof of the same address does. Rules: `src/verify/README.md`.
  */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
-import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
 import { comparableAddress, isEmpty } from "./expectation.js";
 
 /** One address of the result. */
@@ -143,23 +143,28 @@ function addressOf(entry: JsonValue | undefined): string | null {
 }
 
 /** Every `address` and every entry of `addresses`, wherever they stand. */
-function placesIn(value: JsonValue | undefined, path: string): Place[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => placesIn(item, `${path}[${index}]`));
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    const here = path === "" ? name : `${path}.${name}`;
-    if (isEmpty(member)) return [];
-    if (name === "addresses" && Array.isArray(member)) return member.flatMap((entry, index) => placesAt(entry, `${here}[${index}]`));
-    return name === "address" || name === "addresses" ? placesAt(member, here) : placesIn(member, here);
-  });
+function placesIn(value: JsonValue | undefined, path: string, found: Place[] = []): Place[] {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) placesIn(item, `${path}[${index}]`, found);
+  else if (isJsonObject(value)) placesOfMembers(value, path, null, found);
+  return found;
+}
+
+/** Those of an object's members, but for the one of a name. */
+function placesOfMembers(object: JsonObject, path: string, without: string | null, found: Place[]): void {
+  for (const [index, [name, member]] of Object.entries(object).entries()) {
+    if (isEmpty(member) || name === without) continue;
+    const here = memberPath(path, name, index);
+    if (name === "addresses" && Array.isArray(member)) {
+      for (const [position, entry] of member.entries()) placesAt(entry, `${here}[${position}]`, found);
+    } else if (name === "address" || name === "addresses") placesAt(member, here, found);
+    else placesIn(member, here, found);
+  }
 }
 
 /** A place where an address has to stand, and those inside what stands there beside its `address`. */
-function placesAt(entry: JsonValue, path: string): Place[] {
-  const place = { path, address: addressOf(entry) };
-  if (!isJsonObject(entry)) return [place];
-  const others = Object.entries(entry).filter(([name]) => name !== "address");
-  return [place, ...placesIn(Object.fromEntries(others), path)];
+function placesAt(entry: JsonValue, path: string, found: Place[]): void {
+  found.push({ path, address: addressOf(entry) });
+  if (isJsonObject(entry)) placesOfMembers(entry, path, "address", found);
 }
 
 /** Every text inside a value, in its comparable form. */

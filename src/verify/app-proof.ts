@@ -3,6 +3,7 @@ import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
+import type { ValueBudget } from "../decode/json.js";
 import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS } from "./commitment.js";
@@ -76,23 +77,23 @@ export interface OpenedAppProof {
   readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
 }
 
-/** Asks `app.decode` and `app.payload` of the input. */
-export function openAppProof(input: TakenInput, subject: CheckSubject): OpenedAppProof {
+/** Asks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
+export function openAppProof(input: TakenInput, subject: CheckSubject, budget: ValueBudget): OpenedAppProof {
   const log = new Checklist(subject);
   const read = readInput(input, readAppProof);
   log.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const payload = openPayload(read.value, log);
+  const payload = openPayload(read.value, log, budget);
   const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
   return { log, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
-function openPayload({ proofPayload }: ReadAppProof, log: Checklist): Reading<AppProofPayload> | null {
+function openPayload({ proofPayload }: ReadAppProof, log: Checklist, budget: ValueBudget): Reading<AppProofPayload> | null {
   if (proofPayload === undefined) {
     log.skip("app.payload", "the payload could not be read");
     return null;
   }
-  const reading = readAppProofPayloadText(proofPayload);
+  const reading = readAppProofPayloadText(proofPayload, budget);
   log.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   return reading;
 }

@@ -454,3 +454,13 @@ it("a policy is not changed by appraising, and serves again", async () => {
   }
   expect(policy.deployments).toEqual(before);
 });
+
+it("the types that a policy names are told within a length, and so is the type of a proof", async () => {
+  const payloads = Array.from({ length: 40 }, () => customPayload(after(60), "T".repeat(20_000)));
+  const types = Array.from({ length: 300 }, (_, index) => `${index}${"x".repeat(250)}`);
+  const report = await judge(forge({ payloads }), { policy: { appProofs: { types } } });
+  const check = report.checks.find(({ id }) => id === "policy.app-proof")!;
+  expect(check.status).toBe("fail");
+  expect(check.detail).toMatch(/^type T{64}… is not one of 0x+, 1x+/);
+  expect(check.detail.length).toBeLessThan(5000);
+});

@@ -646,3 +646,14 @@ describe("limits", () => {
     throw new Error("the policy is not malformed");
   }
 });
+
+describe("names and types, which reports repeat", () => {
+  const named = (name: string): unknown => parsePolicy({ policy: "bootproof/1", name, deployments: [{ manifestHash: "ab".repeat(32), name, appProofs: { types: [name] } }] });
+
+  it("have 256 characters at most, as JSON Schema counts them", () => {
+    for (const fits of ["n".repeat(256), "😀".repeat(256)]) expect(named(fits)).toMatchObject({ name: fits });
+    for (const long of ["n".repeat(257), "😀".repeat(257), "n".repeat(300_000)]) {
+      expect(() => named(long)).toThrow(/name: longer than 256 characters; .*deployments\[0\]\.name: longer than 256 .*types\[0\]: longer/);
+    }
+  });
+});

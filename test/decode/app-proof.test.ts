@@ -316,3 +316,25 @@ it("arbitrary input is refused with a MalformedError, or read", () => {
     isRefused(() => decodeAppProofPayload(new TextDecoder().decode(bytes)));
   }));
 });
+
+describe("the values of payloads", () => {
+  const payload = (values: number): string => `{"type":"T","timestampMs":"1","x":[${Array(values - 4).fill("0").join()}]}`;
+
+  it("are ten thousand at most", () => {
+    expect(decodeAppProofPayload(payload(10_000)).type).toBe("T");
+    expect(() => decodeAppProofPayload(payload(10_001))).toThrow("more than 10000 values");
+    expect(readAppProofPayloadText(payload(10_001)).faults).toMatchObject([{ message: expect.stringContaining("more than 10000 values") as unknown }]);
+  });
+
+  it("are counted together where payloads are kept together", () => {
+    const budget = { left: 15 };
+    expect(readAppProofPayloadText(payload(10), budget).faults).toEqual([]);
+    expect(readAppProofPayloadText(payload(10), budget).faults).toMatchObject([{ message: expect.stringContaining("together") as unknown }]);
+  });
+
+  it("have a hundred faults at most, under names that are cut", () => {
+    const { faults } = readAppProofPayloadText(`{"type":"T","timestampMs":"1","${"n".repeat(500_000)}":[${"9e999,".repeat(5000)}0]}`);
+    expect([faults.length, faults.at(-1)]).toEqual([101, { path: "", message: "and 4900 more" }]);
+    expect(JSON.stringify(faults).length).toBeLessThan(30_000);
+  });
+});

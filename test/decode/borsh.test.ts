@@ -74,6 +74,15 @@ describe("BorshReader refuses", () => {
     expect(refusal.faults).toContain(fault);
   });
 
+  it("more items than a manifest has, of all vectors together", () => {
+    const reader = (counts: number[]): (() => void) => () => {
+      const input = new BorshReader(Uint8Array.from(counts.flatMap((count) => [count & 255, count >> 8, 0, 0, ...new Uint8Array(count)])));
+      for (const [index] of counts.entries()) input.vector(`v${index}`, (item) => input.u8(item));
+    };
+    expect(reader([4999, 1])).not.toThrow();
+    expect(reader([4999, 2])).toThrow("v1: more than 5000 items in all");
+  });
+
   it("a long vector before it makes room for it", () => {
     const bytes = hex("00ffff7f" + "00".repeat(100));
     expect(faultsOf(() => new BorshReader(bytes).vector("a", () => 0))).toContain("more than the input holds");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { JsonNumber, type JsonObject, MemberReader, copyJson, isJsonObject, jsonKind, parseJson } from "../../src/decode/json.js";
+import { JsonNumber, type JsonObject, MemberReader, copyJson, isJsonObject, jsonKind, memberPath, parseJson } from "../../src/decode/json.js";
 import { type Fault, FaultList, faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -269,4 +269,31 @@ it("jsonKind has a word for every value", () => {
   expect([undefined, null, [], {}, 1, new JsonNumber("1"), "a", true].map(jsonKind)).toEqual([
     "missing", "null", "an array", "an object", "a number", "a number", "a string", "a boolean",
   ]);
+});
+
+describe("names in paths", () => {
+  it("are cut in faults", () => {
+    const reader = new MemberReader({});
+    expect(reader.at("n".repeat(100_000))).toBe(`${"n".repeat(64)}…`);
+    expect(refusalOf(() => parseJson(`{"${"n".repeat(9999)}":1,"${"n".repeat(9999)}":1}`)).faults.length).toBeLessThan(200);
+  });
+
+  it("tell the places of a value apart, whatever they are, and stay short", () => {
+    const name = fc.oneof(fc.constantFrom("", "a", "#0", "…#1", "a.b"), fc.string({ minLength: 60, maxLength: 70 }), fc.constantFrom("x", "y").map((end) => "n".repeat(80) + end));
+    fc.assert(fc.property(fc.uniqueArray(name, { minLength: 2, maxLength: 4 }), fc.array(name, { maxLength: 64 }), (names, above) => {
+      const holder = above.reduce((path, step, index) => memberPath(path, step, index % 3), "");
+      const paths = names.map((one, index) => memberPath(holder, one, index));
+      expect(new Set(paths).size).toBe(names.length);
+      for (const path of paths) expect(path.length).toBeLessThan(500);
+    }));
+    expect(["a", ""].map((one) => memberPath("", one, 0))).toEqual(["a", '""']);
+  });
+});
+
+it("texts share a budget of values", () => {
+  const budget = { left: 5 };
+  parseJson("[1,2]", { budget });
+  expect(budget.left).toBe(2);
+  expect(() => parseJson("[1,2]", { budget })).toThrow("more values than all of its kind may have together");
+  expect(() => parseJson("1", { budget })).toThrow("together");
 });

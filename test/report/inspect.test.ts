@@ -174,3 +174,39 @@ it("throws nothing but MalformedError, whatever the bytes", async () => {
     }
   }), { numRuns: 500 });
 });
+
+describe("of a file that holds more than evidence of honest size", () => {
+  const activity = (intent: string): Uint8Array =>
+    toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","result":{},"intent":${intent},"appProofs":[{}]}`);
+  const items = (item: string, count: number): string => Array<string>(count).fill(item).join();
+
+  it("all is shown up to tens of thousands of values", async () => {
+    const { says } = (await inspectUnverified(activity(`{"x":[${items("0", 40_000)}]}`)))!;
+    expect((says as unknown as { intent: { x: number[] } }).intent.x).toHaveLength(40_000);
+  });
+
+  it("of the rest the number is told, in lists and in objects", async () => {
+    const list = (await inspectUnverified(activity(`{"x":[${items("0", 200_000)}],"y":1}`)))!;
+    const { intent } = list.says as unknown as { intent: { x: unknown[] } };
+    expect(intent.x.at(-1)).toBe(`and ${200_000 - intent.x.length + 1} more`);
+    expect(intent).toHaveProperty("(left out)", "1 more");
+    expect(renderInspection(list, { color: false })).toContain("(left out)");
+    const members = Array.from({ length: 100_000 }, (_, index) => `"m${index}":0`).join();
+    const object = (await inspectUnverified(activity(`{${members}}`)))!;
+    expect(JSON.stringify(object.says)).toMatch(/"\(left out\)":"5\d{4} more"/);
+  });
+
+  it("a payload of too many values is shown as its text, with the fault", async () => {
+    const payload = `{"type":"T","timestampMs":"1","x":[${items("{}", 20_000)}]}`;
+    const { says, faults } = (await inspectUnverified(json({ proofPayload: payload })))!;
+    expect(says).toMatchObject({ payload });
+    expect(faults.join()).toContain("more than 10000 values");
+  });
+
+  it("a thousand faults of all its app proofs are told, and how many more there are", async () => {
+    const proof = { proofPayload: `[${items("9e999", 100)}]` };
+    const { faults } = (await inspectUnverified(json(Array(1000).fill(proof))))!;
+    expect(faults).toHaveLength(1001);
+    expect(faults.at(-1)).toMatch(/^and \d+ more$/);
+  });
+});

@@ -48,7 +48,7 @@ export const DOORS = {
   webhookInSingleBytes: async (input) => {
     let at = 0;
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => (at < input.length ? controller.enqueue(input.slice(at, ++at)) : controller.close()) });
-    const handler = webhookHandler({ verified: null as never, organizationIds: ["x"], jwks: { keys: [] }, onVerified: () => {}, onRejected: () => {}, now: () => NOW });
+    const handler = webhookHandler({ verified: {} as never, organizationIds: ["x"], jwks: { keys: [] }, onVerified: () => {}, onRejected: () => {}, now: () => NOW });
     await handler(new Request("https://receiver.test", { method: "POST", headers: webhookHeaders("00".repeat(64)), body, duplex: "half" } as RequestInit));
   },
   getBootProof: (_, url) => asked(url, (client) => client.getBootProof({ ephemeralKey: "04".repeat(130) })),

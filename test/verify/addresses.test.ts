@@ -32,6 +32,7 @@ const rows: Row[] = [
   { name: "private keys", got: cover({ privateKeys: [{}] }, { privateKeys: [{ privateKeyId: "p", addresses: [{ format: "f", address: "A" }] }] }, [proof(null, "A", null)], { walletId: null }), covered: ["A"] },
   { name: "what the intent says already", got: cover({ to: "A" }, { address: "A" }, [], { mayRepeatIntent: true }), covered: [] },
 
+  { name: "under the empty name, beside the accounts' own list", got: cover(accounts("m/0"), { addresses: ["A"], "": { addresses: ["B"] } }, [proof("m/0", "A")]), covered: ["A"], uncovered: ["B"] },
   { name: "exchanged between paths", got: cover(accounts("m/0", "m/1"), { addresses: ["B", "A"] }, [proof("m/0", "A"), proof("m/1", "B")]), covered: [], uncovered: ["B", "A"], stray: ["A", "B"] },
   { name: "at a path nobody asked for", got: cover(accounts("m/0"), { addresses: ["A"] }, [proof("m/9", "A")]), covered: [], uncovered: ["A"], stray: ["A"] },
   { name: "a second one at a path nobody asked for", got: cover(accounts("m/0"), { addresses: ["A"], more: { address: "B" } }, [proof("m/0", "A"), proof("m/9", "B")]), covered: ["A"], uncovered: ["B"], stray: ["B"] },
@@ -86,4 +87,16 @@ describe("coverage", () => {
     expect(covered).toHaveLength(2000);
     expect(performance.now() - started).toBeLessThan(2000);
   });
+});
+
+it("places under long names, or deep down, have paths that are short and their own", () => {
+  const deep = (inner: JsonValue): JsonValue => Array.from({ length: 56 }).reduce<JsonValue>((value) => ({ ["n".repeat(64)]: value }), inner);
+  const long = { ["n".repeat(500_000) + "a"]: { addresses: ["A", "B"] }, ["n".repeat(500_000) + "b"]: { address: "A" } };
+  for (const result of [long, deep(long), deep({ x: { addresses: ["A"] }, y: { address: "A", z: { address: "A" } } })]) {
+    const { covered, coveredPaths } = cover({}, result, [proof(null, "A", null), proof(null, "B", null)], { walletId: null });
+    expect(covered[0]).toBe("A");
+    expect(coveredPaths).toHaveLength(3);
+    expect(new Set(coveredPaths).size).toBe(3);
+    for (const path of coveredPaths) expect(path.length).toBeLessThan(500);
+  }
 });

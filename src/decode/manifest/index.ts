@@ -17,6 +17,9 @@ const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0
 
 export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
 
+/** As many as borsh has items: a manifest has some hundreds, with every variable of its environment two thousand. */
+const MAX_VALUES = 5000;
+
 type ManifestCode = "manifest" | "manifest-envelope";
 
 /**
@@ -130,7 +133,7 @@ function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   // 0x7b is '{'. Borsh can begin so too, with a name of 123 bytes; the zero bytes of that length are not JSON.
   if (first !== 0x7b || bytes.subarray(0, 4).includes(0)) return undefined;
-  const value = parseJson(bytes, { numbers: "literal" });
+  const value = parseJson(bytes, { numbers: "literal", maxValues: MAX_VALUES });
   return isJsonObject(value) ? value : undefined;
 }
 
