@@ -19,13 +19,14 @@ import { certificatePem } from "./verify/trust-anchor.js";
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is judged on its own: with more of them, a small file would be a long wait. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
-/** More statements than the report of any bundle has: of a packed one that has more, the rest is not compared. */
+/** More statements than the report of any bundle has: of one that has more, the rest is not compared, and that is told. */
 const MAX_STATEMENTS = 100_000;
 /** Characters of their places. */
 const MAX_PLACES = 8 * 1024 * 1024;
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
+const NOT_LOOKED_AT = '"not compared"';
 
 /**
  * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
@@ -253,11 +254,13 @@ async function comparePacked(
   return { now: now.toISOString(), verdict: anew.report.verdict, differences: differences(statements(report), statements({ ...anew.report })) };
 }
 
-function differences(packed: ReadonlyMap<string, string>, anew: ReadonlyMap<string, string>): Difference[] {
-  return [...new Set([...packed.keys(), ...anew.keys()])]
+/** What is not compared counts as a difference: nothing passes that was not looked at. */
+function differences(packed: Statements, anew: Statements): Difference[] {
+  const found = [...new Set([...packed.keys(), ...anew.keys()])]
     .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
-    .filter((difference) => difference.packed !== difference.anew)
-    .slice(0, MAX_DIFFERENCES);
+    .filter((difference) => difference.packed !== difference.anew);
+  const rest = packed.isFull || anew.isFull ? [{ place: "(the rest, which is too long)", packed: NOT_LOOKED_AT, anew: NOT_LOOKED_AT }] : [];
+  return [...rest, ...found].slice(0, MAX_DIFFERENCES);
 }
 
 /** What a report says of its making; and what depends on what was asked, which no bundle says. */

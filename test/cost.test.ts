@@ -185,7 +185,7 @@ describe("borsh manifests", () => {
     pcr, pcr, pcr, pcr, empty, empty, u32(0), u32(patchers), new Uint8Array(4 * patchers),
   );
   it.each(["bridges", "args", "approvers", "holders", "patchers"])("of many %s", async (what) => {
-    for (const count of [4990, 125_000]) {
+    for (const count of [9990, 125_000]) {
       const bytes = manifest({ [what]: count });
       await expectCheap("manifest", bytes);
       await expectCheap("inspect", bytes);
@@ -300,7 +300,7 @@ describe("answers of the service", () => {
   let answer: { readonly body: Uint8Array; readonly headers: Record<string, string> } = { body: new Uint8Array(), headers: {} };
   let served: (path: string) => typeof answer = () => answer;
   const proofOf = (key: string, proofPayload: string): JsonObject => ({ ...(whole.appProofs[0] as unknown as JsonObject), publicKey: key.repeat(130), proofPayload });
-  const manyMembers = (count = 4900): JsonObject => {
+  const manyMembers = (count = 9900): JsonObject => {
     const patchSet = { threshold: 0, members: Array<{ pubKey: Uint8Array }>(count).fill({ pubKey: new Uint8Array() }) };
     const bytes = encodeManifest({ ...forge({ version: "v1" }).manifest, patchSet } as Manifest, { encoding: "borsh" });
     const [qosManifestB64, qosManifestEnvelopeB64] = [bytes, concatBytes(bytes, new Uint8Array(8))].map(toBase64) as [string, string];

@@ -112,7 +112,7 @@ class ActivityVerifier {
     this.#policy = policy;
     this.#signatures = options.memory ?? new SignatureMemory();
     const bounds = { limit: options.bootProofLimit ?? DEFAULT_LIMIT, maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS };
-    this.#bootProofs = new BootProofMemory(transport, bounds);
+    this.#bootProofs = new BootProofMemory(transport, policy, this.#signatures, bounds);
   }
 
   async submit<Result>(
@@ -157,10 +157,7 @@ class ActivityVerifier {
     const pieces = bootProofs.map(({ key, bootProof }) => new NamedEvidence(null, bootProof.evidence, { ephemeralKey: fromHex(key)! }));
     // In the wrapper, so that what is unwrapped from it is this very value, whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity } };
-    const options = { policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, expected, uses: this.#uses };
-    const verification = await verifyEvidence(evidence, options);
-    for (const [index, { key, bootProof }] of bootProofs.entries()) this.#bootProofs.settle(key, bootProof, verification.bootProofs[index]!);
-    return verification;
+    return verifyEvidence(evidence, { policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, expected, uses: this.#uses });
   }
 }
 

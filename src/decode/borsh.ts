@@ -2,8 +2,11 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
-/** The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. */
-const MAX_ITEMS = 5000;
+/**
+ * The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. With
+ * all that it may have, one of workloads has six thousand values (qos-next.md, "Manifest v3").
+ */
+export const MAX_ITEMS = 10_000;
 
 /** Reads values in order; every length is held against what is left before anything is allocated. */
 export class BorshReader {

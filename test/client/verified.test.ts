@@ -5,12 +5,11 @@ import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import { type Client, ClientError, RejectedActivityError, type VerifiedCall, openSession } from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { RejectedError, SignatureMemory, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
+import { RejectedError, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { withS } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
-import type { Approval } from "../../src/decode/manifest/index.js";
 import { AttestedService, BOOTED, type Lies, lab, otherLab, policyOf } from "./attested.js";
 import { compressedPoint, sealByHand, toBase58check } from "./hpke-by-hand.js";
 import { ORGANIZATION, isStamped, newApiKey, rejectionOf } from "./support.js";
@@ -500,25 +499,6 @@ describe("the memory of boot proofs", () => {
     await rejectionOf(verified.updateWallet({ walletId: "1" }));
     honest = true;
     expect((await verified.updateWallet({ walletId: "2" })).report.verdict).toBe("verified");
-  });
-
-  it("verifies an answer once, also one that is rejected", async () => {
-    const counts: number[] = [];
-    for (const lies of [{}, { boot: { alterManifest: { approvals: (all: readonly Approval[]) => all.slice(0, 1) } } }] as Lies[]) {
-      let count = 0;
-      class Counting extends SignatureMemory {
-        override async verify(...given: Parameters<SignatureMemory["verify"]>): Promise<boolean> {
-          count++;
-          return super.verify(...given);
-        }
-      }
-      const verified = (await new AttestedService(lies).client()).withVerification(policyOf(), { memory: new Counting() });
-      await verified.updateWallet(PARAMETERS).catch(() => {});
-      counts.push(count);
-    }
-    const [good, rejected] = counts as [number, number];
-    expect(good).toBeGreaterThan(0);
-    expect(rejected).toBeLessThanOrEqual(good);
   });
 
   it("is of one policy: what one accepts, another asks for itself", async () => {

@@ -1,7 +1,7 @@
 /** Which manifest version are these bytes? One dispatch over the rows of the versions (qos.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { MalformedError, attempt, faultText } from "../../errors.js";
-import { BorshReader, BorshWriter } from "../borsh.js";
+import { BorshReader, BorshWriter, MAX_ITEMS } from "../borsh.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "../json.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
@@ -16,9 +16,6 @@ import { V3 } from "./v3.js";
 const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0, v1: V1, v2: V2, v3: V3 };
 
 export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
-
-/** As many as borsh has items: a manifest has some hundreds, with every variable of its environment two thousand. */
-const MAX_VALUES = 5000;
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
@@ -133,7 +130,7 @@ function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   // 0x7b is '{'. Borsh can begin so too, with a name of 123 bytes; the zero bytes of that length are not JSON.
   if (first !== 0x7b || bytes.subarray(0, 4).includes(0)) return undefined;
-  const value = parseJson(bytes, { numbers: "literal", maxValues: MAX_VALUES });
+  const value = parseJson(bytes, { numbers: "literal", maxValues: MAX_ITEMS });
   return isJsonObject(value) ? value : undefined;
 }
 

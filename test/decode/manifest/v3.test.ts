@@ -141,6 +141,12 @@ describe("the rules", () => {
     expect(decodeJson(v3With(path, member)).version).toBe("v3");
   });
 
+  it("all limits may be reached at once", () => {
+    const mounts = Array.from({ length: 64 }, (_, index) => file(`/m${index}`));
+    const all = decodeJson(v3With("workloads", Array.from({ length: 16 }, (_, index) => workload(`w${index}`, { mounts }))));
+    expect(all.workloads.flatMap((one) => one.mounts)).toHaveLength(1024);
+  });
+
   it("two workloads may mount at the same path, and a volume may be mounted by both", () => {
     const mounts = [{ type: "volume", source: "shared", mountPath: "/a", readOnly: false }];
     expect(decodeJson(v3With("workloads", [workload("a", { mounts }), workload("b", { mounts })])).workloads).toHaveLength(2);
