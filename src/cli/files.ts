@@ -80,7 +80,9 @@ export class InputFiles {
   }
 
   fault(path: string, message: string): undefined {
-    this.faults.push(printable(`${path === STDIN ? "stdin" : path}: ${message}`));
+    // As of a shell's variable that is not set.
+    const name = path === "" ? '"" (an empty name)' : path;
+    this.faults.push(printable(`${path === STDIN ? "stdin" : name}: ${message}`));
     return undefined;
   }
 

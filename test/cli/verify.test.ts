@@ -305,6 +305,10 @@ describe("files at fault", () => {
     ]);
   });
 
+  it("without a name are told as such", async () => {
+    expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual(['bootproof: "" (an empty name): no such file']);
+  });
+
   it("cannot write to the terminal by their names or members", async () => {
     const { stderr } = await bootproof(["verify", "--boot-proof", "no\u001b[2J\u202e\nbootproof: fine", fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}'), "--no-policy"]);
     expect(stderr).toContain("no\\u{1b}[2J\\u{202e}\\u{a}bootproof: fine: no such file");
