@@ -1,13 +1,12 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
 import { toUtf8 } from "../bytes.js";
 import { type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
-import { type Fault, FaultList, MalformedError, attempt } from "../errors.js";
+import { type Fault, FaultList, MalformedError, attempt, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type DocumentFacts, type SetFile, factsOf, writePins } from "./pins.js";
 import { type DeploymentFile, MAX_POLICY_BYTES, type PolicyFile, parsePolicy } from "./policy.js";
-import { COMMENT } from "./shapes.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
 /** A policy that was made, and what a person has to know of it before it is committed: sentences. */
@@ -36,7 +35,8 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
   // The manifest's hash stands for what answers nothing (a set of public keys), for parts too large for a policy, and for
   // names that a policy cannot say.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
-  const candidates = [...(saysApplication(facts) ? [whole] : []), { ...whole, manifestHash }, least];
+  const saysApplication = whole.pivotEnv !== undefined || whole.workloads !== undefined;
+  const candidates = [...(saysApplication ? [whole] : []), { ...whole, manifestHash }, least];
   const made = candidates.map((pins) =>
     finished(
       {
@@ -55,11 +55,6 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
     good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
   if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
   return chosen;
-}
-
-/** A map of the policy has no room for a name that means a comment: an environment or workloads with it are not pinned so. */
-function saysApplication({ bootProof }: DocumentFacts): boolean {
-  return [bootProof?.pivot?.env, bootProof?.workloads].every((names) => !Object.hasOwn(names ?? {}, COMMENT));
 }
 
 interface Finished extends MadePolicy {
@@ -100,7 +95,7 @@ const MAX_NAME = 200;
 
 /** A name for people, of evidence that chose its length. */
 function shortened(name: string): string {
-  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, "")}…` : name;
+  return shownName(name, MAX_NAME);
 }
 
 function anchorEntry(anchor: TrustAnchor): string | { pem: string } {

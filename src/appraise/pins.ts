@@ -6,6 +6,7 @@
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
 import type { Manifest, MemberSet } from "../decode/manifest/index.js";
+import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
 import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -183,7 +184,8 @@ interface PinRow<K extends PinName> {
   readonly needs?: PinName;
   /** Pins that no evidence can meet together with this one. */
   readonly excludes?: readonly PinName[];
-  readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer;
+  /** Null where the pin asks nothing. */
+  readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
   /**
    * What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else
    * answers.
@@ -191,10 +193,10 @@ interface PinRow<K extends PinName> {
   readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
-type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer;
+type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 
 /** A comparison with what only a boot proof has. */
-function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer {
+function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return (pin, { bootProof }) =>
     bootProof === null ? unmet("pinned, and a bare document has none") : compare(pin, bootProof);
 }
@@ -307,11 +309,10 @@ const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a piv
 /** A comparison with the one application of manifests up to v2. */
 function ofPivot<P>(
   compare: (pin: P, pivot: NonNullable<BootProofFacts["pivot"]>) => PinAnswer,
-): (pin: P, facts: DocumentFacts) => PinAnswer {
+): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
 }
 
-const MAX_WORKLOADS = 16;
 const DIGEST_PREFIX = "sha256:";
 const digestHex = hex(HASH_LENGTH);
 const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
@@ -329,11 +330,8 @@ const digest: Shape<string> = {
 const workloadsRecord = record(
   "an object",
   {
-    name: (name) =>
-      /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
-        ? null
-        : "not the name of a workload (a lower-case DNS label)",
-    nameSchema: { pattern: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
+    name: (name) => (WORKLOAD_NAME.test(name) ? null : "not the name of a workload (a lower-case DNS label)"),
+    nameSchema: { pattern: WORKLOAD_NAME.source },
     value: oneOrMore(digest),
   },
   1,
@@ -344,7 +342,7 @@ const workloadsShape: typeof workloadsRecord = {
   read: (value, place) => {
     const read = workloadsRecord.read(value, place);
     const count = Object.keys(read ?? {}).length;
-    return count > MAX_WORKLOADS ? place.fault(`${count} workloads, at most ${MAX_WORKLOADS} allowed`) : read;
+    return count > WORKLOADS_MAX ? place.fault(`${count} workloads, at most ${WORKLOADS_MAX} allowed`) : read;
   },
 };
 
@@ -430,6 +428,7 @@ function writeSet({ threshold, members }: SetPin): SetFile | undefined {
 const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
+  if (Object.keys(pin).length === 0) return null;
   const differing = Object.entries(pin)
     .filter(([name, value]) => labels[name] !== value)
     .map(([name]) => name);
@@ -599,11 +598,10 @@ export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) =>
   PIN_NAMES.some((name) => PINS[name].check === id),
 );
 
-/** Compares one pin of a deployment; null where it is not pinned, as of `labels` without a label. */
+/** Compares one pin of a deployment; null where it is not pinned, or asks nothing. */
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
-  const asksNothing = name === "labels" && Object.keys(pins.labels ?? {}).length === 0;
-  return pin === undefined || asksNothing ? null : PINS[name].compare(pin, facts);
+  return pin === undefined ? null : PINS[name].compare(pin, facts);
 }
 
 /** The pins that `pin` writes of a boot proof. */

@@ -7,6 +7,7 @@ import { listed } from "../errors.js";
 import type { Report } from "../report/report.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { printable } from "../report/printable.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../verify/qos-key.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import type { Io } from "./io.js";
@@ -94,8 +95,8 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   if (commitment !== undefined && !isCommitmentKind(commitment)) {
     args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
   }
-  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== KEY_BYTES) {
-    args.fault(`--quorum-key: ${KEY_BYTES} bytes of hex wanted`);
+  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH) {
+    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
   }
   if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
   if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
@@ -184,8 +185,6 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
 const RELEASE_REMEDY =
   "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says whose " +
   "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
-
-const KEY_BYTES = 130;
 
 function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);

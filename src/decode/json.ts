@@ -66,7 +66,7 @@ export function copyJson(value: unknown): JsonValue {
   return copied(value, 0, { left: MAX_VALUES });
 }
 
-function copied(value: unknown, depth: number, budget: { left: number }): JsonValue {
+function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
   // A list of holes is as long as it says: it is asked before it is walked.
   budget.left -= 1;

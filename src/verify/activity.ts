@@ -12,10 +12,9 @@ import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
-  type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, isVotedOn, soleMember, unansweredAddresses,
+  COMPLETED, type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, isVotedOn, soleMember, unansweredAddresses,
 } from "./expectation.js";
 
-const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 /** Types that make keys: whatever address their results hold is new, unless the caller sent it. */
 const MAKES_KEYS = /^ACTIVITY_TYPE_(?:CREATE|IMPORT|INIT)_/;
 

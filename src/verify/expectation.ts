@@ -162,6 +162,9 @@ export function isSubOrganizationType(type: string | null | undefined): boolean 
   return type?.startsWith(CREATE_SUB_ORGANIZATION) ?? false;
 }
 
+/** The status of an activity that was carried out. */
+export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
+
 /** Votes, which may be answered with the activity that was voted on. */
 const VOTES: readonly string[] = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];
 
@@ -190,7 +193,7 @@ export function activityContradictions(question: Question, activity: ReadActivit
   return [
     ...differs("organizationId", activity.organizationId, question.organizationId),
     ...(question.id === null ? [] : differs("id", activity.id, question.id)),
-    ...differs("status", activity.status, "ACTIVITY_STATUS_COMPLETED"),
+    ...differs("status", activity.status, COMPLETED),
     ...(votedOn ? fingerprintFaults(question, activity) : typeFaults(question, activity)),
     ...memberFaults("intent", activity.intent, rule.intentMember),
     ...memberFaults("result", activity.result, rule.resultMember),

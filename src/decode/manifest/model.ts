@@ -89,6 +89,11 @@ export interface Volume {
   readonly mountPath: string;
 }
 
+/** The most workloads of a manifest. */
+export const WORKLOADS_MAX = 16;
+/** A workload's name: a lower-case DNS label (RFC 1123 section 2.1). */
+export const WORKLOAD_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 /** v3, a draft of QOS: applications as container images. */
 export interface WorkloadManifest extends CommonManifest {
   readonly version: "v3";

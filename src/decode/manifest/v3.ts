@@ -6,7 +6,7 @@ import { fromHex, toHex, toUtf8 } from "../../bytes.js";
 import { type JsonValue, MemberReader, isJsonObject } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { dnsField, enclaveField, memberSetField, namespaceField } from "./json-fields.js";
-import type { Mount, Volume, Workload, WorkloadManifest } from "./model.js";
+import { type Mount, type Volume, WORKLOADS_MAX, WORKLOAD_NAME, type Workload, type WorkloadManifest } from "./model.js";
 import type { ManifestSchema } from "./schema.js";
 import { setJson } from "./v2.js";
 
@@ -14,11 +14,8 @@ const MANIFEST_MEMBERS = [
   "version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns",
 ];
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
-const WORKLOADS_MAX = 16;
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
-/** A lower-case DNS label (RFC 1123 section 2.1). */
-const WORKLOAD_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const DIGEST = /^sha256:([0-9a-f]{64})$/;
 /** What QOS lets a workload see of its own. */
 const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
