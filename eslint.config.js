@@ -5,7 +5,10 @@ import tseslint from "typescript-eslint";
 const ROOMS = ["decode", "verify", "appraise", "report"];
 const BASE = ["bytes", "errors", "checks"];
 
-const later = (room) => ROOMS.slice(ROOMS.indexOf(room) + 1).concat("client", "lab", "cli").map((name) => `**/${name}/**`);
+const later = (room) =>
+  ROOMS.slice(ROOMS.indexOf(room) + 1)
+    .concat("client", "lab", "cli")
+    .map((name) => `**/${name}/**`);
 
 export default tseslint.config(
   { ignores: ["dist/", "coverage/"] },
@@ -19,7 +22,7 @@ export default tseslint.config(
       "@typescript-eslint/explicit-function-return-type": ["error", { allowExpressions: true }],
       "no-unused-private-class-members": "off",
       "no-control-regex": "off",
-      "max-len": ["error", { code: 180, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
+      "max-len": ["error", { code: 120 }],
       "max-lines-per-function": ["error", { max: 60, skipComments: true, skipBlankLines: true }],
       eqeqeq: "error",
     },
@@ -32,9 +35,15 @@ export default tseslint.config(
       "no-restricted-globals": ["error", "Buffer", "process", "require", "setTimeout"],
       "no-restricted-syntax": [
         "error",
-        { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: "time is an argument" },
+        {
+          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+          message: "time is an argument",
+        },
         { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: "time is an argument" },
-        { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: "randomness is an argument" },
+        {
+          selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+          message: "randomness is an argument",
+        },
       ],
     },
   },
@@ -48,6 +57,10 @@ export default tseslint.config(
   },
   {
     files: ["test/**", "eslint.config.js", "vitest.config.ts"],
-    rules: { "max-lines-per-function": "off", "@typescript-eslint/explicit-function-return-type": "off", "no-undef": "off" },
+    rules: {
+      "max-lines-per-function": "off",
+      "@typescript-eslint/explicit-function-return-type": "off",
+      "no-undef": "off",
+    },
   },
 );

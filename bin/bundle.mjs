@@ -1,6 +1,7 @@
 /**
  * Bundles the command: one file, so that it starts fast; and beside it, loaded only by the commands that need them, the
- * rooms that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share code.
+ * rooms that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
+ * code.
  */
 import { rmSync } from "node:fs";
 import { build } from "esbuild";
@@ -21,23 +22,40 @@ const rooms = {
   name: "rooms",
   setup(bundler) {
     bundler.onResolve({ filter: /^\.\.\/(?:client|lab)\// }, ({ path, kind, importer }) => {
-      if (kind !== "dynamic-import") return { errors: [{ text: `${path} is loaded when it is needed: await import it in ${importer}` }] };
+      if (kind !== "dynamic-import")
+        return { errors: [{ text: `${path} is loaded when it is needed: await import it in ${importer}` }] };
       entries.add(path.replace(/^\.\.\/(.*)\.js$/, "src/$1.ts"));
       return { path: path.replace("..", "./rooms"), external: true };
     });
   },
 };
 
-/** commander asks for node:child_process at once, for subcommands in files of their own, which this command has none of. */
+/**
+ * commander asks for node:child_process at once, for subcommands in files of their own, which this command has none of.
+ */
 const childProcess = {
   name: "child_process",
   setup(bundler) {
     bundler.onResolve({ filter: /^node:child_process$/ }, () => ({ path: "child_process", namespace: "lazy" }));
-    const contents = 'module.exports = new Proxy({}, { get: (_, name) => process.getBuiltinModule("node:child_process")[name] });';
+    const contents =
+      'module.exports = new Proxy({}, { get: (_, name) => process.getBuiltinModule("node:child_process")[name] });';
     bundler.onLoad({ filter: /.*/, namespace: "lazy" }, () => ({ contents }));
   },
 };
 
 rmSync("dist/bin/rooms", { recursive: true, force: true });
-await build({ ...shared, entryPoints: ["bin/bootproof.ts"], format: "cjs", outfile: "dist/bin/bootproof.cjs", plugins: [rooms, childProcess] });
-await build({ ...shared, entryPoints: [...entries], format: "esm", splitting: true, outbase: "src", outdir: "dist/bin/rooms" });
+await build({
+  ...shared,
+  entryPoints: ["bin/bootproof.ts"],
+  format: "cjs",
+  outfile: "dist/bin/bootproof.cjs",
+  plugins: [rooms, childProcess],
+});
+await build({
+  ...shared,
+  entryPoints: [...entries],
+  format: "esm",
+  splitting: true,
+  outbase: "src",
+  outdir: "dist/bin/rooms",
+});

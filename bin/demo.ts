@@ -1,8 +1,18 @@
-/** The demo of the README: a service with enclaves in this process, a verified call to it over HTTP, a lie of it refused. */
+/**
+ * The demo of the README: a service with enclaves in this process, a verified call to it over HTTP, a lie of it
+ * refused.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RejectedActivityError, apiKeyStamper, createClient } from "../src/client/index.js";
-import { NO_POLICY_ANY_ENCLAVE, parsePolicy, pinPolicy, renderText, verifyBootProof, verifyEvidence } from "../src/index.js";
+import {
+  NO_POLICY_ANY_ENCLAVE,
+  parsePolicy,
+  pinPolicy,
+  renderText,
+  verifyBootProof,
+  verifyEvidence,
+} from "../src/index.js";
 import { FAULTS, type Lab, startLab } from "../src/lab/index.js";
 import { renderFailures } from "../src/report/text.js";
 import type { Report } from "../src/report/report.js";
@@ -23,7 +33,9 @@ function step(title: string, ...lines: readonly string[]): void {
 /** The report without its checks: the verdict, what is proven, what is not. */
 function summary(report: Report): string {
   const paragraphs = renderText(report, { color }).trimEnd().split("\n\n");
-  return paragraphs.filter((text, index) => index === 0 || /^(?:\u001b\[1m)?(?:Not proven|Proven)/.test(text)).join("\n\n");
+  return paragraphs
+    .filter((text, index) => index === 0 || /^(?:\u001b\[1m)?(?:Not proven|Proven)/.test(text))
+    .join("\n\n");
 }
 
 function expect(holds: boolean, what: string): void {
@@ -31,15 +43,22 @@ function expect(holds: boolean, what: string): void {
 }
 
 async function callTheService(lab: Lab): Promise<void> {
-  step("1. A service and its enclaves, on this machine",
+  step(
+    "1. A service and its enclaves, on this machine",
     `${lab.baseUrl}  organization ${lab.organizationId}`,
-    ...lab.enclaves.map(({ enclaveId, manifestVersion, ephemeralKey }) => `enclave ${enclaveId.padEnd(22)} manifest ${manifestVersion}  key ${ephemeralKey.slice(0, 16)}…`),
-    "All of it is software, for trying things: `bootproof lab` runs the same until Ctrl-C.");
+    ...lab.enclaves.map(
+      ({ enclaveId, manifestVersion, ephemeralKey }) =>
+        `enclave ${enclaveId.padEnd(22)} manifest ${manifestVersion}  key ${ephemeralKey.slice(0, 16)}…`,
+    ),
+    "All of it is software, for trying things: `bootproof lab` runs the same until Ctrl-C.",
+  );
 
-  step("2. A tag is renamed over HTTP, with a stamped request. The answer comes verified, or not at all",
+  step(
+    "2. A tag is renamed over HTTP, with a stamped request. The answer comes verified, or not at all",
     "const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(apiKey) });",
     "const verified = client.withVerification(policy);",
-    'const { activity, report } = await verified.updateUserTag({ userTagId, newUserTagName: "treasurers" });');
+    'const { activity, report } = await verified.updateUserTag({ userTagId, newUserTagName: "treasurers" });',
+  );
   const { baseUrl, organizationId } = lab;
   const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(lab.apiKey) });
   const rename = { userTagId: lab.ids.userTagId, newUserTagName: "treasurers" };
@@ -48,22 +67,34 @@ async function callTheService(lab: Lab): Promise<void> {
   say(summary(report));
   expect(report.verdict === "verified", report.verdict);
 
-  step("3. The same call, while the service misbehaves",
+  step(
+    "3. The same call, while the service misbehaves",
     `${FAULTS.find(({ name }) => name === FAULT)!.what}:`,
-    `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`);
+    `lab.setFault("${FAULT}"), one of ${FAULTS.length}: see \`bootproof lab --list-faults\`.`,
+  );
   lab.setFault(FAULT);
   // Another object: the boot proofs that the first one verified are remembered by it.
-  const refusal: unknown = await client.withVerification(lab.policy).updateUserTag(rename).then(() => null, (error: unknown) => error);
-  if (!(refusal instanceof RejectedActivityError)) throw refusal ?? new Error("the demo went wrong: nothing was refused");
+  const refusal: unknown = await client
+    .withVerification(lab.policy)
+    .updateUserTag(rename)
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  if (!(refusal instanceof RejectedActivityError))
+    throw refusal ?? new Error("the demo went wrong: nothing was refused");
   say(`The call throws ${refusal.constructor.name}, and nothing of the answer gets through:\n`);
   say(renderFailures(refusal.report, { color }).trimEnd());
 }
 
 /** Captured from a real deployment, by others. */
 async function verifyCaptured(): Promise<void> {
-  step("4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",
-    "One of its enclaves is pinned, and the app proof of another is held against that.");
-  const read = (name: string): unknown => JSON.parse(readFileSync(fileURLToPath(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url)), "utf8"));
+  step(
+    "4. Not software: evidence that was captured from a real deployment, on AWS Nitro hardware",
+    "One of its enclaves is pinned, and the app proof of another is held against that.",
+  );
+  const read = (name: string): unknown =>
+    JSON.parse(readFileSync(fileURLToPath(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url)), "utf8"));
   const now = new Date();
   const { bootProof } = await verifyBootProof(read("bootproof-1.json"), { policy: NO_POLICY_ANY_ENCLAVE, now });
   const policy = parsePolicy(pinPolicy(bootProof!, { name: "the pinned one" }));

@@ -7,11 +7,30 @@ import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
 import { activityClaims, appProofClaims, attestationClaims, bootProofClaims } from "./report/claims.js";
-import { type Claims, type EvidencePiece, type Report, type Verdict, isMadeReport, makeReport } from "./report/report.js";
+import {
+  type Claims,
+  type EvidencePiece,
+  type Report,
+  type Verdict,
+  isMadeReport,
+  makeReport,
+} from "./report/report.js";
 import { type VerifiedActivity, checkActivity, openActivity, usedFor } from "./verify/activity.js";
-import { type AppProofSetting, type CheckedAppProof, type OpenedAppProof, type VerifiedAppProof, checkAppProof, openAppProof } from "./verify/app-proof.js";
+import {
+  type AppProofSetting,
+  type CheckedAppProof,
+  type OpenedAppProof,
+  type VerifiedAppProof,
+  checkAppProof,
+  openAppProof,
+} from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
-import { type VerifiedAttestation, checkAttestation, checkDebugMode, verifiedAttestation } from "./verify/attestation.js";
+import {
+  type VerifiedAttestation,
+  checkAttestation,
+  checkDebugMode,
+  verifiedAttestation,
+} from "./verify/attestation.js";
 import { type CheckedBootProof, VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { sha256 } from "./verify/digest.js";
@@ -40,7 +59,10 @@ export interface VerifyOptions {
   readonly ephemeralKey?: Uint8Array;
   /** The nonce that was asked for: each document has to carry it. Without one no boot proof may carry any. */
   readonly nonce?: Uint8Array;
-  /** What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that open. */
+  /**
+   * What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that
+   * open.
+   */
   readonly expected?: Expected;
   /** Let debug mode pass with a warning, also where the policy does not. */
   readonly allowDebug?: boolean;
@@ -52,7 +74,9 @@ export interface VerifyOptions {
 
 /** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence} of it. */
 export interface Evidence {
-  /** Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected. */
+  /**
+   * Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected.
+   */
   readonly bootProofs: readonly unknown[];
   readonly appProofs?: readonly unknown[];
   /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
@@ -70,7 +94,11 @@ export class NamedEvidence {
   /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
   readonly ephemeralKey: Uint8Array | null;
 
-  constructor(name: string | null, value: unknown, facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {}) {
+  constructor(
+    name: string | null,
+    value: unknown,
+    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {},
+  ) {
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
@@ -91,10 +119,11 @@ export interface Verification {
 const AT_ONCE = 4;
 
 /**
- * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it against
- * the policy (`src/verify/README.md`, `src/appraise/README.md`). Never throws for what is wrong with the evidence: that is in
- * the report, every failure of it. {@link requireVerified} makes an error of it. Throws TypeError for calls that make no sense
- * (no evidence, no policy, an option of a wrong type or name) and RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it
+ * against the policy (`src/verify/README.md`, `src/appraise/README.md`). Never throws for what is wrong with the
+ * evidence: that is in the report, every failure of it. {@link requireVerified} makes an error of it. Throws TypeError
+ * for calls that make no sense (no evidence, no policy, an option of a wrong type or name) and RangeError for more than
+ * {@link MAX_APP_PROOFS} app proofs.
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
   const { policy, context, wantedKeys, uses } = takeOptions(options);
@@ -103,7 +132,9 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   if (taken.activity === null) requireQuestionOfProofs(context.question);
   const documented = await documentation(taken.given, policy, options.now);
 
-  const boots = await inTurns(taken.bootProofs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
+  const boots = await inTurns(taken.bootProofs, AT_ONCE, (input, index) =>
+    checkBootProof(input, context, `boot[${index}]`),
+  );
   const apps = await checkAppProofs(taken, boots, context);
   const appProofs = apps.map((app) => app.verified);
   const demands = { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
@@ -112,10 +143,16 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const organizationId = taken.activity?.value.organizationId ?? context.question?.organizationId ?? null;
   const appraisal = policy && appraise(bootProofs, appProofs, policy, { now: context.now, organizationId });
 
-  const logs = [...boots.map(({ log }) => log), ...unaskedProofs(taken, context), ...apps.map(({ log }) => log), ...(taken.activity ? [taken.activity.log] : [])];
+  const logs = [
+    ...boots.map(({ log }) => log),
+    ...unaskedProofs(taken, context),
+    ...apps.map(({ log }) => log),
+    ...(taken.activity ? [taken.activity.log] : []),
+  ];
   const pieces = [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
   const judged = judge(logs, bootProofs.length === 0 ? [null] : pieces, policy, appraisal);
-  if (judged.verdict !== "rejected" && activity && taken.activity) uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
+  if (judged.verdict !== "rejected" && activity && taken.activity)
+    uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
   const claims = judged.verdict === "rejected" ? null : evidenceClaims(boots, appProofs, activity, appraisal);
   const report = makeReport({ ...documented, ...judged, validationTime: boots[0]?.validationTime ?? null, claims });
   return { report, bootProofs, appProofs, activity };
@@ -123,7 +160,8 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 
 /** Verifies one boot proof: {@link verifyEvidence} of it alone. */
 export async function verifyBootProof(
-  bootProof: unknown, options: VerifyOptions,
+  bootProof: unknown,
+  options: VerifyOptions,
 ): Promise<{ readonly report: Report; readonly bootProof: VerifiedBootProof | null }> {
   const { report, bootProofs } = await verifyEvidence({ bootProofs: [bootProof] }, options);
   return { report, bootProof: bootProofs[0]! };
@@ -131,19 +169,29 @@ export async function verifyBootProof(
 
 /** Verifies one app proof under a boot proof, verified already or not: {@link verifyEvidence} of the two. */
 export async function verifyAppProof(
-  appProof: unknown, bootProof: unknown, options: VerifyOptions,
+  appProof: unknown,
+  bootProof: unknown,
+  options: VerifyOptions,
 ): Promise<{ readonly report: Report; readonly appProof: VerifiedAppProof | null }> {
   const { report, appProofs } = await verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, options);
   return { report, appProof: appProofs[0]! };
 }
 
 /** Verifies app proofs, each under the one of the boot proofs whose key it names: {@link verifyEvidence} of them. */
-export async function verifyAppProofs(appProofs: readonly unknown[], bootProofs: readonly unknown[], options: VerifyOptions): Promise<Verification> {
+export async function verifyAppProofs(
+  appProofs: readonly unknown[],
+  bootProofs: readonly unknown[],
+  options: VerifyOptions,
+): Promise<Verification> {
   return verifyEvidence({ bootProofs, appProofs }, options);
 }
 
 /** Verifies an activity with the app proofs inside it: {@link verifyEvidence} of it and the boot proofs. */
-export async function verifyActivity(activity: unknown, bootProofs: readonly unknown[], options: VerifyOptions): Promise<Verification> {
+export async function verifyActivity(
+  activity: unknown,
+  bootProofs: readonly unknown[],
+  options: VerifyOptions,
+): Promise<Verification> {
   return verifyEvidence({ bootProofs, activity }, options);
 }
 
@@ -153,7 +201,8 @@ export async function verifyActivity(activity: unknown, bootProofs: readonly unk
  * {@link NamedEvidence} of them), and for what is asked of boot proofs and activities only.
  */
 export async function verifyAttestation(
-  document: Uint8Array | NamedEvidence, options: VerifyOptions,
+  document: Uint8Array | NamedEvidence,
+  options: VerifyOptions,
 ): Promise<{ readonly report: Report; readonly attestation: VerifiedAttestation | null }> {
   const { policy, context, wantedKeys } = takeOptions(options);
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
@@ -171,10 +220,18 @@ export async function verifyAttestation(
   const appraisal = policy && appraise([attestation], [], policy, { now: context.now, organizationId: null });
 
   const judged = judge([log], [attestation], policy, appraisal);
-  const claims = judged.verdict === "rejected" || attestation === null ? null : {
-    bootProofs: [attestationClaims(attestation, debug === true, appraisal?.deployments[0] ?? null)], appProofs: [], activity: null,
+  const claims =
+    judged.verdict === "rejected" || attestation === null
+      ? null
+      : {
+          bootProofs: [attestationClaims(attestation, debug === true, appraisal?.deployments[0] ?? null)],
+          appProofs: [],
+          activity: null,
+        };
+  return {
+    report: makeReport({ ...documented, ...judged, validationTime: checked.validationTime, claims }),
+    attestation,
   };
-  return { report: makeReport({ ...documented, ...judged, validationTime: checked.validationTime, claims }), attestation };
 }
 
 // What callers hand in, taken over: later changes to their objects change nothing, and nothing is silently not asked.
@@ -187,18 +244,39 @@ interface TakenOptions {
 }
 
 const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
-  policy: true, now: true, at: true, trustAnchors: true, ephemeralKey: true, nonce: true, expected: true, allowDebug: true, memory: true, uses: true,
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  memory: true,
+  uses: true,
 };
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 function takeOptions(options: VerifyOptions): TakenOptions {
   requireOptions("options", options, OPTION_NAMES);
-  const { now, at = "document", ephemeralKey, nonce, expected, allowDebug = false, memory = new SignatureMemory(), uses } = options;
-  if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
+  const {
+    now,
+    at = "document",
+    ephemeralKey,
+    nonce,
+    expected,
+    allowDebug = false,
+    memory = new SignatureMemory(),
+    uses,
+  } = options;
+  if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy))
+    throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
   const policy = options.policy === NO_POLICY_ANY_ENCLAVE ? null : options.policy;
-  if (policy !== null && options.trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
+  if (policy !== null && options.trustAnchors !== undefined)
+    throw new TypeError("trustAnchors: a policy names its own");
   if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
-  if (at !== "document" && at !== "now" && !isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
+  if (at !== "document" && at !== "now" && !isInstant(at))
+    throw new TypeError('at: "document", "now" or a valid Date wanted');
   if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
   if (!(memory instanceof SignatureMemory)) throw new TypeError("memory: a SignatureMemory wanted");
   if (uses !== undefined && !(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
@@ -211,7 +289,8 @@ function takeOptions(options: VerifyOptions): TakenOptions {
     question: expected === undefined ? null : questionOf(expected),
     memory,
   };
-  const wantedKeys = ephemeralKey === undefined ? [] : [{ what: WANTED_KEY, key: bytesOf("ephemeralKey", ephemeralKey) }];
+  const wantedKeys =
+    ephemeralKey === undefined ? [] : [{ what: WANTED_KEY, key: bytesOf("ephemeralKey", ephemeralKey) }];
   return { policy, context, wantedKeys, uses: uses ?? null };
 }
 
@@ -220,9 +299,14 @@ const WANTED_KEY = "the key that was asked for";
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
 function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
-  const isGood = Array.isArray(anchors) && anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+  const isGood =
+    Array.isArray(anchors) &&
+    anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
   if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
-  return anchors.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(new Uint8Array(certificate.der)) }));
+  return anchors.map(({ name, certificate }) => ({
+    name,
+    certificate: decodeCertificate(new Uint8Array(certificate.der)),
+  }));
 }
 
 function bytesOf(name: string, value: unknown): Uint8Array {
@@ -241,7 +325,10 @@ interface GivenPiece {
 }
 
 interface TakenEvidence {
-  readonly bootProofs: readonly { readonly input: TakenInput | VerifiedBootProof; readonly wantedKeys: readonly WantedKey[] }[];
+  readonly bootProofs: readonly {
+    readonly input: TakenInput | VerifiedBootProof;
+    readonly wantedKeys: readonly WantedKey[];
+  }[];
   readonly appProofs: readonly OpenedAppProof[];
   readonly activity: ReturnType<typeof openActivity> | null;
   readonly given: readonly GivenPiece[];
@@ -253,7 +340,8 @@ function takeEvidence(evidence: Evidence, wantedKeys: readonly WantedKey[]): Tak
   if (!Array.isArray(bootProofs)) throw new TypeError("evidence.bootProofs: a list of boot proofs wanted");
   if (!Array.isArray(appProofs)) throw new TypeError("evidence.appProofs: a list of app proofs wanted");
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
-  if (bootProofs.length + appProofs.length === 0 && activity === undefined) throw new TypeError("no evidence was given");
+  if (bootProofs.length + appProofs.length === 0 && activity === undefined)
+    throw new TypeError("no evidence was given");
   const boots = bootProofs.map((input, index) => given(`boot[${index}]`, input));
   const apps = appProofs.map((input, index) => given(`app[${index}]`, input));
   const whole = activity === undefined ? [] : [given("activity", activity)];
@@ -275,11 +363,22 @@ function given(subject: CheckSubject, input: unknown): GivenPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
-async function checkAppProofs({ appProofs, activity }: TakenEvidence, boots: readonly CheckedBootProof[], context: VerifyContext): Promise<CheckedAppProof[]> {
+async function checkAppProofs(
+  { appProofs, activity }: TakenEvidence,
+  boots: readonly CheckedBootProof[],
+  context: VerifyContext,
+): Promise<CheckedAppProof[]> {
   const { question } = context;
-  const common = { candidates: boots, withActivity: activity !== null, requestedAt: requestTime(question, activity?.value ?? null) };
+  const common = {
+    candidates: boots,
+    withActivity: activity !== null,
+    requestedAt: requestTime(question, activity?.value ?? null),
+  };
   const unanswered = activity === null ? unansweredAddresses(question, addressesOf(appProofs)) : [];
-  const settings = appProofs.map((_, index): AppProofSetting => ({ ...common, unanswered: index === 0 ? unanswered : [] }));
+  const settings = appProofs.map((_, index): AppProofSetting => ({
+    ...common,
+    unanswered: index === 0 ? unanswered : [],
+  }));
   return Promise.all(appProofs.map((app, index) => checkAppProof(app, settings[index]!, context)));
 }
 
@@ -289,7 +388,9 @@ function addressesOf(appProofs: readonly OpenedAppProof[]): string[] {
 
 /** Without an activity there is nothing that could answer what was asked of one. Throws TypeError. */
 function requireQuestionOfProofs(question: Question | null): void {
-  const [name] = (["id", "type", "parameters"] as const).filter((member) => question !== null && question[member] !== null);
+  const [name] = (["id", "type", "parameters"] as const).filter(
+    (member) => question !== null && question[member] !== null,
+  );
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
 }
 
@@ -298,7 +399,11 @@ function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: Ver
   if (activity !== null || appProofs.length > 0 || question === null) return [];
   const log = new Checklist("app[0]");
   if (question.addresses !== null) log.fail("app.request", "addresses were asked about, and no app proof was given");
-  else log.skip("app.request", "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for");
+  else
+    log.skip(
+      "app.request",
+      "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for",
+    );
   return [log];
 }
 
@@ -306,7 +411,9 @@ function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: Ver
 
 /** What a report says of itself and of what it was made from, so that it can be filed and found again. */
 async function documentation(
-  pieces: readonly GivenPiece[], policy: Policy | null, now: Date,
+  pieces: readonly GivenPiece[],
+  policy: Policy | null,
+  now: Date,
 ): Promise<{ policy: string | null; policyDigest: string | null; verifiedAt: Date; evidence: EvidencePiece[] }> {
   const verifiedAt = new Date(now);
   const entries = pieces.map(async ({ subject, piece: { name, value, bytes } }) => {
@@ -324,7 +431,10 @@ async function digestOf(value: unknown): Promise<string | null> {
 
 /** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
 function judge(
-  logs: readonly Checklist[], pieces: readonly unknown[], policy: Policy | null, appraisal: Appraisal | null,
+  logs: readonly Checklist[],
+  pieces: readonly unknown[],
+  policy: Policy | null,
+  appraisal: Appraisal | null,
 ): { readonly verdict: Verdict; readonly checks: readonly Check[] } {
   const checks = [...logs, ...(appraisal?.logs ?? [])].flatMap((log) => log.list());
   const isRejected = pieces.includes(null) || checks.some((check) => check.status === "fail");
@@ -334,12 +444,17 @@ function judge(
 
 /** Of what was not rejected, where every piece is verified. */
 function evidenceClaims(
-  boots: readonly CheckedBootProof[], appProofs: readonly (VerifiedAppProof | null)[], activity: VerifiedActivity | null, appraisal: Appraisal | null,
+  boots: readonly CheckedBootProof[],
+  appProofs: readonly (VerifiedAppProof | null)[],
+  activity: VerifiedActivity | null,
+  appraisal: Appraisal | null,
 ): Claims {
   const bootProofs = boots.map(({ verified }) => verified);
   return {
     bootProofs: boots.flatMap(({ verified, trustAnchor }, index) => {
-      return verified && trustAnchor ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null)] : [];
+      return verified && trustAnchor
+        ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null)]
+        : [];
     }),
     appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
     activity: activity && activityClaims(activity),
@@ -362,9 +477,9 @@ export class RejectedError extends Error {
 }
 
 /**
- * Demands the verdict `verified`, of a report that this package made. Throws {@link RejectedError} with every failed check;
- * also for `authentic`, which says that a genuine enclave is there, and not that it is the caller's. Throws TypeError for
- * any other object: a report that came with evidence is evidence, not a verdict.
+ * Demands the verdict `verified`, of a report that this package made. Throws {@link RejectedError} with every failed
+ * check; also for `authentic`, which says that a genuine enclave is there, and not that it is the caller's. Throws
+ * TypeError for any other object: a report that came with evidence is evidence, not a verdict.
  */
 export function requireVerified(report: Report): void {
   requireMade(report);
@@ -378,10 +493,14 @@ export function requireAuthentic(report: Report): void {
 }
 
 function requireMade(report: Report): void {
-  if (!isMadeReport(report)) throw new TypeError("a report of this package's verification is wanted: one that was read from anywhere proves nothing");
+  if (!isMadeReport(report))
+    throw new TypeError(
+      "a report of this package's verification is wanted: one that was read from anywhere proves nothing",
+    );
 }
 
 function rejection(report: Report): RejectedError {
-  if (report.verdict === "authentic") return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
+  if (report.verdict === "authentic")
+    return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
   return new RejectedError(report, `rejected: ${failureText(report.checks)}`);
 }

@@ -66,17 +66,24 @@ const POSITIONS = Object.fromEntries(CHECK_IDS.map((id, index) => [id, index])) 
 /** What a person does about a failure of the check. Total: the compiler holds it against {@link CHECK_TITLES}. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "boot.decode": "Fetch the boot proof again, and give the service's answer as it came.",
-  "cose.structure": "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
+  "cose.structure":
+    "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
   "cose.algorithm": "Only ES384 is accepted: a document with another header was not made by the hardware.",
-  "cose.signature": "The document was changed after it was signed, or was never signed by the hardware: trust nothing of it.",
-  "doc.structure": "The document is not one that the enclave hardware makes: fetch it again, and trust nothing of it meanwhile.",
-  "chain.anchor": "The document comes from another authority. Give its root only if it is your own test installation's.",
+  "cose.signature":
+    "The document was changed after it was signed, or was never signed by the hardware: trust nothing of it.",
+  "doc.structure":
+    "The document is not one that the enclave hardware makes: fetch it again, and trust nothing of it meanwhile.",
+  "chain.anchor":
+    "The document comes from another authority. Give its root only if it is your own test installation's.",
   "chain.signature": "A certificate was exchanged or changed: trust nothing of the document.",
   "chain.algorithm": "The hardware's authority uses P-384 with SHA-384 only: trust nothing of the document.",
-  "chain.validity": "Validate at the document's own time (--at document, the default), unless you mean to ask whether it is fresh.",
+  "chain.validity":
+    "Validate at the document's own time (--at document, the default), unless you mean to ask whether it is fresh.",
   "chain.constraints": "A certificate stands where its issuer did not allow it: trust nothing of the document.",
-  "manifest.decode": "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
-  "envelope.decode": "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
+  "manifest.decode":
+    "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
+  "envelope.decode":
+    "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
   "envelope.manifest": "The service sent an envelope that belongs to another manifest: report it.",
   "envelope.approvals": "The manifest is not approved as its own manifest set demands: report it.",
   "envelope.shares": "Who provisioned the quorum key is not as the envelope says: report it.",
@@ -84,8 +91,10 @@ export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "bind.pcrs": "The enclave runs another image than the manifest names: report it.",
   "bind.key": "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",
   "bind.commitment": "Manifest or key are not those that the enclave committed to when it booted: report it.",
-  "bind.nonce": "The document answers another question than yours: ask again with a nonce of your own, and give that with --nonce.",
-  "mode.debug": "Nothing about the code of a debug enclave is proven. For a test installation, allow it with --allow-debug.",
+  "bind.nonce":
+    "The document answers another question than yours: ask again with a nonce of your own, and give that with --nonce.",
+  "mode.debug":
+    "Nothing about the code of a debug enclave is proven. For a test installation, allow it with --allow-debug.",
   "app.decode": "Fetch the app proof again, and give the service's answer as it came.",
   "app.signature": "The payload was changed, or another key signed it: do not use the result.",
   "app.key": "Give the boot proof of the key that the app proof names.",
@@ -139,7 +148,10 @@ const MAX_FAILURE = 1000;
 /** The failed checks in one line: the first of many. */
 export function failureText(checks: readonly Check[]): string {
   const failed = checks.filter((check) => check.status === "fail");
-  return listed(failed.map(({ subject, id, detail }) => `${subject} ${id}: ${cut(detail, MAX_FAILURE)}`), "; ");
+  return listed(
+    failed.map(({ subject, id, detail }) => `${subject} ${id}: ${cut(detail, MAX_FAILURE)}`),
+    "; ",
+  );
 }
 
 /** The compared values of a failed check, as text. */
@@ -161,7 +173,9 @@ export class Checklist {
     this.#prefix = prefix;
   }
 
-  /** Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status. */
+  /**
+   * Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status.
+   */
   pass(id: CheckId, detail: string = CHECK_TITLES[id]): true {
     this.#set(id, "pass", detail);
     return true;
@@ -195,7 +209,8 @@ export class Checklist {
   /** Takes over the answers of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
     for (const check of checks) {
-      this.#answers[POSITIONS[check.id]] = check.subject === this.subject ? check : Object.freeze({ ...check, subject: this.subject });
+      this.#answers[POSITIONS[check.id]] =
+        check.subject === this.subject ? check : Object.freeze({ ...check, subject: this.subject });
     }
   }
 
@@ -209,7 +224,10 @@ export class Checklist {
 
   #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    const cutValues = compared && { expected: cut(compared.expected, MAX_COMPARED), actual: cut(compared.actual, MAX_COMPARED) };
+    const cutValues = compared && {
+      expected: cut(compared.expected, MAX_COMPARED),
+      actual: cut(compared.actual, MAX_COMPARED),
+    };
     const whole = { id, subject: this.subject, status, detail: cut(this.#prefix + detail, MAX_DETAIL), ...cutValues };
     this.#answers[POSITIONS[id]] = Object.freeze(whole);
   }

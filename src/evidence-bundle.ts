@@ -3,7 +3,14 @@
  * verified anew without a network, years later. A bundle is evidence like any other: nothing in it is believed.
  */
 import { type Policy, type PolicyFile, type ParsePolicyOptions, parsePolicy } from "./appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type Verification, type VerifyOptions, verifyEvidence } from "./bootproof.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  type Verification,
+  type VerifyOptions,
+  verifyEvidence,
+} from "./bootproof.js";
 import type { CheckId } from "./checks.js";
 import { readActivity } from "./decode/activity.js";
 import { MAX_APP_PROOFS } from "./decode/app-proof.js";
@@ -19,7 +26,9 @@ import { certificatePem } from "./verify/trust-anchor.js";
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
 /** Each is judged on its own: with more of them, a small file would be a long wait. */
 export const MAX_BUNDLE_BOOT_PROOFS = 256;
-/** More statements than the report of any bundle has: of one that has more, the rest is not compared, and that is told. */
+/**
+ * More statements than the report of any bundle has: of one that has more, the rest is not compared, and that is told.
+ */
 const MAX_STATEMENTS = 100_000;
 /** Characters of their places. */
 const MAX_PLACES = 8 * 1024 * 1024;
@@ -29,8 +38,8 @@ const MAX_VALUE = 1000;
 const NOT_LOOKED_AT = '"not compared"';
 
 /**
- * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included. What
- * passes by it is what its maker wanted to pass.
+ * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included.
+ * What passes by it is what its maker wanted to pass.
  */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
@@ -71,12 +80,18 @@ export interface PackOptions {
   readonly nonce?: Uint8Array;
 }
 
-const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = { policy: true, now: true, expected: true, nonce: true };
+const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
+  policy: true,
+  now: true,
+  expected: true,
+  nonce: true,
+};
 
 /** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
 export function packEvidence(evidence: Evidence): BundleFile {
   const bootProofs = evidence.bootProofs.map(valueOf);
-  if (bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof))) throw new TypeError("bootProofs: JSON values wanted");
+  if (bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof)))
+    throw new TypeError("bootProofs: JSON values wanted");
   return {
     bundle: BUNDLE_FORMAT,
     bootProofs: bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
@@ -87,10 +102,17 @@ export function packEvidence(evidence: Evidence): BundleFile {
 
 /** The document under the interface's own name; both names stay where both are there, for they may differ. */
 function withOwnName(bootProof: unknown): unknown {
-  if (!isJsonObject(bootProof) || (bootProof["awsAttestationDocB64"] ?? null) === null || (bootProof["cloudAttestationDocB64"] ?? null) !== null) return bootProof;
-  return Object.fromEntries(Object.entries(bootProof)
-    .filter(([name]) => name !== "cloudAttestationDocB64")
-    .map(([name, value]) => [name === "awsAttestationDocB64" ? "cloudAttestationDocB64" : name, value]));
+  if (
+    !isJsonObject(bootProof) ||
+    (bootProof["awsAttestationDocB64"] ?? null) === null ||
+    (bootProof["cloudAttestationDocB64"] ?? null) !== null
+  )
+    return bootProof;
+  return Object.fromEntries(
+    Object.entries(bootProof)
+      .filter(([name]) => name !== "cloudAttestationDocB64")
+      .map(([name, value]) => [name === "awsAttestationDocB64" ? "cloudAttestationDocB64" : name, value]),
+  );
 }
 
 /** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
@@ -107,28 +129,44 @@ function valueOf(piece: unknown): unknown {
  * Verifies evidence and packs it, with what it was judged by and the report. There is no bundle of rejected evidence.
  * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
  */
-export async function packBundle(evidence: Evidence, options: PackOptions): Promise<Verification & { readonly bundle: BundleFile | null }> {
+export async function packBundle(
+  evidence: Evidence,
+  options: PackOptions,
+): Promise<Verification & { readonly bundle: BundleFile | null }> {
   requireOptions("options", options, PACK_OPTIONS);
   const { policy, now, expected, nonce } = options;
   const packed = packEvidence(evidence);
   const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
-  const verification = await verifyEvidence(evidenceOf(packed), { policy: parsed, now, ...(expected && { expected }), ...(nonce && { nonce }) });
+  const verification = await verifyEvidence(evidenceOf(packed), {
+    policy: parsed,
+    now,
+    ...(expected && { expected }),
+    ...(nonce && { nonce }),
+  });
   if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
   const { bundle, ...pieces } = packed;
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
-  return { ...verification, bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report } };
+  return {
+    ...verification,
+    bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
+  };
 }
 
 /**
- * The policy with the certificates of its anchor files inside it, made from the certificates: whatever else stands in those
- * files stays there. Throws {@link MalformedError} (`json` or `policy`) with
+ * The policy with the certificates of its anchor files inside it, made from the certificates: whatever else stands in
+ * those files stays there. Throws {@link MalformedError} (`json` or `policy`) with
  * every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
   const file = jsonInput(input) as unknown as PolicyFile;
   const { trustAnchors } = parsePolicy(file, options);
   if (file.trustAnchors === undefined) return file;
-  return { ...file, trustAnchors: file.trustAnchors.map((anchor, index) => (isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor)) };
+  return {
+    ...file,
+    trustAnchors: file.trustAnchors.map((anchor, index) =>
+      isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor,
+    ),
+  };
 }
 
 function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
@@ -159,9 +197,14 @@ function bundleOf(reader: MemberReader): Bundle {
   const appProofs = list(reader, "appProofs", MAX_APP_PROOFS);
   if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
   const activity = reader.get("activity");
-  const evidence = { bootProofs: bootProofs ?? [], appProofs: appProofs ?? [], ...(activity !== undefined && { activity }) };
+  const evidence = {
+    bootProofs: bootProofs ?? [],
+    appProofs: appProofs ?? [],
+    ...(activity !== undefined && { activity }),
+  };
   const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
-  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS) reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
+  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
+    reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
   return { evidence, judgement: judgementOf(reader) };
 }
 
@@ -169,7 +212,11 @@ function bundleOf(reader: MemberReader): Bundle {
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
   const { bootProofs, appProofs, activity } = bundle.evidence;
   const named = (piece: unknown): NamedEvidence => new NamedEvidence(name, piece, { bytes });
-  const evidence = { bootProofs: bootProofs.map(named), appProofs: (appProofs ?? []).map(named), ...(activity !== undefined && { activity: named(activity) }) };
+  const evidence = {
+    bootProofs: bootProofs.map(named),
+    appProofs: (appProofs ?? []).map(named),
+    ...(activity !== undefined && { activity: named(activity) }),
+  };
   return { ...bundle, evidence };
 }
 
@@ -219,7 +266,10 @@ export interface PackedReport {
   readonly now: string;
   /** What its evidence yields, by its policy and as of that time. */
   readonly verdict: Report["verdict"];
-  /** Where it says something else, up to a hundred places: verdict, statuses, claims; not words, for versions change them. */
+  /**
+   * Where it says something else, up to a hundred places: verdict, statuses, claims; not words, for versions change
+   * them.
+   */
   readonly differences: readonly Difference[];
 }
 
@@ -232,8 +282,9 @@ export interface Difference {
 }
 
 /**
- * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does not.
- * The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it has none.
+ * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does
+ * not. The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it
+ * has none.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const { evidence, judgement } = bundle;
@@ -248,10 +299,16 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
 }
 
 async function comparePacked(
-  evidence: Evidence, { now, policy, report }: Judgement, options: Pick<VerifyOptions, "memory" | "nonce">,
+  evidence: Evidence,
+  { now, policy, report }: Judgement,
+  options: Pick<VerifyOptions, "memory" | "nonce">,
 ): Promise<PackedReport> {
   const anew = await verifyEvidence(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now });
-  return { now: now.toISOString(), verdict: anew.report.verdict, differences: differences(statements(report), statements({ ...anew.report })) };
+  return {
+    now: now.toISOString(),
+    verdict: anew.report.verdict,
+    differences: differences(statements(report), statements({ ...anew.report })),
+  };
 }
 
 /** What is not compared counts as a difference: nothing passes that was not looked at. */
@@ -259,7 +316,10 @@ function differences(packed: Statements, anew: Statements): Difference[] {
   const found = [...new Set([...packed.keys(), ...anew.keys()])]
     .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
     .filter((difference) => difference.packed !== difference.anew);
-  const rest = packed.isFull || anew.isFull ? [{ place: "(the rest, which is too long)", packed: NOT_LOOKED_AT, anew: NOT_LOOKED_AT }] : [];
+  const rest =
+    packed.isFull || anew.isFull
+      ? [{ place: "(the rest, which is too long)", packed: NOT_LOOKED_AT, anew: NOT_LOOKED_AT }]
+      : [];
   return [...rest, ...found].slice(0, MAX_DIFFERENCES);
 }
 
@@ -285,7 +345,8 @@ class Statements extends Map<string, string> {
 function statements(report: object): Statements {
   const said = new Statements();
   for (const [index, [name, value]] of Object.entries(report).entries()) {
-    if (name === "checks" && Array.isArray(value)) value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
+    if (name === "checks" && Array.isArray(value))
+      value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
     else if (!NOT_COMPARED.includes(name)) gather(said, memberPath("", name, index), value as unknown);
   }
   for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
@@ -313,7 +374,11 @@ function gather(said: Statements, place: string, value: unknown): void {
   let index = 0;
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
-    gather(said, Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index), (value as JsonObject)[name]);
+    gather(
+      said,
+      Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index),
+      (value as JsonObject)[name],
+    );
     index++;
   }
 }

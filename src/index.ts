@@ -1,7 +1,16 @@
 /** What the package exports, nothing else. */
 export {
-  NO_POLICY_ANY_ENCLAVE, NamedEvidence, RejectedError, requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs,
-  verifyAttestation, verifyBootProof, verifyEvidence,
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  RejectedError,
+  requireAuthentic,
+  requireVerified,
+  verifyActivity,
+  verifyAppProof,
+  verifyAppProofs,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "./bootproof.js";
 export type { Evidence, Verification, VerifyOptions } from "./bootproof.js";
 export { MalformedError } from "./errors.js";
@@ -12,7 +21,13 @@ export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
 export { decodeActivity } from "./decode/activity.js";
 export type { Activity } from "./decode/activity.js";
 export { MAX_APP_PROOFS, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
-export type { AddressDerivationProof, AppProof, AppProofPayload, PolicyOutcome, PolicyOutcomeProof } from "./decode/app-proof.js";
+export type {
+  AddressDerivationProof,
+  AppProof,
+  AppProofPayload,
+  PolicyOutcome,
+  PolicyOutcomeProof,
+} from "./decode/app-proof.js";
 export { decodeAttestationDocument } from "./decode/attestation-document.js";
 export type { AttestationDocument, UnverifiedAttestationDocument } from "./decode/attestation-document.js";
 export { decodeBootProof } from "./decode/boot-proof.js";
@@ -49,5 +64,12 @@ export { renderInspection } from "./report/inspect-text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 
-export { POLICY_OF_THE_BUNDLE, decodeBundle, packBundle, packEvidence, selfContainedPolicy, verifyBundle } from "./evidence-bundle.js";
+export {
+  POLICY_OF_THE_BUNDLE,
+  decodeBundle,
+  packBundle,
+  packEvidence,
+  selfContainedPolicy,
+  verifyBundle,
+} from "./evidence-bundle.js";
 export type { Bundle, BundleFile, BundleVerification, BundleVerifyOptions, PackOptions } from "./evidence-bundle.js";

@@ -4,8 +4,20 @@ import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
 import {
-  AppProofUses, type Evidence, MalformedError, NamedEvidence, RejectedError, type VerifyOptions, parsePolicy, renderText, requireAuthentic, requireVerified,
-  verifyActivity, verifyAttestation, verifyBootProof, verifyEvidence,
+  AppProofUses,
+  type Evidence,
+  MalformedError,
+  NamedEvidence,
+  RejectedError,
+  type VerifyOptions,
+  parsePolicy,
+  renderText,
+  requireAuthentic,
+  requireVerified,
+  verifyActivity,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "../src/index.js";
 import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
@@ -20,12 +32,33 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 
 describe("a call that asks for what nobody can answer", () => {
   const wrong: [string, object][] = [
-    ["ephemeralKey", { ephemeralKey: "" }], ["ephemeralKey", { ephemeralKey: 0 }], ["ephemeralKey", { ephemeralKey: null }], ["ephemeralKey", { ephemeralKey: "04ab" }],
-    ["ephemeralKey", { ephemeralKey: [] }], ["nonce", { nonce: "" }], ["nonce", { nonce: 0 }], ["nonce", { nonce: null }], ["nonce", { nonce: new Uint8Array() }],
-    ["expected", { expected: null }], ["expected", { expected: "org" }], ["expected.organizationId", { expected: {} }], ["expected.id", { expected: { organizationId: "o", id: "" } }],
-    ["allowDebug", { allowDebug: 1 }], ["allowDebug", { allowDebug: null }], ["memory", { memory: {} }], ["memory", { memory: null }], ["uses", { uses: new Map() }],
-    ["trustAnchors", { trustAnchors: [] }], ["now", { now: 0 }], ["now", { now: null }], ["at", { at: null }], ["at", { at: "" }], ["at", { at: 0 }],
-    ["epheremalKey", { epheremalKey: new Uint8Array(130) }], ["policy", { policy: null }], ["policy", { policy: {} }],
+    ["ephemeralKey", { ephemeralKey: "" }],
+    ["ephemeralKey", { ephemeralKey: 0 }],
+    ["ephemeralKey", { ephemeralKey: null }],
+    ["ephemeralKey", { ephemeralKey: "04ab" }],
+    ["ephemeralKey", { ephemeralKey: [] }],
+    ["nonce", { nonce: "" }],
+    ["nonce", { nonce: 0 }],
+    ["nonce", { nonce: null }],
+    ["nonce", { nonce: new Uint8Array() }],
+    ["expected", { expected: null }],
+    ["expected", { expected: "org" }],
+    ["expected.organizationId", { expected: {} }],
+    ["expected.id", { expected: { organizationId: "o", id: "" } }],
+    ["allowDebug", { allowDebug: 1 }],
+    ["allowDebug", { allowDebug: null }],
+    ["memory", { memory: {} }],
+    ["memory", { memory: null }],
+    ["uses", { uses: new Map() }],
+    ["trustAnchors", { trustAnchors: [] }],
+    ["now", { now: 0 }],
+    ["now", { now: null }],
+    ["at", { at: null }],
+    ["at", { at: "" }],
+    ["at", { at: 0 }],
+    ["epheremalKey", { epheremalKey: new Uint8Array(130) }],
+    ["policy", { policy: null }],
+    ["policy", { policy: {} }],
   ];
   it.each(wrong)("is a TypeError: %s as %j", async (name, option) => {
     const call = verifyEvidence(evidence, { ...options, ...option } as VerifyOptions);
@@ -34,28 +67,40 @@ describe("a call that asks for what nobody can answer", () => {
   });
 
   const wrongEvidence: [string, unknown][] = [
-    ["bootProofs", { bootProof: whole.bootProof }], ["bootProofs", { bootProofs: whole.bootProof }], ["bootProofs", { bootProofs: null }], ["appProofs", { bootProofs: [], appProofs: {} }],
-    ["evidence", null], ["evidence", undefined], ["no evidence", { bootProofs: [] }],
+    ["bootProofs", { bootProof: whole.bootProof }],
+    ["bootProofs", { bootProofs: whole.bootProof }],
+    ["bootProofs", { bootProofs: null }],
+    ["appProofs", { bootProofs: [], appProofs: {} }],
+    ["evidence", null],
+    ["evidence", undefined],
+    ["no evidence", { bootProofs: [] }],
   ];
   it.each(wrongEvidence)("is a TypeError that says what is wanted: %s", async (name, given) => {
     await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(TypeError);
     await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(name);
   });
 
-  it("is a TypeError of a bare document: what only boot proofs and activities answer, and what are no bytes", async () => {
-    const bare = optionsOf(whole, { noPolicy: true });
-    for (const option of [{ ephemeralKey: new Uint8Array(130) }, { expected: { organizationId: "o" } }]) {
-      await expect(verifyAttestation(whole.document, { ...bare, ...option })).rejects.toThrow(TypeError);
-    }
-    for (const document of ["hEShATgioFkR", null, {}]) await expect(verifyAttestation(document as never, bare)).rejects.toThrow(TypeError);
-    expect((await verifyAttestation(new Uint8Array(), bare)).report.verdict).toBe("rejected");
-  });
+  it(
+    "is a TypeError of a bare document: what only boot proofs and activities answer, and what are no " + "bytes",
+    async () => {
+      const bare = optionsOf(whole, { noPolicy: true });
+      for (const option of [{ ephemeralKey: new Uint8Array(130) }, { expected: { organizationId: "o" } }]) {
+        await expect(verifyAttestation(whole.document, { ...bare, ...option })).rejects.toThrow(TypeError);
+      }
+      for (const document of ["hEShATgioFkR", null, {}])
+        await expect(verifyAttestation(document as never, bare)).rejects.toThrow(TypeError);
+      expect((await verifyAttestation(new Uint8Array(), bare)).report.verdict).toBe("rejected");
+    },
+  );
 });
 
 describe("a question without what could answer it", () => {
   const asked = { organizationId: LAB_ADDRESS.organizationId };
   it.each([{ id: "a" }, { type: "T" }, { parameters: {} }])("is a TypeError: %j of no activity", async (more) => {
-    const call = verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, expected: { ...asked, ...more } });
+    const call = verifyEvidence(
+      { bootProofs: [whole.bootProof], appProofs: whole.appProofs },
+      { ...options, expected: { ...asked, ...more } },
+    );
     await expect(call).rejects.toThrow(/asked of an activity, and none was given/);
   });
 
@@ -66,7 +111,10 @@ describe("a question without what could answer it", () => {
 
   it("is a warning where an app proof names no organization", async () => {
     const custom = forge({ payloads: [customPayload(after(60))] });
-    const { report } = await verifyEvidence({ bootProofs: [custom.bootProof], appProofs: custom.appProofs }, { ...optionsOf(custom), expected: asked });
+    const { report } = await verifyEvidence(
+      { bootProofs: [custom.bootProof], appProofs: custom.appProofs },
+      { ...optionsOf(custom), expected: asked },
+    );
     expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "warn" });
     expect(renderText(report, { color: false })).not.toContain("nobody said");
   });
@@ -77,15 +125,32 @@ it("a decision to allow is one of the activity's organization, not of one that i
   const decided = (outcomes: [string, string][]): Promise<string[]> => {
     const evidence = forge({
       payloads: outcomes.map(([organization, outcome]) => policyOutcomePayload(after(60), organization, outcome)),
-      activity: (json) => ({ ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", intent: { i: {} }, result: { r: { subOrganizationId: sub } } }),
+      activity: (json) => ({
+        ...json,
+        type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+        intent: { i: {} },
+        result: { r: { subOrganizationId: sub } },
+      }),
     });
     const demanding = optionsOf(evidence, { policy: { appProofs: { decision: true } } });
-    return verifyActivity(evidence.activity, [evidence.bootProof], demanding).then(({ report }) => idsOf(report, "fail"));
+    return verifyActivity(evidence.activity, [evidence.bootProof], demanding).then(({ report }) =>
+      idsOf(report, "fail"),
+    );
   };
   const own = LAB_ADDRESS.organizationId;
-  expect(await decided([[own, "OUTCOME_ALLOW"], [sub, "OUTCOME_ALLOW"]])).toEqual([]);
+  expect(
+    await decided([
+      [own, "OUTCOME_ALLOW"],
+      [sub, "OUTCOME_ALLOW"],
+    ]),
+  ).toEqual([]);
   expect(await decided([[sub, "OUTCOME_ALLOW"]])).toEqual(["policy.app-proof"]);
-  expect(await decided([[own, "OUTCOME_DENY_EXPLICIT"], [sub, "OUTCOME_ALLOW"]])).toEqual(["activity.claims", "policy.app-proof"]);
+  expect(
+    await decided([
+      [own, "OUTCOME_DENY_EXPLICIT"],
+      [sub, "OUTCOME_ALLOW"],
+    ]),
+  ).toEqual(["activity.claims", "policy.app-proof"]);
 });
 
 describe("a bare document", () => {
@@ -121,12 +186,18 @@ describe("a report", () => {
   it("names tool, time, policy and each piece, so that it can be filed and found again", async () => {
     const policy = toUtf8(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)])));
     const [boot, activity] = [toUtf8(JSON.stringify(whole.bootProof)), JSON.stringify(whole.activity)];
-    const pieces = { bootProofs: [new NamedEvidence("boot.json", boot), whole.bootProof], activity: new NamedEvidence("activity.json", activity) };
+    const pieces = {
+      bootProofs: [new NamedEvidence("boot.json", boot), whole.bootProof],
+      activity: new NamedEvidence("activity.json", activity),
+    };
     const { report } = await verifyEvidence(pieces, { now: NOW, policy: parsePolicy(policy) });
     expect(report).toMatchObject({
-      tool: { name: "bootproof" }, verifiedAt: NOW.toISOString(), policyDigest: sha256(policy),
+      tool: { name: "bootproof" },
+      verifiedAt: NOW.toISOString(),
+      policyDigest: sha256(policy),
       evidence: [
-        { subject: "boot[0]", name: "boot.json", sha256: sha256(boot) }, { subject: "boot[1]", name: null, sha256: null },
+        { subject: "boot[0]", name: "boot.json", sha256: sha256(boot) },
+        { subject: "boot[1]", name: null, sha256: null },
         { subject: "activity", name: "activity.json", sha256: sha256(toUtf8(activity)) },
       ],
     });
@@ -151,7 +222,11 @@ it("a boot proof may be held against a key of its own, beside the one of all", a
 
 describe("an app proof, with a memory of uses", () => {
   const asked = { organizationId: LAB_ADDRESS.organizationId };
-  const judged = async (uses: AppProofUses, activity: JsonObject, expected: VerifyOptions["expected"] = asked): Promise<string> => {
+  const judged = async (
+    uses: AppProofUses,
+    activity: JsonObject,
+    expected: VerifyOptions["expected"] = asked,
+  ): Promise<string> => {
     const { report } = await verifyActivity(activity, [whole.bootProof], { ...options, uses, expected: expected! });
     return report.verdict === "verified" ? "verified" : idsOf(report, "fail").join();
   };
@@ -167,7 +242,12 @@ describe("an app proof, with a memory of uses", () => {
   it("stands for one request only, whatever id the service gives the answers", async () => {
     const uses = new AppProofUses();
     const parameters = (whole.activity["intent"] as JsonObject)["createWalletIntent"] as JsonObject;
-    const sent = (seconds: number): NonNullable<VerifyOptions["expected"]> => ({ ...asked, type: "ACTIVITY_TYPE_CREATE_WALLET", parameters, requestedAt: after(seconds) });
+    const sent = (seconds: number): NonNullable<VerifyOptions["expected"]> => ({
+      ...asked,
+      type: "ACTIVITY_TYPE_CREATE_WALLET",
+      parameters,
+      requestedAt: after(seconds),
+    });
     expect(await judged(uses, whole.activity, sent(60))).toBe("verified");
     expect(await judged(uses, whole.activity, sent(60))).toBe("verified");
     expect(await judged(uses, whole.activity, sent(61))).toBe("activity.claims");
@@ -209,6 +289,8 @@ it("a policy cannot be changed after it was parsed, at any depth", async () => {
   visit(policy);
   expect((await verifyEvidence(evidence, { policy, now: NOW })).report.verdict).toBe("verified");
   const stranger = forge({ alterDocument: { pcrs: (map) => map.set(0, new Uint8Array(48).fill(1)) } });
-  expect((await verifyEvidence({ bootProofs: [stranger.bootProof] }, { policy, now: NOW })).report.verdict).toBe("rejected");
+  expect((await verifyEvidence({ bootProofs: [stranger.bootProof] }, { policy, now: NOW })).report.verdict).toBe(
+    "rejected",
+  );
   expect(() => parsePolicy("{}")).toThrow(MalformedError);
 });

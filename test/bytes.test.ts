@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
-  concatBytes, equalBytes, fromBase64, fromHex, fromUtf8, isAllZero, toBase64, toHex, toUtf8,
+  concatBytes,
+  equalBytes,
+  fromBase64,
+  fromHex,
+  fromUtf8,
+  isAllZero,
+  toBase64,
+  toHex,
+  toUtf8,
 } from "../src/bytes.js";
 import { anyBytes, fc } from "./support/property.js";
 
@@ -46,16 +54,23 @@ describe("hex", () => {
   });
 
   it("comes back as it was", () => {
-    fc.assert(fc.property(anyBytes(), (bytes) => {
-      expect(fromHex(toHex(bytes))).toEqual(bytes);
-      expect(fromHex(toHex(bytes).toUpperCase())).toEqual(bytes);
-    }));
+    fc.assert(
+      fc.property(anyBytes(), (bytes) => {
+        expect(fromHex(toHex(bytes))).toEqual(bytes);
+        expect(fromHex(toHex(bytes).toUpperCase())).toEqual(bytes);
+      }),
+    );
   });
 });
 
 describe("base64", () => {
   it.each([
-    ["", ""], ["66", "Zg=="], ["666f", "Zm8="], ["666f6f", "Zm9v"], ["666f6f62", "Zm9vYg=="], ["fbffbf", "+/+/"],
+    ["", ""],
+    ["66", "Zg=="],
+    ["666f", "Zm8="],
+    ["666f6f", "Zm9v"],
+    ["666f6f62", "Zm9vYg=="],
+    ["fbffbf", "+/+/"],
   ])("of %j is %j", (bytes, text) => {
     expect(toBase64(fromHex(bytes)!)).toBe(text);
     expect(fromBase64(text)).toEqual(fromHex(bytes));
@@ -93,20 +108,25 @@ describe("base64", () => {
   });
 
   it("comes back as it was", () => {
-    fc.assert(fc.property(anyBytes(), (bytes) => {
-      expect(fromBase64(toBase64(bytes))).toEqual(bytes);
-      expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
-    }));
+    fc.assert(
+      fc.property(anyBytes(), (bytes) => {
+        expect(fromBase64(toBase64(bytes))).toEqual(bytes);
+        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+      }),
+    );
   });
 
   it("accepts no text that it would not write", () => {
     const text = fc.string({ unit: fc.constantFrom(..."AQgZz9+/=- \n"), maxLength: 12 });
     let accepted = 0;
-    fc.assert(fc.property(text, (candidate) => {
-      const bytes = fromBase64(candidate);
-      if (bytes !== null) accepted++;
-      return bytes === null || toBase64(bytes) === candidate;
-    }), { numRuns: 3000 });
+    fc.assert(
+      fc.property(text, (candidate) => {
+        const bytes = fromBase64(candidate);
+        if (bytes !== null) accepted++;
+        return bytes === null || toBase64(bytes) === candidate;
+      }),
+      { numRuns: 3000 },
+    );
     expect(accepted).toBeGreaterThan(20);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * No input of up to 1 MiB, in any format, through any public door, takes more than about a second or 200 MiB; nor does any
- * answer of the service. Each row runs in a process of its own. The bounds are several times what was measured: what is
- * quadratic, or keeps an object for every two bytes, is beyond them.
+ * No input of up to 1 MiB, in any format, through any public door, takes more than about a second or 200 MiB; nor does
+ * any answer of the service. Each row runs in a process of its own. The bounds are several times what was measured:
+ * what is quadratic, or keeps an object for every two bytes, is beyond them.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -31,8 +31,14 @@ beforeAll(async () => {
   // Inside the package, where what is not bundled is found.
   folder = mkdtempSync(join(ROOT, "node_modules", ".cost-"));
   await build({
-    entryPoints: [join(ROOT, "test/support/cost-child.ts")], outfile: join(folder, "child.mjs"), bundle: true, platform: "node", format: "esm",
-    target: "node20", external: ["classic-level"], logLevel: "error",
+    entryPoints: [join(ROOT, "test/support/cost-child.ts")],
+    outfile: join(folder, "child.mjs"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    external: ["classic-level"],
+    logLevel: "error",
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
   });
 });
@@ -53,7 +59,11 @@ async function through(door: Door, input: Uint8Array, url = ""): Promise<Took> {
 
 async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<void> {
   const took = await through(door, input, url);
-  if (process.env["BOOTPROOF_COST"] === "show") console.log(`${String(took.milliseconds).padStart(6)} ms ${String(took.mebibytes).padStart(5)} MiB  ${expect.getState().currentTestName}`);
+  if (process.env["BOOTPROOF_COST"] === "show")
+    console.log(
+      `${String(took.milliseconds).padStart(6)} ms ${String(took.mebibytes).padStart(5)} MiB  ` +
+        `${expect.getState().currentTestName}`,
+    );
   expect(took.milliseconds).toBeLessThan(MAX_MILLISECONDS);
   expect(took.mebibytes).toBeLessThan(MAX_MEBIBYTES);
 }
@@ -61,7 +71,8 @@ async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<voi
 /** As many of the items as the size has room for, joined with commas. */
 function many(item: string | ((index: number) => string), size = MIB - 2000): string {
   const items: string[] = [];
-  for (let left = size; left > 0; left -= items.at(-1)!.length + 1) items.push(typeof item === "string" ? item : item(items.length));
+  for (let left = size; left > 0; left -= items.at(-1)!.length + 1)
+    items.push(typeof item === "string" ? item : item(items.length));
   return items.join();
 }
 
@@ -75,7 +86,15 @@ const JSONS: readonly (readonly [name: string, json: string])[] = [
   ["characters and escapes in turn", `"${"ab\\n".repeat(MIB / 4 - 10)}"`],
   ["line feeds and a fault", `${"\n".repeat(MIB - 10)}x`],
 ];
-const JSON_DOORS: readonly Door[] = ["activity", "parsedActivity", "policy", "manifest", "bundle", "inspect", "webhook"];
+const JSON_DOORS: readonly Door[] = [
+  "activity",
+  "parsedActivity",
+  "policy",
+  "manifest",
+  "bundle",
+  "inspect",
+  "webhook",
+];
 
 describe.each(JSON_DOORS)("JSON: %s", (door) => {
   it.each(JSONS)("%s", async (_, json) => {
@@ -86,7 +105,8 @@ describe.each(JSON_DOORS)("JSON: %s", (door) => {
 
 const whole = forge();
 const hex = (index: number, digits: number): string => index.toString(16).padStart(digits, "0");
-const policy = (deployment: string, more = ""): string => `{"policy":"bootproof/1","deployments":[${deployment}]${more}}`;
+const policy = (deployment: string, more = ""): string =>
+  `{"policy":"bootproof/1","deployments":[${deployment}]${more}}`;
 const pins = `"pivotHash":"${"ab".repeat(32)}"`;
 
 const POLICIES: readonly (readonly [name: string, json: string])[] = [
@@ -105,24 +125,34 @@ const POLICIES: readonly (readonly [name: string, json: string])[] = [
   ["trust anchors of empty PEM", policy(`{${pins}}`, `,"trustAnchors":[${many('{"pem":""}')}]`)],
   ["types", policy(`{${pins}}`, `,"appProofs":{"types":[${many('""')}]}`)],
 ];
-const bundle = (members: string): string => `{"bundle":"bootproof-bundle/1","bootProofs":[${JSON.stringify(whole.bootProof)}],"appProofs":[]${members}}`;
+const bundle = (members: string): string =>
+  `{"bundle":"bootproof-bundle/1","bootProofs":[${JSON.stringify(whole.bootProof)}],"appProofs":[]${members}}`;
 
 describe("policies", () => {
   it.each(POLICIES)("%s", async (_, json) => expectCheap("policy", toUtf8(json)));
   it.each(POLICIES)("of the command: %s", async (_, json) => expectCheap("policyOfCommand", toUtf8(json)));
   it.each(POLICIES)("inside a bundle: %s", async (_, json) =>
-    expectCheap("bundle", toUtf8(bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${json}`))));
+    expectCheap("bundle", toUtf8(bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${json}`))),
+  );
 });
 
 /** An object within so many others, each under a name of as many characters as are shown. */
-const under = (depth: number, inside: string): string => `{"${"n".repeat(64)}":`.repeat(depth) + inside + "}".repeat(depth);
+const under = (depth: number, inside: string): string =>
+  `{"${"n".repeat(64)}":`.repeat(depth) + inside + "}".repeat(depth);
 
 describe("bundles", () => {
-  const judged = (report: string): string => bundle(`,"now":"2026-03-04T05:06:07.000Z","policy":null,"report":${report}`);
+  const judged = (report: string): string =>
+    bundle(`,"now":"2026-03-04T05:06:07.000Z","policy":null,"report":${report}`);
   it.each<[name: string, json: string]>([
     ["boot proofs that are empty", `{"bundle":"bootproof-bundle/1","bootProofs":[${many("{}")}],"appProofs":[]}`],
-    ["256 boot proofs that are empty", `{"bundle":"bootproof-bundle/1","bootProofs":[${Array(256).fill("{}").join()}],"appProofs":[]}`],
-    ["app proofs that are numbers", `{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[${Array(2000).fill("0").join()}]}`],
+    [
+      "256 boot proofs that are empty",
+      `{"bundle":"bootproof-bundle/1","bootProofs":[${Array(256).fill("{}").join()}],"appProofs":[]}`,
+    ],
+    [
+      "app proofs that are numbers",
+      `{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[${Array(2000).fill("0").join()}]}`,
+    ],
     ["a report of empty checks", judged(`{"checks":[${many("{}")}]}`)],
     ["a report of the same check", judged(`{"checks":[${many('{"subject":"a","id":"b","status":0}')}]}`)],
     ["a report of numbers", judged(`{"claims":[${many("0")}]}`)],
@@ -130,7 +160,12 @@ describe("bundles", () => {
     ["a report nested deep", judged(`{"claims":[${many("[".repeat(50) + "0" + "]".repeat(50))}]}`)],
     ["a report of a long name and many items", judged(`{"claims":{"${"n".repeat(MIB / 2)}":[${many("0", MIB / 3)}]}}`)],
     ["a report of long names above many items", judged(`{"claims":${under(55, `[${many("0", MIB / 2)}]`)}}`)],
-    ["a policy whose name is long", bundle(`,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${policy(`{${pins},"name":"${"n".repeat(MIB / 2)}"}`)}`)],
+    [
+      "a policy whose name is long",
+      bundle(
+        `,"now":"2026-03-04T05:06:07.000Z","report":{},"policy":${policy(`{${pins},"name":"${"n".repeat(MIB / 2)}"}`)}`,
+      ),
+    ],
     ["unknown members", bundle(`,${many((index) => `"x${index}":0`)}`)],
   ])("%s", async (_, json) => {
     await expectCheap("bundle", toUtf8(json));
@@ -142,62 +177,110 @@ describe("boot proofs", () => {
   const room = (3 * MIB) / 4 - 20_000;
   const with_ = (members: JsonObject): Uint8Array => toUtf8(JSON.stringify({ ...whole.bootProof, ...members }));
   const manifest = (change: (json: Record<string, unknown>) => void): Uint8Array => {
-    const json = JSON.parse(Buffer.from(encodeManifest(whole.manifest, { encoding: "json" })).toString("utf8")) as Record<string, unknown>;
+    const json = JSON.parse(
+      Buffer.from(encodeManifest(whole.manifest, { encoding: "json" })).toString("utf8"),
+    ) as Record<string, unknown>;
     change(json);
-    return toUtf8(JSON.stringify(json).replace(/"@([^@]*)@"/g, (_, item: string) => many(item.replaceAll("'", '"'), room - 10_000)));
+    return toUtf8(
+      JSON.stringify(json).replace(/"@([^@]*)@"/g, (_, item: string) => many(item.replaceAll("'", '"'), room - 10_000)),
+    );
   };
   it.each<[name: string, bytes: Uint8Array]>([
     ["members that are empty", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{}@"]))],
     ["share members that are empty", manifest((json) => ((json["shareSet"] as JsonObject)["members"] = ["@{}@"]))],
-    ["members without an alias", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'pubKey':'00'}@"]))],
+    [
+      "members without an alias",
+      manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'pubKey':'00'}@"])),
+    ],
     ["bridges that are empty", manifest((json) => ((json["pivot"] as JsonObject)["bridgeConfig"] = ["@{}@"]))],
     ["arguments", manifest((json) => ((json["pivot"] as JsonObject)["args"] = ["@''@"]))],
-    ["members with a key each", manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'alias':'','pubKey':'00'}@"]))],
+    [
+      "members with a key each",
+      manifest((json) => ((json["manifestSet"] as JsonObject)["members"] = ["@{'alias':'','pubKey':'00'}@"])),
+    ],
   ])("a manifest of %s", async (_, bytes) => {
     await expectCheap("manifest", bytes);
     await expectCheap("bootProof", with_({ qosManifestB64: toBase64(bytes), qosManifestVersion: null }));
-    const envelope = toUtf8(`{"manifest":${Buffer.from(bytes).toString("utf8")},"manifestSetApprovals":[],"shareSetApprovals":[]}`);
+    const envelope = toUtf8(
+      `{"manifest":${Buffer.from(bytes).toString("utf8")},"manifestSetApprovals":[],"shareSetApprovals":[]}`,
+    );
     await expectCheap("envelope", envelope);
   });
   it.each(["manifestSetApprovals", "shareSetApprovals"])("an envelope whose %s are empty", async (name) => {
     const text = Buffer.from(encodeManifest(whole.manifest, { encoding: "json" })).toString("utf8");
-    const envelope = toUtf8(`{"manifest":${text},"manifestSetApprovals":[],"shareSetApprovals":[],"${name}":[${many("{}", room - 10_000)}]}`.replace(`"${name}":[],`, ""));
+    const empty = '"manifestSetApprovals":[],"shareSetApprovals":[],';
+    const envelope = toUtf8(
+      `{"manifest":${text},${empty.replace(`"${name}":[],`, "")}"${name}":[${many("{}", room - 10_000)}]}`,
+    );
     await expectCheap("envelope", envelope);
     await expectCheap("bootProof", with_({ qosManifestEnvelopeB64: toBase64(envelope), qosManifestVersion: null }));
   });
-  it.each([0x00, 0x01, 0x7b, 0xff])("manifests that are the byte %i again and again, and end in a count", async (byte) => {
-    for (const at of [0, 4, 36, 100]) {
-      const bytes = new Uint8Array(MIB).fill(byte);
-      bytes.set([0xff, 0xff, 0x03, 0x00], at);
-      await expectCheap("manifest", bytes);
-    }
-  });
+  it.each([0x00, 0x01, 0x7b, 0xff])(
+    "manifests that are the byte %i again and again, and end in a count",
+    async (byte) => {
+      for (const at of [0, 4, 36, 100]) {
+        const bytes = new Uint8Array(MIB).fill(byte);
+        bytes.set([0xff, 0xff, 0x03, 0x00], at);
+        await expectCheap("manifest", bytes);
+      }
+    },
+  );
 });
 
 describe("borsh manifests", () => {
-  const u32 = (value: number): Uint8Array => Uint8Array.of(value & 255, (value >> 8) & 255, (value >> 16) & 255, value >>> 24);
+  const u32 = (value: number): Uint8Array =>
+    Uint8Array.of(value & 255, (value >> 8) & 255, (value >> 16) & 255, value >>> 24);
   const [pcr, empty] = [concatBytes(u32(48), new Uint8Array(48)), u32(0)];
   /** A v1 of the smallest items there are. */
-  const manifest = ({ bridges = 0, args = 0, approvers = 0, holders = 0, patchers = 0 }): Uint8Array => concatBytes(
-    u32(2), toUtf8("ns"), u32(1), empty, new Uint8Array(33),
-    u32(bridges), new Uint8Array(4 * bridges).map((_, at) => (at % 4 === 0 ? 1 : 0)), Uint8Array.of(0), u32(args), new Uint8Array(4 * args),
-    u32(1), u32(approvers), new Uint8Array(8 * approvers), u32(1), u32(holders), new Uint8Array(8 * holders),
-    pcr, pcr, pcr, pcr, empty, empty, u32(0), u32(patchers), new Uint8Array(4 * patchers),
-  );
+  const manifest = ({ bridges = 0, args = 0, approvers = 0, holders = 0, patchers = 0 }): Uint8Array =>
+    concatBytes(
+      u32(2),
+      toUtf8("ns"),
+      u32(1),
+      empty,
+      new Uint8Array(33),
+      u32(bridges),
+      new Uint8Array(4 * bridges).map((_, at) => (at % 4 === 0 ? 1 : 0)),
+      Uint8Array.of(0),
+      u32(args),
+      new Uint8Array(4 * args),
+      u32(1),
+      u32(approvers),
+      new Uint8Array(8 * approvers),
+      u32(1),
+      u32(holders),
+      new Uint8Array(8 * holders),
+      pcr,
+      pcr,
+      pcr,
+      pcr,
+      empty,
+      empty,
+      u32(0),
+      u32(patchers),
+      new Uint8Array(4 * patchers),
+    );
   it.each(["bridges", "args", "approvers", "holders", "patchers"])("of many %s", async (what) => {
     for (const count of [9990, 125_000]) {
       const bytes = manifest({ [what]: count });
       await expectCheap("manifest", bytes);
       await expectCheap("inspect", bytes);
       const small = manifest({ [what]: Math.min(count, 40_000) });
-      const fields = { qosManifestB64: toBase64(small), qosManifestEnvelopeB64: toBase64(concatBytes(small, empty, empty)), qosManifestVersion: null };
+      const fields = {
+        qosManifestB64: toBase64(small),
+        qosManifestEnvelopeB64: toBase64(concatBytes(small, empty, empty)),
+        qosManifestVersion: null,
+      };
       await expectCheap("bootProof", toUtf8(JSON.stringify({ ...whole.bootProof, ...fields })));
     }
   });
 });
 
 describe("app proofs", () => {
-  const proof = (payload: string): JsonObject => ({ ...(whole.appProofs[0] as unknown as JsonObject), proofPayload: payload });
+  const proof = (payload: string): JsonObject => ({
+    ...(whole.appProofs[0] as unknown as JsonObject),
+    proofPayload: payload,
+  });
   const start = '{"type":"T","timestampMs":"1","';
   it.each<[name: string, payload: string]>([
     ["bad numbers under a long name", `${start}${"n".repeat(MIB / 2)}":[${many("9e999", MIB / 3)}]}`],
@@ -209,13 +292,26 @@ describe("app proofs", () => {
     const one = toUtf8(JSON.stringify(proof(payload)));
     for (const door of ["appProof", "inspect"] as const) await expectCheap(door, one);
     const most = Math.max(1, Math.floor(MIB / (one.length + 1)) - 1);
-    const activity = toUtf8(JSON.stringify({ id: "a", organizationId: "o", status: "s", type: "t", intent: {}, result: {}, appProofs: Array(most).fill(proof(payload)) }));
+    const activity = toUtf8(
+      JSON.stringify({
+        id: "a",
+        organizationId: "o",
+        status: "s",
+        type: "t",
+        intent: {},
+        result: {},
+        appProofs: Array(most).fill(proof(payload)),
+      }),
+    );
     for (const door of ["activity", "inspect"] as const) await expectCheap(door, activity);
   });
 });
 
 describe("activities", () => {
-  const activity = (result: string): Uint8Array => toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","intent":{},"appProofs":[{}],"result":{"r":${result}}}`);
+  const activity = (result: string): Uint8Array =>
+    toUtf8(
+      `{"id":"a","organizationId":"o","status":"s","type":"t","intent":{},"appProofs":[{}],"result":{"r":${result}}}`,
+    );
   it.each<[name: string, result: string]>([
     ["addresses under a long name", `{"${"n".repeat(MIB / 2)}":{"addresses":[${many('"a"', MIB / 3)}]}}`],
     ["addresses under many names", under(56, `{"addresses":[${many('"a"', MIB / 2)}]}`)],
@@ -226,16 +322,24 @@ describe("activities", () => {
 });
 
 describe("documents", () => {
-  const list = (count: number, item: Uint8Array): Uint8Array => concatBytes(cborHead(4, count), ...Array<Uint8Array>(count).fill(item));
+  const list = (count: number, item: Uint8Array): Uint8Array =>
+    concatBytes(cborHead(4, count), ...Array<Uint8Array>(count).fill(item));
   const integerKeys = Array.from({ length: 3200 }, (_, index) => encodeCbor(new Map([[256 + index, 0]])).slice(1));
   const documentOf = (payload: Uint8Array): Uint8Array =>
-    concatBytes(Uint8Array.of(0x84, 0x44, 0xa1, 0x01, 0x38, 0x22, 0xa0), encodeCbor(payload), encodeCbor(new Uint8Array(96)));
+    concatBytes(
+      Uint8Array.of(0x84, 0x44, 0xa1, 0x01, 0x38, 0x22, 0xa0),
+      encodeCbor(payload),
+      encodeCbor(new Uint8Array(96)),
+    );
   it.each<[name: string, bytes: Uint8Array]>([
     ["a million nulls", concatBytes(cborHead(4, MIB - 5), new Uint8Array(MIB - 5).fill(0xf6))],
     ["a message of nulls", concatBytes(cborHead(4, 20_000), new Uint8Array(20_000).fill(0xf6))],
     ["a payload of nulls", documentOf(concatBytes(cborHead(4, 16_000), new Uint8Array(16_000).fill(0xf6)))],
     ["a payload of integers as keys", documentOf(concatBytes(cborHead(5, 3200), ...integerKeys))],
-    ["a bundle of empty certificates", documentOf(concatBytes(cborHead(5, 1), encodeCbor("cabundle"), list(16_000, encodeCbor(new Uint8Array()))))],
+    [
+      "a bundle of empty certificates",
+      documentOf(concatBytes(cborHead(5, 1), encodeCbor("cabundle"), list(16_000, encodeCbor(new Uint8Array())))),
+    ],
   ])("%s", async (_, bytes) => {
     await expectCheap("attestation", bytes);
     await expectCheap("inspect", bytes);
@@ -245,16 +349,23 @@ describe("documents", () => {
 describe("certificates", () => {
   const der = (tag: number, content: Uint8Array): Uint8Array => {
     const { length } = content;
-    return concatBytes(Uint8Array.of(tag, 0x84, length >>> 24, (length >> 16) & 255, (length >> 8) & 255, length & 255), content);
+    return concatBytes(
+      Uint8Array.of(tag, 0x84, length >>> 24, (length >> 16) & 255, (length >> 8) & 255, length & 255),
+      content,
+    );
   };
-  const nested = (tag: number, item: readonly number[]): Uint8Array => der(tag, new Uint8Array(Array.from({ length: Math.floor((MIB - 200) / item.length) }, () => item).flat()));
+  const nested = (tag: number, item: readonly number[]): Uint8Array =>
+    der(tag, new Uint8Array(Array.from({ length: Math.floor((MIB - 200) / item.length) }, () => item).flat()));
   it.each<[name: string, bytes: Uint8Array]>([
     ["empty sequences", nested(0x30, [0x30, 0x00])],
     ["sequences within sequences", new Uint8Array(MIB).fill(0x30)],
   ])("%s", async (_, bytes) => {
     await expectCheap("certificate", bytes);
     await expectCheap("inspect", bytes);
-    await expectCheap("trustAnchor", toUtf8(`-----BEGIN CERTIFICATE-----\n${toBase64(bytes)}\n-----END CERTIFICATE-----\n`));
+    await expectCheap(
+      "trustAnchor",
+      toUtf8(`-----BEGIN CERTIFICATE-----\n${toBase64(bytes)}\n-----END CERTIFICATE-----\n`),
+    );
   });
 });
 
@@ -297,14 +408,29 @@ describe("releases", () => {
 describe("answers of the service", () => {
   let server: Server;
   let url = "";
-  let answer: { readonly body: Uint8Array; readonly headers: Record<string, string> } = { body: new Uint8Array(), headers: {} };
+  let answer: { readonly body: Uint8Array; readonly headers: Record<string, string> } = {
+    body: new Uint8Array(),
+    headers: {},
+  };
   let served: (path: string) => typeof answer = () => answer;
-  const proofOf = (key: string, proofPayload: string): JsonObject => ({ ...(whole.appProofs[0] as unknown as JsonObject), publicKey: key.repeat(130), proofPayload });
+  const proofOf = (key: string, proofPayload: string): JsonObject => ({
+    ...(whole.appProofs[0] as unknown as JsonObject),
+    publicKey: key.repeat(130),
+    proofPayload,
+  });
   const manyMembers = (count = 9900): JsonObject => {
     const patchSet = { threshold: 0, members: Array<{ pubKey: Uint8Array }>(count).fill({ pubKey: new Uint8Array() }) };
     const bytes = encodeManifest({ ...forge({ version: "v1" }).manifest, patchSet } as Manifest, { encoding: "borsh" });
-    const [qosManifestB64, qosManifestEnvelopeB64] = [bytes, concatBytes(bytes, new Uint8Array(8))].map(toBase64) as [string, string];
-    return { ...(whole.bootProof as unknown as JsonObject), qosManifestB64, qosManifestEnvelopeB64, qosManifestVersion: null };
+    const [qosManifestB64, qosManifestEnvelopeB64] = [bytes, concatBytes(bytes, new Uint8Array(8))].map(toBase64) as [
+      string,
+      string,
+    ];
+    return {
+      ...(whole.bootProof as unknown as JsonObject),
+      qosManifestB64,
+      qosManifestEnvelopeB64,
+      qosManifestVersion: null,
+    };
   };
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -317,8 +443,19 @@ describe("answers of the service", () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterAll(() => new Promise((resolve) => server.close(resolve)));
-  const gzipped = (text: string | Uint8Array): typeof answer => ({ body: gzipSync(text), headers: { "content-encoding": "gzip" } });
-  const doors: readonly Door[] = ["undocumentedQuery", "updateWallet", "verifiedUpdateWallet", "getBootProof", "getLatestBootProof", "getOauthProviders", "listAppProofs"];
+  const gzipped = (text: string | Uint8Array): typeof answer => ({
+    body: gzipSync(text),
+    headers: { "content-encoding": "gzip" },
+  });
+  const doors: readonly Door[] = [
+    "undocumentedQuery",
+    "updateWallet",
+    "verifiedUpdateWallet",
+    "getBootProof",
+    "getLatestBootProof",
+    "getOauthProviders",
+    "listAppProofs",
+  ];
   it.each(doors)("%s: a bomb", async (door) => {
     answer = gzipped(new Uint8Array(256 * MIB));
     await expectCheap(door, new Uint8Array(), url);
@@ -342,11 +479,26 @@ describe("answers of the service", () => {
     }
   });
   it.each<[name: string, proofs: () => JsonObject[], bootProof: JsonObject]>([
-    ["payloads of empty objects", () => Array.from({ length: 11 }, () => proofOf("04", `{"type":"T","timestampMs":"1","x":[${many("{}", 700_000)}]}`)), {}],
-    ["boot proofs of as many members as there may be", () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")), manyMembers()],
-    ["boot proofs of more", () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")), manyMembers(100_000)],
+    [
+      "payloads of empty objects",
+      () =>
+        Array.from({ length: 11 }, () => proofOf("04", `{"type":"T","timestampMs":"1","x":[${many("{}", 700_000)}]}`)),
+      {},
+    ],
+    [
+      "boot proofs of as many members as there may be",
+      () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")),
+      manyMembers(),
+    ],
+    [
+      "boot proofs of more",
+      () => Array.from({ length: 16 }, (_, index) => proofOf(hex(index, 2), "{}")),
+      manyMembers(100_000),
+    ],
   ])("verifiedUpdateWallet: %s", async (_, proofs, bootProof) => {
-    const activity = JSON.stringify({ activity: { id: "a", organizationId: "o", status: "s", type: "t", intent: {}, result: {}, appProofs: proofs() } });
+    const activity = JSON.stringify({
+      activity: { id: "a", organizationId: "o", status: "s", type: "t", intent: {}, result: {}, appProofs: proofs() },
+    });
     served = (path) => gzipped(path.endsWith("get_boot_proof") ? JSON.stringify({ bootProof }) : activity);
     await expectCheap("verifiedUpdateWallet", new Uint8Array(), url);
     served = () => answer;
@@ -362,5 +514,8 @@ describe("webhooks", () => {
   it("an activity of votes that are empty", async () =>
     expectCheap("webhook", toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","votes":[${many("0")}]}`)));
   it("an activity of app proofs that are empty", async () =>
-    expectCheap("webhook", toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","appProofs":[${many("{}")}]}`)));
+    expectCheap(
+      "webhook",
+      toUtf8(`{"id":"a","organizationId":"o","status":"s","type":"t","appProofs":[${many("{}")}]}`),
+    ));
 });

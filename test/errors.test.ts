@@ -11,7 +11,11 @@ describe("texts that the input chose", () => {
   });
 
   it("are never cut within a character: half of one is refused as JSON", () => {
-    expect([cut("ab😀c", 3), cut("ab😀c", 4), shownName("😀😀", 3)]).toEqual(["ab… (5 characters)", "ab😀… (5 characters)", "😀…"]);
+    expect([cut("ab😀c", 3), cut("ab😀c", 4), shownName("😀😀", 3)]).toEqual([
+      "ab… (5 characters)",
+      "ab😀… (5 characters)",
+      "😀…",
+    ]);
   });
 
   it("stand cut in faults, in lists of them and in the error's own message", () => {

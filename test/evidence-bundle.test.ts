@@ -3,7 +3,15 @@ import { type PolicyFile, parsePolicy } from "../src/appraise/policy.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../src/bootproof.js";
 import { MalformedError } from "../src/errors.js";
 import {
-  type BundleFile, MAX_BUNDLE_BOOT_PROOFS, POLICY_OF_THE_BUNDLE, decodeBundle, isBundle, packBundle, packEvidence, selfContainedPolicy, verifyBundle,
+  type BundleFile,
+  MAX_BUNDLE_BOOT_PROOFS,
+  POLICY_OF_THE_BUNDLE,
+  decodeBundle,
+  isBundle,
+  packBundle,
+  packEvidence,
+  selfContainedPolicy,
+  verifyBundle,
 } from "../src/evidence-bundle.js";
 import { Lab, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
@@ -39,17 +47,30 @@ describe("packing", () => {
   it("keeps evidence, policy, report and time, in one JSON value", async () => {
     const bundle = await packed();
     expect(Object.keys(bundle)).toEqual(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
-    expect(bundle).toMatchObject({ bundle: "bootproof-bundle/1", now: NOW.toISOString(), bootProofs: [forged.bootProof], appProofs: [], activity: forged.activity, policy });
+    expect(bundle).toMatchObject({
+      bundle: "bootproof-bundle/1",
+      now: NOW.toISOString(),
+      bootProofs: [forged.bootProof],
+      appProofs: [],
+      activity: forged.activity,
+      policy,
+    });
     expect(bundle.report?.verdict).toBe("verified");
   });
 
   it("makes none of rejected evidence, and says why", async () => {
-    const { bundle, report } = await packBundle({ bootProofs: [{ ...forged.bootProof, owner: 7 }] }, { policy, now: NOW });
+    const { bundle, report } = await packBundle(
+      { bootProofs: [{ ...forged.bootProof, owner: 7 }] },
+      { policy, now: NOW },
+    );
     expect([bundle, report.verdict]).toEqual([null, "rejected"]);
   });
 
   it("takes JSON text, and judges text that is none", async () => {
-    const texts = { bootProofs: [JSON.stringify(forged.bootProof)], appProofs: forged.appProofs.map((proof) => JSON.stringify(proof)) };
+    const texts = {
+      bootProofs: [JSON.stringify(forged.bootProof)],
+      appProofs: forged.appProofs.map((proof) => JSON.stringify(proof)),
+    };
     const { bundle } = await packBundle(texts, { policy, now: NOW });
     expect(bundle).toMatchObject({ bootProofs: [forged.bootProof], appProofs: forged.appProofs });
     expect((await packBundle({ bootProofs: ["{"] }, { policy, now: NOW })).report.verdict).toBe("rejected");
@@ -63,14 +84,22 @@ describe("packing", () => {
 
   it("writes the document under its own name only, unless the two names differ", async () => {
     const { cloudAttestationDocB64, ...rest } = forged.bootProof;
-    expect(packEvidence({ bootProofs: [{ ...rest, awsAttestationDocB64: cloudAttestationDocB64 }] }).bootProofs).toEqual([forged.bootProof]);
-    expect(packEvidence({ bootProofs: [{ ...rest, cloudAttestationDocB64: null, awsAttestationDocB64: cloudAttestationDocB64 }] }).bootProofs).toEqual([forged.bootProof]);
+    expect(
+      packEvidence({ bootProofs: [{ ...rest, awsAttestationDocB64: cloudAttestationDocB64 }] }).bootProofs,
+    ).toEqual([forged.bootProof]);
+    expect(
+      packEvidence({
+        bootProofs: [{ ...rest, cloudAttestationDocB64: null, awsAttestationDocB64: cloudAttestationDocB64 }],
+      }).bootProofs,
+    ).toEqual([forged.bootProof]);
     const both = { ...forged.bootProof, awsAttestationDocB64: "AAAA" };
     expect(packEvidence({ bootProofs: [both, 7, null] }).bootProofs).toEqual([both, 7, null]);
   });
 
   it("takes a policy that is complete in itself only", async () => {
-    await expect(packBundle(evidence, { policy: { ...policy, trustAnchors: [{ file: "root.pem" }] }, now: NOW })).rejects.toThrow(MalformedError);
+    await expect(
+      packBundle(evidence, { policy: { ...policy, trustAnchors: [{ file: "root.pem" }] }, now: NOW }),
+    ).rejects.toThrow(MalformedError);
   });
 });
 
@@ -80,7 +109,10 @@ describe("a policy that names its anchors by file", () => {
 
   it("has their certificates inside, and nothing else of the files", () => {
     const whole = selfContainedPolicy(JSON.stringify(named), files);
-    expect(whole.trustAnchors).toEqual(["aws-nitro-root-g1", { pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    expect(whole.trustAnchors).toEqual([
+      "aws-nitro-root-g1",
+      { pem: expect.stringContaining("BEGIN CERTIFICATE") as string },
+    ]);
     expect(JSON.stringify(whole)).not.toContain("PRIVATE");
     const { pem } = whole.trustAnchors![1] as { pem: string };
     expect(parseTrustAnchor("a", pem).certificate.der).toEqual(forged.anchorDer);
@@ -94,7 +126,9 @@ describe("a policy that names its anchors by file", () => {
   });
 
   it("is refused with every fault of it", () => {
-    expect(() => selfContainedPolicy({ ...named, deployments: [] }, {})).toThrow(/trustAnchors\[1\].*deployments|deployments.*trustAnchors\[1\]/s);
+    expect(() => selfContainedPolicy({ ...named, deployments: [] }, {})).toThrow(
+      /trustAnchors\[1\].*deployments|deployments.*trustAnchors\[1\]/s,
+    );
   });
 });
 
@@ -102,19 +136,31 @@ describe("verifying anew", () => {
   it("by the caller's policy, by the bundle's, by none: years later, with no network", async () => {
     const bundle = decodeBundle(JSON.stringify(await packed()));
     const own = await verifyBundle(bundle, { policy: parsePolicy(policy), now: YEARS_LATER });
-    expect([own.report.verdict, own.policyFrom, own.packed]).toEqual(["verified", "caller", { now: NOW.toISOString(), verdict: "verified", differences: [] }]);
+    expect([own.report.verdict, own.policyFrom, own.packed]).toEqual([
+      "verified",
+      "caller",
+      { now: NOW.toISOString(), verdict: "verified", differences: [] },
+    ]);
     expect(own.activity?.activity.id).toBe(forged.activity["id"]);
     const bundled = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
     expect([bundled.report.verdict, bundled.policyFrom]).toEqual(["verified", "bundle"]);
-    const none = await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: YEARS_LATER, trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)] });
+    const none = await verifyBundle(bundle, {
+      policy: NO_POLICY_ANY_ENCLAVE,
+      now: YEARS_LATER,
+      trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)],
+    });
     expect([none.report.verdict, none.policyFrom]).toEqual(["authentic", "caller"]);
-    expect((await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: YEARS_LATER })).report.verdict).toBe("rejected");
+    expect((await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: YEARS_LATER })).report.verdict).toBe(
+      "rejected",
+    );
   });
 
   it("counts ages to the caller's present, and knows what it was as of its own", async () => {
     const bundle = decodeBundle(await packed((file) => (file["policy"].maxAge = "1d")));
     const today = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
-    expect(today.report.checks.filter((check) => check.status === "fail").map((check) => check.id)).toEqual(["policy.age"]);
+    expect(today.report.checks.filter((check) => check.status === "fail").map((check) => check.id)).toEqual([
+      "policy.age",
+    ]);
     expect(today.packed).toMatchObject({ verdict: "verified" });
     expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).report.verdict).toBe("verified");
   });
@@ -126,7 +172,10 @@ describe("verifying anew", () => {
     ["the policy", (file) => (file["policy"].deployments[0].pivotHash = "00".repeat(32))],
     ["the policy's anchor", (file) => (file["policy"].trustAnchors = ["aws-nitro-root-g1"])],
   ])("does not believe the report where %s was changed", async (_, change) => {
-    const { report, packed: inside } = await verifyBundle(decodeBundle(await packed(change)), { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    const { report, packed: inside } = await verifyBundle(decodeBundle(await packed(change)), {
+      policy: POLICY_OF_THE_BUNDLE,
+      now: YEARS_LATER,
+    });
     expect([report.verdict, report.claims]).toEqual(["rejected", null]);
     expect(inside!.differences).toContainEqual({ place: "verdict", packed: '"verified"', anew: '"rejected"' });
   });
@@ -135,8 +184,12 @@ describe("verifying anew", () => {
     ["its verdict", (report) => (report["verdict"] = "rejected"), "verdict"],
     ["a status", (report) => (report["checks"][3].status = "warn"), "boot[0] cose.signature"],
     ["a check left out", (report) => report["checks"].splice(3, 1), "boot[0] cose.signature"],
-    ["a claim", (report) => (report["claims"].bootProofs[0].image.manifest.nonce = 8), "claims.bootProofs[0].image.manifest.nonce"],
-    ["a claim too many", (report) => (report["claims"].extra = { "__proto__x": [] }), "claims.extra.__proto__x"],
+    [
+      "a claim",
+      (report) => (report["claims"].bootProofs[0].image.manifest.nonce = 8),
+      "claims.bootProofs[0].image.manifest.nonce",
+    ],
+    ["a claim too many", (report) => (report["claims"].extra = { __proto__x: [] }), "claims.extra.__proto__x"],
     ["no claims", (report) => (report["claims"] = null), "claims"],
     ["no checks", (report) => (report["checks"] = "none"), "checks"],
   ])("shows where the report was changed: %s", async (_, change, place) => {
@@ -152,15 +205,19 @@ describe("verifying anew", () => {
   });
 
   it("does not hold against a report which version made it, or what its files were called", async () => {
-    const bundle = decodeBundle(await packed((file) => {
-      file["report"].tool = { name: "bootproof", version: "0.0.1" };
-      file["report"].evidence[0].name = "boot.json";
-    }));
+    const bundle = decodeBundle(
+      await packed((file) => {
+        file["report"].tool = { name: "bootproof", version: "0.0.1" };
+        file["report"].evidence[0].name = "boot.json";
+      }),
+    );
     expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
   it("does not lose itself in a report made to be long", async () => {
-    const long = await packed((file) => (file["report"].claims = { numbers: Array(200_000).fill(1), text: "x".repeat(100_000) }));
+    const long = await packed(
+      (file) => (file["report"].claims = { numbers: Array(200_000).fill(1), text: "x".repeat(100_000) }),
+    );
     const start = performance.now();
     const { packed: inside } = await verifyBundle(decodeBundle(long), { policy: POLICY_OF_THE_BUNDLE, now: NOW });
     expect(inside!.differences).toHaveLength(100);
@@ -185,14 +242,26 @@ describe("a malformed bundle", () => {
     ["with more in it", (file) => (file["verdict"] = "verified"), /^verdict: unknown member$/],
     ["without boot proofs", (file) => (file["bootProofs"] = []), /^bootProofs: empty/],
     ["without a list of app proofs", (file) => delete file["appProofs"], /^appProofs: missing/],
-    ["with too many boot proofs", (file) => (file["bootProofs"] = Array(MAX_BUNDLE_BOOT_PROOFS + 1).fill(1)), /^bootProofs: 257 entries, at most 256/],
+    [
+      "with too many boot proofs",
+      (file) => (file["bootProofs"] = Array(MAX_BUNDLE_BOOT_PROOFS + 1).fill(1)),
+      /^bootProofs: 257 entries, at most 256/,
+    ],
     ["with too many app proofs", (file) => (file["appProofs"] = Array(2049).fill(1)), /^appProofs: 2049 entries/],
-    ["with too many app proofs together", (file) => (file["appProofs"] = Array(2048).fill(1)), /^appProofs: with the activity's/],
+    [
+      "with too many app proofs together",
+      (file) => (file["appProofs"] = Array(2048).fill(1)),
+      /^appProofs: with the activity's/,
+    ],
     ["with half a judgement", (file) => delete file["report"], /^: now and policy without the rest/],
     ["with another time", (file) => (file["now"] = "yesterday"), /^now: not a time/],
     ["with a time in another spelling", (file) => (file["now"] = "2026-03-04T05:06:07Z"), /^now: not a time/],
     ["with a policy that is none", (file) => (file["policy"].deployments[0].pcrs = {}), /^policy\.deployments\[0\]/],
-    ["with a policy of files", (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]), /^policy\.trustAnchors\[0\]: a file, where no files can be read/],
+    [
+      "with a policy of files",
+      (file) => (file["policy"].trustAnchors = [{ file: "/etc/passwd" }]),
+      /^policy\.trustAnchors\[0\]: a file, where no files can be read/,
+    ],
     ["with a report that is none", (file) => (file["report"] = []), /^report: an array/],
   ])("%s", async (_, change, fault) => {
     expect(faultsOf(await packed(change))).toContainEqual(expect.stringMatching(fault));
@@ -205,25 +274,39 @@ describe("a malformed bundle", () => {
   });
 
   it("may still be called a bundle", () => {
-    expect([isBundle({ bundle: "bootproof-bundle/9" }), isBundle({ bootProof: {} }), isBundle(null)]).toEqual([true, false, false]);
+    expect([isBundle({ bundle: "bootproof-bundle/9" }), isBundle({ bootProof: {} }), isBundle(null)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });
 
 describe("a packed report whose names are long, or many", () => {
-  const differencesOf = async (report: string): Promise<readonly { readonly place: string; readonly packed: string | null }[]> => {
-    const bundle = decodeBundle(`{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[],"now":"${NOW.toISOString()}","policy":null,"report":${report}}`);
+  const differencesOf = async (
+    report: string,
+  ): Promise<readonly { readonly place: string; readonly packed: string | null }[]> => {
+    const bundle = decodeBundle(
+      `{"bundle":"bootproof-bundle/1","bootProofs":[{}],"appProofs":[],` +
+        `"now":"${NOW.toISOString()}","policy":null,"report":${report}}`,
+    );
     return (await verifyBundle(bundle, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW })).packed!.differences;
   };
 
   it("is compared by places whose names are cut, and that are told apart all the same", async () => {
     const name = "n".repeat(300_000);
     const differences = await differencesOf(`{"claims":{"${name}a":[1,2],"${name}b":[3]}}`);
-    expect(differences.filter(({ place }) => place.includes("nnn")).map(({ packed: text }) => text)).toEqual(["1", "2", "3"]);
+    expect(differences.filter(({ place }) => place.includes("nnn")).map(({ packed: text }) => text)).toEqual([
+      "1",
+      "2",
+      "3",
+    ]);
     for (const { place } of differences) expect(place.length).toBeLessThan(200);
   });
 
   it("is compared as far as there is room, and says where it was not", async () => {
-    const deep = (depth: number): string => (depth === 0 ? `[${Array(200_000).fill("0").join()}]` : `{"${"n".repeat(64)}":${deep(depth - 1)}}`);
+    const deep = (depth: number): string =>
+      depth === 0 ? `[${Array(200_000).fill("0").join()}]` : `{"${"n".repeat(64)}":${deep(depth - 1)}}`;
     const found = await differencesOf(`{"claims":${deep(55)}}`);
     expect(found).toHaveLength(100);
     expect(found[0]).toMatchObject({ place: "(the rest, which is too long)", packed: '"not compared"' });

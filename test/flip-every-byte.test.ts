@@ -26,7 +26,12 @@ interface Part {
   readonly set: (evidence: Evidence, bytes: Uint8Array) => Evidence | null;
 }
 
-const field = (of: keyof Evidence, name: string, read: (text: string) => Uint8Array, write: (bytes: Uint8Array) => string | null): Part => ({
+const field = (
+  of: keyof Evidence,
+  name: string,
+  read: (text: string) => Uint8Array,
+  write: (bytes: Uint8Array) => string | null,
+): Part => ({
   name,
   get: (evidence) => read(evidence[of][name] as string),
   set: (evidence, bytes) => {
@@ -38,15 +43,24 @@ const base64Field = (name: string): Part => field("bootProof", name, (text) => f
 const hexField = (of: keyof Evidence, name: string): Part => field(of, name, (text) => fromHex(text)!, toHex);
 
 const PARTS: Part[] = [
-  base64Field("cloudAttestationDocB64"), base64Field("qosManifestB64"), base64Field("qosManifestEnvelopeB64"),
+  base64Field("cloudAttestationDocB64"),
+  base64Field("qosManifestB64"),
+  base64Field("qosManifestEnvelopeB64"),
   hexField("bootProof", "ephemeralPublicKeyHex"),
 ];
-const APP_PARTS: Part[] = [hexField("appProof", "publicKey"), hexField("appProof", "signature"), field("appProof", "proofPayload", toUtf8, fromUtf8)];
+const APP_PARTS: Part[] = [
+  hexField("appProof", "publicKey"),
+  hexField("appProof", "signature"),
+  field("appProof", "proofPayload", toUtf8, fromUtf8),
+];
 
 /** A captured pair, the manifest in borsh. */
 function captured(): Evidence {
   const { awsAttestationDocB64, ...rest } = readVectorJson<Json>("boot-proofs/bootproof-1.json");
-  return { bootProof: { ...rest, cloudAttestationDocB64: awsAttestationDocB64 }, appProof: readVectorJson("boot-proofs/appproof-1.json") };
+  return {
+    bootProof: { ...rest, cloudAttestationDocB64: awsAttestationDocB64 },
+    appProof: readVectorJson("boot-proofs/appproof-1.json"),
+  };
 }
 
 /** A genuine document and envelope, the manifest in JSON; the boot proof around them is made here. */
@@ -61,8 +75,15 @@ function provisioned(): Evidence {
       cloudAttestationDocB64: document,
       qosManifestB64: json64(manifest),
       // The source repeats one approval, which is refused.
-      qosManifestEnvelopeB64: json64({ manifest, manifestSetApprovals, shareSetApprovals: shareSetApprovals.slice(0, 1) }),
-      deploymentLabel: "", enclaveApp: "", owner: "", createdAt: { seconds: "0", nanos: "0" },
+      qosManifestEnvelopeB64: json64({
+        manifest,
+        manifestSetApprovals,
+        shareSetApprovals: shareSetApprovals.slice(0, 1),
+      }),
+      deploymentLabel: "",
+      enclaveApp: "",
+      owner: "",
+      createdAt: { seconds: "0", nanos: "0" },
     },
     appProof: null,
   };

@@ -3,13 +3,40 @@ import { describe, expect, it } from "vitest";
 import type { Check, CheckStatus } from "../src/checks.js";
 import * as library from "../src/index.js";
 import {
-  CHECK_ADVICE, CHECK_IDS, CHECK_TITLES, MalformedError, NO_POLICY_ANY_ENCLAVE, RejectedError, SignatureMemory, type VerifyOptions, parsePolicy,
-  requireAuthentic, requireVerified, verifyActivity, verifyAppProof, verifyAppProofs, verifyAttestation, verifyBootProof, verifyEvidence,
+  CHECK_ADVICE,
+  CHECK_IDS,
+  CHECK_TITLES,
+  MalformedError,
+  NO_POLICY_ANY_ENCLAVE,
+  RejectedError,
+  SignatureMemory,
+  type VerifyOptions,
+  parsePolicy,
+  requireAuthentic,
+  requireVerified,
+  verifyActivity,
+  verifyAppProof,
+  verifyAppProofs,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "../src/index.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
 import { type Report, isMadeReport } from "../src/report/report.js";
 import { BOOT_PROOF_ATTACKS } from "./attacks/boot-proof.table.js";
-import { type Attack, type Given, type Judgement, NOW, forge, idsOf, judge, lab, optionsOf, put, withActivity } from "./attacks/support.js";
+import {
+  type Attack,
+  type Given,
+  type Judgement,
+  NOW,
+  forge,
+  idsOf,
+  judge,
+  lab,
+  optionsOf,
+  put,
+  withActivity,
+} from "./attacks/support.js";
 import { APP_PROOF_ATTACKS } from "./attacks/app-proof.table.js";
 import { CHAIN_ATTACKS } from "./attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "./attacks/document.table.js";
@@ -18,10 +45,23 @@ import { POLICY_ATTACKS } from "./attacks/policy.table.js";
 const whole = forge();
 const options = optionsOf(whole);
 const authentic = optionsOf(whole, { noPolicy: true });
-const bad = forge({ alterDocument: { signature: (bytes) => bytes.map((byte) => byte ^ 1) }, alterAppProof: { signature: () => new Uint8Array(64).fill(1) }, bootProof: put("createdAt", 1) });
+const bad = forge({
+  alterDocument: { signature: (bytes) => bytes.map((byte) => byte ^ 1) },
+  alterAppProof: { signature: () => new Uint8Array(64).fill(1) },
+  bootProof: put("createdAt", 1),
+});
 
 const REPORT_MEMBERS = [
-  "format", "verdict", "tool", "policy", "policyDigest", "verifiedAt", "validationTime", "evidence", "checks", "claims",
+  "format",
+  "verdict",
+  "tool",
+  "policy",
+  "policyDigest",
+  "verifiedAt",
+  "validationTime",
+  "evidence",
+  "checks",
+  "claims",
 ];
 const CHECK_MEMBERS = ["id", "subject", "status", "detail", "expected", "actual"];
 const STATUSES: readonly CheckStatus[] = ["pass", "fail", "warn", "skip"];
@@ -32,11 +72,33 @@ const cases: { name: string; how: Judgement; evidence?: typeof whole }[] = [
   { name: "authentic", how: { noPolicy: true } },
   { name: "rejected", how: {}, evidence: bad },
   { name: "with an activity", how: { given: withActivity } },
-  { name: "with an activity and app proofs", how: { given: (each) => ({ ...withActivity(each), appProofs: each.appProofs }) } },
+  {
+    name: "with an activity and app proofs",
+    how: { given: (each) => ({ ...withActivity(each), appProofs: each.appProofs }) },
+  },
   { name: "of a legacy enclave", how: {}, evidence: forge({ generation: "legacy" }) },
-  { name: "of two boot proofs", how: { given: (each) => ({ bootProofs: [each.bootProof, forge({ ephemeralKey: generateQosKeyPair() }).bootProof], appProofs: each.appProofs }) } },
-  { name: "of two boot proofs, one bad", how: { given: (each) => ({ bootProofs: [bad.bootProof, each.bootProof], appProofs: [...each.appProofs, ...bad.appProofs] }) } },
-  { name: "of nothing that is anything", how: { given: () => ({ bootProofs: [null, "", {}], appProofs: [1, []], activity: false }) } },
+  {
+    name: "of two boot proofs",
+    how: {
+      given: (each) => ({
+        bootProofs: [each.bootProof, forge({ ephemeralKey: generateQosKeyPair() }).bootProof],
+        appProofs: each.appProofs,
+      }),
+    },
+  },
+  {
+    name: "of two boot proofs, one bad",
+    how: {
+      given: (each) => ({
+        bootProofs: [bad.bootProof, each.bootProof],
+        appProofs: [...each.appProofs, ...bad.appProofs],
+      }),
+    },
+  },
+  {
+    name: "of nothing that is anything",
+    how: { given: () => ({ bootProofs: [null, "", {}], appProofs: [1, []], activity: false }) },
+  },
 ];
 
 function expectShape(report: Report): void {
@@ -57,10 +119,15 @@ function expectShape(report: Report): void {
   expect(JSON.parse(JSON.stringify(report))).toEqual(report);
 }
 
-/** The subjects in their order, each with all its checks together in the order of the table, once for each boot proof. */
+/**
+ * The subjects in their order, each with all its checks together in the order of the table, once for each boot proof.
+ */
 function expectOrder(report: Report, bootProofs: number): void {
-  const subjects = report.checks.map(({ subject }) => subject).filter((subject, index, all) => subject !== all[index - 1]);
-  const rank = (subject: string): number => [/^boot/, /^app/, /^activity/, /^policy/].findIndex((pattern) => pattern.test(subject));
+  const subjects = report.checks
+    .map(({ subject }) => subject)
+    .filter((subject, index, all) => subject !== all[index - 1]);
+  const rank = (subject: string): number =>
+    [/^boot/, /^app/, /^activity/, /^policy/].findIndex((pattern) => pattern.test(subject));
   const number = (subject: string): number => Number(/\d+/.exec(subject)?.[0] ?? 0);
   expect(subjects).toEqual([...subjects].sort((a, b) => rank(a) - rank(b) || number(a) - number(b)));
   expect(new Set(subjects).size).toBe(subjects.length);
@@ -85,17 +152,23 @@ describe("a report", () => {
   it.each(cases)("$name has every check of every subject once", async ({ how, evidence = whole }) => {
     const report = await judge(evidence, how);
     const given: Given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
-    const of = (subject: string): string[] => report.checks.filter((check) => check.subject === subject).map(({ id }) => id);
+    const of = (subject: string): string[] =>
+      report.checks.filter((check) => check.subject === subject).map(({ id }) => id);
     given.bootProofs.forEach((_, index) => expect(of(`boot[${index}]`)).toEqual(BOOT));
     const apps = new Set(report.checks.map(({ subject }) => subject).filter((subject) => subject.startsWith("app")));
     for (const subject of apps) expect(of(subject)).toEqual(idsOfRoom("app"));
     expect(of("activity")).toEqual(given.activity === undefined ? [] : idsOfRoom("activity"));
     const deployment = idsOfRoom("policy").filter((id) => id !== "policy.app-proof");
-    expect(of("policy")).toEqual(how.noPolicy === true ? [] : [...given.bootProofs.flatMap(() => deployment), "policy.app-proof"]);
+    expect(of("policy")).toEqual(
+      how.noPolicy === true ? [] : [...given.bootProofs.flatMap(() => deployment), "policy.app-proof"],
+    );
   });
 
   it("of a bare document has the checks of a document, and of the policy", async () => {
-    const { report } = await verifyAttestation(whole.document, optionsOf(whole, { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] }));
+    const { report } = await verifyAttestation(
+      whole.document,
+      optionsOf(whole, { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] }),
+    );
     expectShape(report);
     expectOrder(report, 1);
     const expected = [...["cose", "doc", "chain"].flatMap(idsOfRoom), "mode.debug", ...idsOfRoom("policy")];
@@ -105,8 +178,14 @@ describe("a report", () => {
   it("names the policy, and null where it has no name or there is none", async () => {
     expect((await judge(whole)).policy).toBe("lab");
     expect((await judge(whole, { noPolicy: true })).policy).toBeNull();
-    const unnamed = { policy: "bootproof/1", trustAnchors: [{ pem: whole.anchorPem }], deployments: [{ manifestHash: "ab".repeat(32) }] };
-    expect((await verifyBootProof(whole.bootProof, { policy: parsePolicy(unnamed), now: NOW })).report.policy).toBeNull();
+    const unnamed = {
+      policy: "bootproof/1",
+      trustAnchors: [{ pem: whole.anchorPem }],
+      deployments: [{ manifestHash: "ab".repeat(32) }],
+    };
+    expect(
+      (await verifyBootProof(whole.bootProof, { policy: parsePolicy(unnamed), now: NOW })).report.policy,
+    ).toBeNull();
   });
 
   it("names the time that certificates were held against", async () => {
@@ -121,16 +200,34 @@ describe("a report", () => {
     const { claims } = await judge(whole, { given: withActivity });
     const hex = /^(?:[0-9a-f]{2})+$/;
     const [boot] = claims!.bootProofs;
-    const { hardware: { pcrs, publicKey, userData }, image: { manifest } } = boot!;
-    for (const value of [...Object.values(pcrs), publicKey, userData, manifest!.hash, manifest!.pivotHash, manifest!.quorumKey]) expect(value).toMatch(hex);
+    const {
+      hardware: { pcrs, publicKey, userData },
+      image: { manifest },
+    } = boot!;
+    for (const value of [
+      ...Object.values(pcrs),
+      publicKey,
+      userData,
+      manifest!.hash,
+      manifest!.pivotHash,
+      manifest!.quorumKey,
+    ])
+      expect(value).toMatch(hex);
     expect(boot).toMatchObject({
-      hardware: { documentTime: "2026-03-04T05:06:07.000Z", nonce: null }, image: { pinned: true, commitment: "live", debug: false }, deployment: "lab.1",
+      hardware: { documentTime: "2026-03-04T05:06:07.000Z", nonce: null },
+      image: { pinned: true, commitment: "live", debug: false },
+      deployment: "lab.1",
     });
     expect(manifest!.approvedBy.map(({ alias }) => alias)).toEqual(["alice", "bob"]);
     expect(Object.keys(pcrs).map(Number)).toEqual(Array.from({ length: 32 }, (_, index) => index));
     const payload = JSON.parse(whole.appProofs[0]!["proofPayload"] as string) as object;
-    expect(claims!.appProofs).toEqual([{ bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z", payload }]);
-    expect(claims!.activity).toMatchObject({ coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"], uncoveredAddresses: [] });
+    expect(claims!.appProofs).toEqual([
+      { bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z", payload },
+    ]);
+    expect(claims!.activity).toMatchObject({
+      coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"],
+      uncoveredAddresses: [],
+    });
   });
 
   it("is made once, and cannot be changed", async () => {
@@ -141,12 +238,15 @@ describe("a report", () => {
   });
 
   it("pins the image where a policy matched, and nowhere else", async () => {
-    const pinned = async (how: Judgement): Promise<boolean[]> => (await judge(whole, how)).claims!.bootProofs.map(({ image }) => image.pinned);
+    const pinned = async (how: Judgement): Promise<boolean[]> =>
+      (await judge(whole, how)).claims!.bootProofs.map(({ image }) => image.pinned);
     expect([await pinned({}), await pinned({ noPolicy: true })]).toEqual([[true], [false]]);
   });
 
   it("claims no label: they are the service's word", async () => {
-    const labelled = forge({ bootProof: (proof) => ({ ...proof, enclaveApp: "LABEL-1", owner: "LABEL-2", deploymentLabel: "LABEL-3" }) });
+    const labelled = forge({
+      bootProof: (proof) => ({ ...proof, enclaveApp: "LABEL-1", owner: "LABEL-2", deploymentLabel: "LABEL-3" }),
+    });
     const { claims } = await judge(labelled, { noPolicy: true });
     expect(JSON.stringify(claims)).not.toContain("LABEL-");
   });
@@ -156,15 +256,26 @@ describe("a verdict", () => {
   const rows = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_ATTACKS, ...APP_PROOF_ATTACKS, ...POLICY_ATTACKS];
 
   it("is never good where a check failed, or one that is asked of all was skipped", async () => {
-    const required = [...BOOT, ...idsOfRoom("app").filter((id) => id !== "app.request"), "activity.decode", "activity.claims", "activity.coverage", "policy.deployment"];
-    const judged = async ({ forge: alterations, judge: how }: Pick<Attack, "forge" | "judge">): Promise<Report> => judge(forge(alterations), how);
+    const required = [
+      ...BOOT,
+      ...idsOfRoom("app").filter((id) => id !== "app.request"),
+      "activity.decode",
+      "activity.claims",
+      "activity.coverage",
+      "policy.deployment",
+    ];
+    const judged = async ({ forge: alterations, judge: how }: Pick<Attack, "forge" | "judge">): Promise<Report> =>
+      judge(forge(alterations), how);
     const reports = [
       ...(await Promise.all(cases.map(({ how, evidence = whole }) => judge(evidence, how)))),
       ...(await Promise.all(rows.filter((_, index) => index % 3 === 0).map(judged))),
     ];
     for (const report of reports) {
       const good = report.verdict !== "rejected";
-      if (good) expect(report.checks.filter(({ id, status }) => status === "fail" || (status === "skip" && required.includes(id)))).toEqual([]);
+      if (good)
+        expect(
+          report.checks.filter(({ id, status }) => status === "fail" || (status === "skip" && required.includes(id))),
+        ).toEqual([]);
       else expect(report.checks.some(({ status }) => status === "fail")).toBe(true);
       expect(report.claims !== null).toBe(good);
     }
@@ -194,16 +305,24 @@ describe("a verdict", () => {
 
   it("is that of all evidence together: one bad app proof rejects it", async () => {
     const changed = { ...whole.appProofs[0], proofPayload: "{}" };
-    const { report, appProofs } = await verifyAppProofs([whole.appProofs[0], changed, whole.appProofs[0]], [whole.bootProof], options);
+    const { report, appProofs } = await verifyAppProofs(
+      [whole.appProofs[0], changed, whole.appProofs[0]],
+      [whole.bootProof],
+      options,
+    );
     expect(report.verdict).toBe("rejected");
     expect(appProofs.map((proof) => proof !== null)).toEqual([true, false, true]);
   });
 
   it("does not change when it is asked for again, or with a memory", async () => {
     const memory = new SignatureMemory();
-    const expected = (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options)).report;
+    const expected = (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options))
+      .report;
     for (let round = 0; round < 3; round++) {
-      expect((await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, memory })).report).toEqual(expected);
+      expect(
+        (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, memory }))
+          .report,
+      ).toEqual(expected);
     }
   });
 });
@@ -216,16 +335,27 @@ describe("the verbs", () => {
     const alone = await verifyBootProof(whole.bootProof, options);
     expect(alone.report).toEqual((await verifyEvidence({ bootProofs: [whole.bootProof] }, options)).report);
     const activity = await verifyActivity(whole.activity, [whole.bootProof], options);
-    expect(activity.report).toEqual((await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options)).report);
+    expect(activity.report).toEqual(
+      (await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options)).report,
+    );
     expect(activity.activity!.appProofs).toEqual(activity.appProofs);
   });
 
   it("hand back null for what was rejected, and only for that", async () => {
-    const rejected = await verifyEvidence({ bootProofs: [bad.bootProof], appProofs: bad.appProofs, activity: bad.activity }, options);
+    const rejected = await verifyEvidence(
+      { bootProofs: [bad.bootProof], appProofs: bad.appProofs, activity: bad.activity },
+      options,
+    );
     expect(rejected).toMatchObject({ bootProofs: [null], appProofs: [null, null], activity: null });
-    const accepted = await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs, activity: whole.activity }, options);
+    const accepted = await verifyEvidence(
+      { bootProofs: [whole.bootProof], appProofs: whole.appProofs, activity: whole.activity },
+      options,
+    );
     expect([...accepted.bootProofs, ...accepted.appProofs, accepted.activity]).not.toContain(null);
-    const unpinned = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole, { deployments: (all) => [{ ...all, namespace: "x" }] }));
+    const unpinned = await verifyEvidence(
+      { bootProofs: [whole.bootProof] },
+      optionsOf(whole, { deployments: (all) => [{ ...all, namespace: "x" }] }),
+    );
     expect(unpinned.report.verdict).toBe("rejected");
   });
 
@@ -256,7 +386,10 @@ describe("options", () => {
     ["a policy that is a text", { ...withoutPolicy, policy: "policy.json" }],
     ["a policy that is any symbol", { ...withoutPolicy, policy: Symbol("no policy: any enclave of anybody") }],
     ["a policy that is an empty object", { ...withoutPolicy, policy: {} }],
-    ["a policy file that was not parsed", { ...withoutPolicy, policy: { policy: "bootproof/1", deployments: [{ pivotHash: "ab".repeat(32) }] } }],
+    [
+      "a policy file that was not parsed",
+      { ...withoutPolicy, policy: { policy: "bootproof/1", deployments: [{ pivotHash: "ab".repeat(32) }] } },
+    ],
     ["trust anchors beside a policy", { ...options, trustAnchors: authentic.trustAnchors }],
     ["no present", { ...authentic, now: undefined }],
     ["a present that is a number", { ...authentic, now: NOW.getTime() }],
@@ -267,9 +400,12 @@ describe("options", () => {
     ["a moment that is null", { ...authentic, at: null }],
   ];
 
-  it.each(verbs.flatMap(([verb, run]) => wrong.map(([name, asked]) => [verb, name, run, asked] as const)))("%s refuses %s", async (_verb, _name, run, asked) => {
-    await expect(run(asked as VerifyOptions)).rejects.toBeInstanceOf(TypeError);
-  });
+  it.each(verbs.flatMap(([verb, run]) => wrong.map(([name, asked]) => [verb, name, run, asked] as const)))(
+    "%s refuses %s",
+    async (_verb, _name, run, asked) => {
+      await expect(run(asked as VerifyOptions)).rejects.toBeInstanceOf(TypeError);
+    },
+  );
 
   it("are refused where the evidence is no object", async () => {
     await expect(verifyEvidence({} as never, authentic)).rejects.toBeInstanceOf(TypeError);
@@ -283,17 +419,26 @@ describe("options", () => {
   });
 
   it("allow debug mode only by true", async () => {
-    const debug = forge({ alterManifest: { manifest: (value) => ({ ...value, pivot: { ...value.pivot, debugMode: true } }) } });
-    expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: false })).report, "fail")).toEqual(["mode.debug"]);
+    const debug = forge({
+      alterManifest: { manifest: (value) => ({ ...value, pivot: { ...value.pivot, debugMode: true } }) },
+    });
+    expect(idsOf((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: false })).report, "fail")).toEqual(
+      ["mode.debug"],
+    );
     for (const allowDebug of [1, "false", {}, null, "", 0] as unknown as boolean[]) {
       await expect(verifyBootProof(debug.bootProof, { ...authentic, allowDebug })).rejects.toBeInstanceOf(TypeError);
     }
-    expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe("authentic");
+    expect((await verifyBootProof(debug.bootProof, { ...authentic, allowDebug: true })).report.verdict).toBe(
+      "authentic",
+    );
   });
 
   it("with a key that was asked for are not ignored for a bare document", async () => {
     const asked = { ...authentic, ephemeralKey: generateQosKeyPair().publicKey };
-    const verdict = await verifyAttestation(whole.document, asked).then(({ report }) => report.verdict, (error: unknown) => (error instanceof TypeError ? "refused" : "thrown"));
+    const verdict = await verifyAttestation(whole.document, asked).then(
+      ({ report }) => report.verdict,
+      (error: unknown) => (error instanceof TypeError ? "refused" : "thrown"),
+    );
     expect(["rejected", "refused"]).toContain(verdict);
   });
 
@@ -303,7 +448,9 @@ describe("options", () => {
     const asked = { ...options, ephemeralKey: lab.ephemeralKey.publicKey };
     expect((await verifyBootProof(whole.bootProof, asked)).report.verdict).toBe("verified");
     const { report } = await verifyEvidence({ bootProofs: [whole.bootProof, second.bootProof] }, asked);
-    expect(report.checks.filter(({ status }) => status === "fail").map(({ subject, id }) => `${subject} ${id}`)).toEqual(["boot[1] bind.key"]);
+    expect(
+      report.checks.filter(({ status }) => status === "fail").map(({ subject, id }) => `${subject} ${id}`),
+    ).toEqual(["boot[1] bind.key"]);
   });
 });
 
@@ -325,7 +472,10 @@ describe("requireVerified and requireAuthentic", () => {
     expect(requireAuthentic(unpinned)).toBeUndefined();
   });
 
-  it.each([["requireVerified", requireVerified], ["requireAuthentic", requireAuthentic]] as const)("%s throws an error that carries every failed check", async (_, demand) => {
+  it.each([
+    ["requireVerified", requireVerified],
+    ["requireAuthentic", requireAuthentic],
+  ] as const)("%s throws an error that carries every failed check", async (_, demand) => {
     const report = await judge(bad, { noPolicy: true });
     const error = rejectionOf(demand, report);
     const failed: readonly Check[] = report.checks.filter(({ status }) => status === "fail");
@@ -344,15 +494,33 @@ describe("requireVerified and requireAuthentic", () => {
     expect(error.report).toBe(report);
   });
 
-  it.each([undefined, null, {}, { verdict: "Verified" }, { verdict: true }, []])("requireVerified throws for %j, which is no report", (report) => {
-    expect(() => requireVerified(report as unknown as Report)).toThrow();
-  });
+  it.each([undefined, null, {}, { verdict: "Verified" }, { verdict: true }, []])(
+    "requireVerified throws for %j, which is no report",
+    (report) => {
+      expect(() => requireVerified(report as unknown as Report)).toThrow();
+    },
+  );
 });
 
 describe("the exports", () => {
   it.each([
-    "decodeBootProof", "decodeAppProof", "decodeActivity", "decodeManifest", "decodeManifestEnvelope", "decodeAttestationDocument", "verifyBootProof", "verifyAppProof",
-    "verifyAppProofs", "verifyActivity", "verifyAttestation", "parsePolicy", "pinPolicy", "policyFromRelease", "requireVerified", "manifestHash", "parseTrustAnchor",
+    "decodeBootProof",
+    "decodeAppProof",
+    "decodeActivity",
+    "decodeManifest",
+    "decodeManifestEnvelope",
+    "decodeAttestationDocument",
+    "verifyBootProof",
+    "verifyAppProof",
+    "verifyAppProofs",
+    "verifyActivity",
+    "verifyAttestation",
+    "parsePolicy",
+    "pinPolicy",
+    "policyFromRelease",
+    "requireVerified",
+    "manifestHash",
+    "parseTrustAnchor",
   ])("have %s", (name) => {
     expect(typeof (library as Record<string, unknown>)[name]).toBe("function");
   });
@@ -366,18 +534,68 @@ describe("the exports", () => {
   // checks.md: users grep for these ids.
   it("have the ids that are public, in their order", () => {
     expect(CHECK_IDS).toEqual([
-      "boot.decode", "cose.structure", "cose.algorithm", "cose.signature", "doc.structure", "chain.anchor", "chain.signature", "chain.algorithm", "chain.validity",
-      "chain.constraints", "manifest.decode", "envelope.decode", "envelope.manifest", "envelope.approvals", "envelope.shares", "bind.user-data", "bind.pcrs", "bind.key",
-      "bind.commitment", "bind.nonce", "mode.debug", "app.decode", "app.signature", "app.key", "app.payload", "app.time", "app.request", "activity.decode",
-      "activity.request", "activity.claims", "activity.coverage", "policy.scope", "policy.deployment", "policy.pcrs", "policy.manifest-hash", "policy.pivot",
-      "policy.workloads", "policy.args", "policy.namespace", "policy.nonce", "policy.quorum-key", "policy.manifest-set", "policy.share-set",
-      "policy.user-data", "policy.public-key", "policy.commitment", "policy.labels", "policy.age", "policy.app-proof",
+      "boot.decode",
+      "cose.structure",
+      "cose.algorithm",
+      "cose.signature",
+      "doc.structure",
+      "chain.anchor",
+      "chain.signature",
+      "chain.algorithm",
+      "chain.validity",
+      "chain.constraints",
+      "manifest.decode",
+      "envelope.decode",
+      "envelope.manifest",
+      "envelope.approvals",
+      "envelope.shares",
+      "bind.user-data",
+      "bind.pcrs",
+      "bind.key",
+      "bind.commitment",
+      "bind.nonce",
+      "mode.debug",
+      "app.decode",
+      "app.signature",
+      "app.key",
+      "app.payload",
+      "app.time",
+      "app.request",
+      "activity.decode",
+      "activity.request",
+      "activity.claims",
+      "activity.coverage",
+      "policy.scope",
+      "policy.deployment",
+      "policy.pcrs",
+      "policy.manifest-hash",
+      "policy.pivot",
+      "policy.workloads",
+      "policy.args",
+      "policy.namespace",
+      "policy.nonce",
+      "policy.quorum-key",
+      "policy.manifest-set",
+      "policy.share-set",
+      "policy.user-data",
+      "policy.public-key",
+      "policy.commitment",
+      "policy.labels",
+      "policy.age",
+      "policy.app-proof",
     ]);
   });
 
   it("have errors that are told apart by class and code", () => {
-    const error = new MalformedError("policy", [{ path: "a.b", message: "wrong" }, { path: "", message: "bad" }]);
-    expect(error).toMatchObject({ name: "MalformedError", code: "policy", message: "malformed policy: a.b: wrong; bad" });
+    const error = new MalformedError("policy", [
+      { path: "a.b", message: "wrong" },
+      { path: "", message: "bad" },
+    ]);
+    expect(error).toMatchObject({
+      name: "MalformedError",
+      code: "policy",
+      message: "malformed policy: a.b: wrong; bad",
+    });
     expect(error).not.toBeInstanceOf(RejectedError);
   });
 });

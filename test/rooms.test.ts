@@ -24,9 +24,15 @@ interface Source {
 }
 
 const sources = new Map<string, Source>(
-  ["src", "bin"].flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((file) => `${folder}/${file.replaceAll("\\", "/")}`))
+  ["src", "bin"]
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map(
+        (file) => `${folder}/${file.replaceAll("\\", "/")}`,
+      ),
+    )
     .filter((file) => file.endsWith(".ts"))
-    .map((file) => [file, readSource(file)]));
+    .map((file) => [file, readSource(file)]),
+);
 
 function readSource(file: string): Source {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.ES2022, true);
@@ -34,7 +40,8 @@ function readSource(file: string): Source {
   const names = new Set<string>();
   const add = (specifier: ts.Node | undefined, typeOnly: boolean, dynamic: boolean): void => {
     if (specifier === undefined) return;
-    if (!ts.isStringLiteralLike(specifier)) throw new Error(`${file}: an import that is computed: ${specifier.getText()}`);
+    if (!ts.isStringLiteralLike(specifier))
+      throw new Error(`${file}: an import that is computed: ${specifier.getText()}`);
     imports.push({ specifier: specifier.text, typeOnly, dynamic });
   };
   const visit = (node: ts.Node): void => {
@@ -43,8 +50,10 @@ function readSource(file: string): Source {
     else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly, false);
     else if (ts.isImportTypeNode(node)) add((node.argument as ts.LiteralTypeNode).literal, true, false);
     else if (ts.isImportEqualsDeclaration(node)) throw new Error(`${file}: import =`);
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], false, true);
-    else if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "require") add(node.arguments[0], false, true);
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false, true);
+    else if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "require")
+      add(node.arguments[0], false, true);
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -77,20 +86,30 @@ function roomOf(file: string): string {
 
 function reachableFrom(entry: string): Source[] {
   const seen = new Set([entry]);
-  for (const file of seen) for (const each of sources.get(file)!.imports) {
-    const target = resolved(file, each);
-    if (target !== null) seen.add(target);
-  }
+  for (const file of seen)
+    for (const each of sources.get(file)!.imports) {
+      const target = resolved(file, each);
+      if (target !== null) seen.add(target);
+    }
   return [...seen].map((file) => sources.get(file)!);
 }
 
 const all = [...sources.values()];
 const core = reachableFrom("src/index.ts");
 const inRoom = (room: string): Source[] => all.filter(({ file }) => roomOf(file) === room);
-const packagesOf = (files: readonly Source[], kept: (each: Import) => boolean = () => true): string[] => [...new Set(
-  files.flatMap(({ imports }) => imports.filter(kept).map(({ specifier }) => specifier)).filter((specifier) => !specifier.startsWith(".")),
-)].sort();
-const importersOf = (pattern: RegExp): string[] => all.filter(({ imports }) => imports.some(({ specifier }) => pattern.test(specifier))).map(({ file }) => file).sort();
+const packagesOf = (files: readonly Source[], kept: (each: Import) => boolean = () => true): string[] =>
+  [
+    ...new Set(
+      files
+        .flatMap(({ imports }) => imports.filter(kept).map(({ specifier }) => specifier))
+        .filter((specifier) => !specifier.startsWith(".")),
+    ),
+  ].sort();
+const importersOf = (pattern: RegExp): string[] =>
+  all
+    .filter(({ imports }) => imports.some(({ specifier }) => pattern.test(specifier)))
+    .map(({ file }) => file)
+    .sort();
 
 /** What each room may import, beside itself. */
 const BASE = ["bytes", "errors"];
@@ -120,9 +139,25 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 describe("the graph of imports", () => {
   it("was found", () => {
     expect(sources.size).toBeGreaterThan(60);
-    expect(core.map(({ file }) => roomOf(file))).toEqual(expect.arrayContaining(["bytes", "errors", "checks", "decode", "verify", "appraise", "report", "bootproof", "index"]));
+    expect(core.map(({ file }) => roomOf(file))).toEqual(
+      expect.arrayContaining([
+        "bytes",
+        "errors",
+        "checks",
+        "decode",
+        "verify",
+        "appraise",
+        "report",
+        "bootproof",
+        "index",
+      ]),
+    );
     expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(300);
-    expect(sources.get("src/verify/ecdsa.ts")!.imports).toContainEqual({ specifier: "@noble/curves/nist.js", typeOnly: false, dynamic: true });
+    expect(sources.get("src/verify/ecdsa.ts")!.imports).toContainEqual({
+      specifier: "@noble/curves/nist.js",
+      typeOnly: false,
+      dynamic: true,
+    });
   });
 
   it("knows every room", () => {
@@ -130,35 +165,78 @@ describe("the graph of imports", () => {
   });
 
   it.each(Object.entries(ALLOWED))("points one way: %s", (room, allowed) => {
-    const wrong = inRoom(room).flatMap(({ file, imports }) => imports
-      .map((each) => resolved(file, each))
-      .filter((target) => target !== null && roomOf(target) !== room && !allowed.includes(roomOf(target)))
-      .map((target) => `${file} → ${target!}`));
+    const wrong = inRoom(room).flatMap(({ file, imports }) =>
+      imports
+        .map((each) => resolved(file, each))
+        .filter((target) => target !== null && roomOf(target) !== room && !allowed.includes(roomOf(target)))
+        .map((target) => `${file} → ${target!}`),
+    );
     expect(wrong).toEqual([]);
   });
 
   it("has no circle of rooms, types included", () => {
     const rooms = [...new Set(all.map(({ file }) => roomOf(file)))];
-    const edges = new Map(rooms.map((room) => [room, new Set(inRoom(room).flatMap(({ file, imports }) =>
-      imports.map((each) => resolved(file, each)).filter((target) => target !== null).map(roomOf)).filter((target) => target !== room))]));
+    const edges = new Map(
+      rooms.map((room) => [
+        room,
+        new Set(
+          inRoom(room)
+            .flatMap(({ file, imports }) =>
+              imports
+                .map((each) => resolved(file, each))
+                .filter((target) => target !== null)
+                .map(roomOf),
+            )
+            .filter((target) => target !== room),
+        ),
+      ]),
+    );
     expect(circlesOf(edges)).toEqual([]);
   });
 
   it("has no circle of files at run time", () => {
-    const edges = new Map(all.map(({ file, imports }) => [file, new Set(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)
-      .map((each) => resolved(file, each)).filter((target) => target !== null))]));
+    const edges = new Map(
+      all.map(({ file, imports }) => [
+        file,
+        new Set(
+          imports
+            .filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)
+            .map((each) => resolved(file, each))
+            .filter((target) => target !== null),
+        ),
+      ]),
+    );
     expect(circlesOf(edges)).toEqual([]);
   });
 
   it("finds a circle where there is one", () => {
-    expect(circlesOf(new Map([["a", new Set(["b"])], ["b", new Set(["c"])], ["c", new Set(["a"])], ["d", new Set(["a"])]]))).toEqual(["a → b → c → a"]);
+    expect(
+      circlesOf(
+        new Map([
+          ["a", new Set(["b"])],
+          ["b", new Set(["c"])],
+          ["c", new Set(["a"])],
+          ["d", new Set(["a"])],
+        ]),
+      ),
+    ).toEqual(["a → b → c → a"]);
   });
 
   it("has no file that nothing leads to", () => {
-    const entries = ["src/index.ts", "src/client/index.ts", "src/client/key-file.ts", "src/lab/index.ts", ...inRoom("bin").map(({ file }) => file)];
-    const reached = new Set(entries.flatMap((entry) => (sources.has(entry) ? reachableFrom(entry) : [])).map(({ file }) => file));
+    const entries = [
+      "src/index.ts",
+      "src/client/index.ts",
+      "src/client/key-file.ts",
+      "src/lab/index.ts",
+      ...inRoom("bin").map(({ file }) => file),
+    ];
+    const reached = new Set(
+      entries.flatMap((entry) => (sources.has(entry) ? reachableFrom(entry) : [])).map(({ file }) => file),
+    );
     // The forge, the lab's encoders of all that is wrong, is what the tests reach for.
-    expect(all.map(({ file }) => file).filter((file) => !reached.has(file) && !file.startsWith("src/lab/"))).toEqual([]);
+    expect(all.map(({ file }) => file).filter((file) => !reached.has(file) && !file.startsWith("src/lab/"))).toEqual(
+      [],
+    );
   });
 });
 
@@ -179,7 +257,9 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 
 describe("the core", () => {
   it("imports nothing of Node, not even a type", () => {
-    expect(core.filter(({ imports }) => imports.some(({ specifier }) => /^node:/.test(specifier))).map(({ file }) => file)).toEqual([]);
+    expect(
+      core.filter(({ imports }) => imports.some(({ specifier }) => /^node:/.test(specifier))).map(({ file }) => file),
+    ).toEqual([]);
     const bare = ["crypto", "fs", "path", "buffer", "util", "process", "os", "url", "module", "stream", "events"];
     expect(packagesOf(core).filter((name) => bare.includes(name.split("/")[0]!))).toEqual([]);
   });
@@ -190,12 +270,29 @@ describe("the core", () => {
   });
 
   it("knows neither client nor lab nor command line", () => {
-    expect(core.map(({ file }) => roomOf(file)).filter((room) => ["client", "lab", "cli", "bin"].includes(room))).toEqual([]);
+    expect(
+      core.map(({ file }) => roomOf(file)).filter((room) => ["client", "lab", "cli", "bin"].includes(room)),
+    ).toEqual([]);
   });
 
   it("uses no clock, no chance, no timer, no network and no global of Node", () => {
-    const foreign = ["Buffer", "require", "setTimeout", "setInterval", "setImmediate", "fetch", "XMLHttpRequest", "WebSocket", "__dirname", "__filename", "performance", "eval"];
-    expect(core.flatMap(({ file, names }) => foreign.filter((name) => names.has(name)).map((name) => `${file}: ${name}`))).toEqual([]);
+    const foreign = [
+      "Buffer",
+      "require",
+      "setTimeout",
+      "setInterval",
+      "setImmediate",
+      "fetch",
+      "XMLHttpRequest",
+      "WebSocket",
+      "__dirname",
+      "__filename",
+      "performance",
+      "eval",
+    ];
+    expect(
+      core.flatMap(({ file, names }) => foreign.filter((name) => names.has(name)).map((name) => `${file}: ${name}`)),
+    ).toEqual([]);
   });
 
   it("writes nothing to the console", () => {
@@ -209,13 +306,21 @@ describe("packages", () => {
   });
 
   it("the platform's cryptography is asked for behind the doors of verify/ alone", () => {
-    const asking = core.filter(({ names }) => names.has("nodeCrypto") || names.has("getBuiltinModule") || names.has("subtle")).map(({ file }) => file).sort();
+    const asking = core
+      .filter(({ names }) => names.has("nodeCrypto") || names.has("getBuiltinModule") || names.has("subtle"))
+      .map(({ file }) => file)
+      .sort();
     expect(asking).toEqual(["src/verify/digest.ts", "src/verify/ecdsa.ts"]);
-    expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual(["src/verify/ecdsa.ts"]);
+    expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual([
+      "src/verify/ecdsa.ts",
+    ]);
   });
 
   it("noble in the core is behind the same doors", () => {
-    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual(["src/verify/digest.ts", "src/verify/ecdsa.ts"]);
+    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
+      "src/verify/digest.ts",
+      "src/verify/ecdsa.ts",
+    ]);
   });
 
   it("commander and yaml are the command line's", () => {
@@ -223,13 +328,29 @@ describe("packages", () => {
   });
 
   it("Node is in cli, bin, lab and the client's key file alone", () => {
-    expect(importersOf(/^node:/).filter((file) => !/^(?:src\/cli|bin|src\/lab)\//.test(file) && file !== "src/client/key-file.ts")).toEqual([]);
+    expect(
+      importersOf(/^node:/).filter(
+        (file) => !/^(?:src\/cli|bin|src\/lab)\//.test(file) && file !== "src/client/key-file.ts",
+      ),
+    ).toEqual([]);
   });
 
   it("are all named in package.json, with one version each", () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { dependencies: Record<string, string> };
-    const nameOf = (specifier: string): string => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
-    const used = [...new Set(packagesOf(all).filter((specifier) => !specifier.startsWith("node:")).map(nameOf))].sort();
+    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    const nameOf = (specifier: string): string =>
+      specifier
+        .split("/")
+        .slice(0, specifier.startsWith("@") ? 2 : 1)
+        .join("/");
+    const used = [
+      ...new Set(
+        packagesOf(all)
+          .filter((specifier) => !specifier.startsWith("node:"))
+          .map(nameOf),
+      ),
+    ].sort();
     expect(used).toEqual(Object.keys(manifest.dependencies).sort());
     for (const version of Object.values(manifest.dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
@@ -237,10 +358,16 @@ describe("packages", () => {
 
 describe("the lab", () => {
   it("is used by the command line alone, and by the demo, which plays both sides", () => {
-    const users = all.filter(({ file, imports }) => roomOf(file) !== "lab" && imports.some((each) => {
-      const target = resolved(file, each);
-      return target !== null && roomOf(target) === "lab";
-    })).map(({ file }) => file);
+    const users = all
+      .filter(
+        ({ file, imports }) =>
+          roomOf(file) !== "lab" &&
+          imports.some((each) => {
+            const target = resolved(file, each);
+            return target !== null && roomOf(target) === "lab";
+          }),
+      )
+      .map(({ file }) => file);
     expect(users.filter((file) => roomOf(file) !== "cli" && file !== "bin/demo.ts")).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it, changes
- * nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
+ * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it,
+ * changes nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
  */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
@@ -26,9 +26,16 @@ const verified = ({ report }: { readonly report: library.Report }): unknown => r
 const pair = generateKeyPairSync("ed25519");
 const delivery = bytesOf({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" });
 const headers = {
-  "X-Webhook-Event-Id": "e", "X-Webhook-Timestamp": String(AT.getTime()), "X-Webhook-Signature-Key-Id": "k", "X-Webhook-Signature-Algorithm": "ed25519",
+  "X-Webhook-Event-Id": "e",
+  "X-Webhook-Timestamp": String(AT.getTime()),
+  "X-Webhook-Signature-Key-Id": "k",
+  "X-Webhook-Signature-Algorithm": "ed25519",
   "X-Webhook-Signature-Version": "v1",
-  "X-Webhook-Signature": sign(null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery]), pair.privateKey).toString("hex"),
+  "X-Webhook-Signature": sign(
+    null,
+    Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery]),
+    pair.privateKey,
+  ).toString("hex"),
 };
 const jwks = { keys: [{ ...pair.publicKey.export({ format: "jwk" }), kid: "k" }] };
 
@@ -36,21 +43,50 @@ const jwks = { keys: [{ ...pair.publicKey.export({ format: "jwk" }), kid: "k" }]
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
 const DOORS: Readonly<Record<string, readonly Door[]>> = {
   verifyEvidence: [
-    [bytesOf(bootProof), (bytes) => library.verifyEvidence({ bootProofs: [bytes], appProofs, activity }, options).then(verified)],
-    [bytesOf(appProofs[0]), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], appProofs: [bytes] }, options).then(verified)],
-    [bytesOf(activity), (bytes) => library.verifyEvidence({ bootProofs: [bootProof], activity: bytes }, options).then(verified)],
-    [fromHex(bootProof["ephemeralPublicKeyHex"]), (ephemeralKey) => library.verifyEvidence({ bootProofs: [bootProof] }, { ...options, ephemeralKey }).then(verified)],
-    [Uint8Array.of(1, 2, 3), (nonce) => library.verifyEvidence({ bootProofs: [answering.bootProof] }, { ...options, nonce }).then(verified)],
+    [
+      bytesOf(bootProof),
+      (bytes) => library.verifyEvidence({ bootProofs: [bytes], appProofs, activity }, options).then(verified),
+    ],
+    [
+      bytesOf(appProofs[0]),
+      (bytes) => library.verifyEvidence({ bootProofs: [bootProof], appProofs: [bytes] }, options).then(verified),
+    ],
+    [
+      bytesOf(activity),
+      (bytes) => library.verifyEvidence({ bootProofs: [bootProof], activity: bytes }, options).then(verified),
+    ],
+    [
+      fromHex(bootProof["ephemeralPublicKeyHex"]),
+      (ephemeralKey) =>
+        library.verifyEvidence({ bootProofs: [bootProof] }, { ...options, ephemeralKey }).then(verified),
+    ],
+    [
+      Uint8Array.of(1, 2, 3),
+      (nonce) => library.verifyEvidence({ bootProofs: [answering.bootProof] }, { ...options, nonce }).then(verified),
+    ],
   ],
   NamedEvidence: [
-    [bytesOf(bootProof), (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bytes), options).then(verified)],
-    [bytesOf(bootProof), (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bootProof, { bytes }), options).then(verified)],
-    [fromHex(bootProof["ephemeralPublicKeyHex"]), (ephemeralKey) =>
-      library.verifyBootProof(new library.NamedEvidence("a", bootProof, { ephemeralKey }), options).then(verified)],
+    [
+      bytesOf(bootProof),
+      (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bytes), options).then(verified),
+    ],
+    [
+      bytesOf(bootProof),
+      (bytes) => library.verifyBootProof(new library.NamedEvidence("a", bootProof, { bytes }), options).then(verified),
+    ],
+    [
+      fromHex(bootProof["ephemeralPublicKeyHex"]),
+      (ephemeralKey) =>
+        library.verifyBootProof(new library.NamedEvidence("a", bootProof, { ephemeralKey }), options).then(verified),
+    ],
   ],
   verifyBootProof: [[bytesOf(bootProof), (bytes) => library.verifyBootProof(bytes, options).then(verified)]],
-  verifyAppProof: [[bytesOf(appProofs[0]), (bytes) => library.verifyAppProof(bytes, bootProof, options).then(verified)]],
-  verifyAppProofs: [[bytesOf(appProofs[0]), (bytes) => library.verifyAppProofs([bytes], [bootProof], options).then(verified)]],
+  verifyAppProof: [
+    [bytesOf(appProofs[0]), (bytes) => library.verifyAppProof(bytes, bootProof, options).then(verified)],
+  ],
+  verifyAppProofs: [
+    [bytesOf(appProofs[0]), (bytes) => library.verifyAppProofs([bytes], [bootProof], options).then(verified)],
+  ],
   verifyActivity: [[bytesOf(activity), (bytes) => library.verifyActivity(bytes, [bootProof], options).then(verified)]],
   verifyAttestation: [[document, (bytes) => library.verifyAttestation(bytes, options).then(verified)]],
   decodeActivity: [[bytesOf(activity), (bytes) => library.decodeActivity(bytes)]],
@@ -62,7 +98,9 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [encodeManifest(whole.manifest, { encoding: "json" }), (bytes) => library.decodeManifest(bytes)],
     [fromBase64(bootProof["qosManifestB64"] as string)!, (bytes) => library.decodeManifest(bytes)],
   ],
-  decodeManifestEnvelope: [[fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!, (bytes) => library.decodeManifestEnvelope(bytes)]],
+  decodeManifestEnvelope: [
+    [fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!, (bytes) => library.decodeManifestEnvelope(bytes)],
+  ],
   parsePolicy: [[bytesOf(policyFile), (bytes) => library.parsePolicy(bytes)]],
   selfContainedPolicy: [[bytesOf(policyFile), (bytes) => library.selfContainedPolicy(bytes, {})]],
   inspectUnverified: [
@@ -73,8 +111,18 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   decodeBundle: [[bytesOf(bundleFile), (bytes) => library.decodeBundle(bytes)]],
   packEvidence: [[bytesOf(bootProof), (bytes) => library.packEvidence({ bootProofs: [bytes] })]],
   packBundle: [[bytesOf(bootProof), (bytes) => packed(bytes)]],
-  SignatureMemory: [[Uint8Array.of(4, ...new Uint8Array(64).fill(1)), (bytes) => new library.SignatureMemory().verify("P-256", bytes, bytes, bytes)]],
-  verifyWebhook: [[delivery, (rawBody) => client.verifyWebhook({ rawBody, headers, jwks, now: AT, store: new client.MemoryEventStore() })]],
+  SignatureMemory: [
+    [
+      Uint8Array.of(4, ...new Uint8Array(64).fill(1)),
+      (bytes) => new library.SignatureMemory().verify("P-256", bytes, bytes, bytes),
+    ],
+  ],
+  verifyWebhook: [
+    [
+      delivery,
+      (rawBody) => client.verifyWebhook({ rawBody, headers, jwks, now: AT, store: new client.MemoryEventStore() }),
+    ],
+  ],
   apiKeyStamper: [[toUtf8('{"a":1}'), (bytes) => stamped(stamper, bytes)]],
   webauthnStamper: [
     [toUtf8('{"a":1}'), (bytes) => challengeOf(bytes, Uint8Array.of(1))],
@@ -84,17 +132,55 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
 const stamper = await client.apiKeyStamper(apiKey);
 
 async function packed(bytes: Uint8Array): Promise<unknown> {
-  const { report } = await library.packBundle({ bootProofs: [bytes] }, { policy: library.NO_POLICY_ANY_ENCLAVE, now: options.now });
+  const { report } = await library.packBundle(
+    { bootProofs: [bytes] },
+    { policy: library.NO_POLICY_ANY_ENCLAVE, now: options.now },
+  );
   return report.checks;
 }
 
 /** They take text, values that were verified or decoded before, or nothing. */
 const WITHOUT_BYTES = [
-  "MalformedError", "RejectedError", "VerifiedActivity", "VerifiedAppProof", "VerifiedAttestation", "VerifiedBootProof", "AppProofUses", "decodeAppProofPayload", "makePolicy", "makeReleasePolicy", "manifestHash",
-  "parseTrustAnchor", "pinPolicy", "policyFromRelease", "renderInspection", "renderJson", "renderText", "requireAuthentic", "requireVerified", "verifyBundle",
-  "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "createClient", "createSessionTarget", "documentedOnly",
-  "fetchActivity", "fetchBootProof", "fetchEvidence", "withAppProofs",
-  "encryptOnRampSecret", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "webhookHandler",
+  "MalformedError",
+  "RejectedError",
+  "VerifiedActivity",
+  "VerifiedAppProof",
+  "VerifiedAttestation",
+  "VerifiedBootProof",
+  "AppProofUses",
+  "decodeAppProofPayload",
+  "makePolicy",
+  "makeReleasePolicy",
+  "manifestHash",
+  "parseTrustAnchor",
+  "pinPolicy",
+  "policyFromRelease",
+  "renderInspection",
+  "renderJson",
+  "renderText",
+  "requireAuthentic",
+  "requireVerified",
+  "verifyBundle",
+  "ClientError",
+  "MemoryEventStore",
+  "RejectedActivityError",
+  "ServiceError",
+  "WebhookError",
+  "createClient",
+  "createSessionTarget",
+  "documentedOnly",
+  "fetchActivity",
+  "fetchBootProof",
+  "fetchEvidence",
+  "withAppProofs",
+  "encryptOnRampSecret",
+  "generateApiKey",
+  "openCredentialBundle",
+  "openSession",
+  "pathOf",
+  "queryBody",
+  "submitBody",
+  "webhookHandler",
 ];
 
 function fromHex(text: unknown): Uint8Array {
@@ -115,13 +201,19 @@ async function challengeOf(body: Uint8Array, id: Uint8Array): Promise<unknown> {
     asked = structuredClone(request.publicKey);
     return null;
   };
-  const passkey = client.webauthnStamper({ get, rpId: "a", allowCredentials: [{ type: "public-key", id: id as BufferSource }] });
+  const passkey = client.webauthnStamper({
+    get,
+    rpId: "a",
+    allowCredentials: [{ type: "public-key", id: id as BufferSource }],
+  });
   await passkey.stamp(body).catch(() => {});
   return asked;
 }
 
 describe("bytes that are changed as soon as the call is made", () => {
-  const rows = Object.entries(DOORS).flatMap(([name, doors]) => doors.map((door, index) => [name, index, ...door] as const));
+  const rows = Object.entries(DOORS).flatMap(([name, doors]) =>
+    doors.map((door, index) => [name, index, ...door] as const),
+  );
   it.each(rows)("change nothing: %s, %i", async (_name, _index, bytes, through) => {
     const expected = await through(new Uint8Array(bytes));
     const mine = new Uint8Array(bytes);
@@ -134,7 +226,10 @@ describe("bytes that are changed as soon as the call is made", () => {
   });
 
   it("are tried at every door that there is", () => {
-    const functions = [library, client].flatMap((exports) => Object.entries(exports)).filter(([, value]) => typeof value === "function").map(([name]) => name);
+    const functions = [library, client]
+      .flatMap((exports) => Object.entries(exports))
+      .filter(([, value]) => typeof value === "function")
+      .map(([name]) => name);
     expect(functions.filter((name) => !(name in DOORS) && !WITHOUT_BYTES.includes(name))).toEqual([]);
     expect(Object.keys(DOORS).filter((name) => !functions.includes(name) || WITHOUT_BYTES.includes(name))).toEqual([]);
     expect(WITHOUT_BYTES.filter((name) => !functions.includes(name))).toEqual([]);

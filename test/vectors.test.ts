@@ -7,23 +7,43 @@ import { parseJson } from "../src/decode/json.js";
 import { encodeBorshEnvelope, manifestHashInput } from "../src/decode/manifest/index.js";
 import { canonicalQosJson } from "../src/decode/qos-json.js";
 import {
-  AWS_NITRO_ROOT_G1, MalformedError, NO_POLICY_ANY_ENCLAVE, SignatureMemory, type VerifyOptions, decodeManifest, decodeManifestEnvelope,
-  manifestHash, parseTrustAnchor, verifyAttestation, verifyBootProof, verifyEvidence,
+  AWS_NITRO_ROOT_G1,
+  MalformedError,
+  NO_POLICY_ANY_ENCLAVE,
+  SignatureMemory,
+  type VerifyOptions,
+  decodeManifest,
+  decodeManifestEnvelope,
+  manifestHash,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "../src/index.js";
 import type { Report } from "../src/report/report.js";
 import { commitmentPcr } from "../src/verify/commitment.js";
 import { isQosPublicKey } from "../src/verify/qos-key.js";
 import { withPivot } from "./support/manifest.js";
 import {
-  bootProofVectors, documentVectors, manifestBytes, manifestVectors, readVector, readVectorJson, readVectorText, vectorFiles,
+  bootProofVectors,
+  documentVectors,
+  manifestBytes,
+  manifestVectors,
+  readVector,
+  readVectorJson,
+  readVectorText,
+  vectorFiles,
 } from "./support/vectors.js";
 
 const DAY = 86_400_000;
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-const failures = (report: Report): string[] => report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
-const warnings = (report: Report): string[] => report.checks.filter(({ status }) => status === "warn").map(({ id }) => id);
-const statusOf = (report: Report, id: string): string | undefined => report.checks.find((check) => check.id === id)?.status;
+const failures = (report: Report): string[] =>
+  report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+const warnings = (report: Report): string[] =>
+  report.checks.filter(({ status }) => status === "warn").map(({ id }) => id);
+const statusOf = (report: Report, id: string): string | undefined =>
+  report.checks.find((check) => check.id === id)?.status;
 
 /** No policy, at the document's own time, with a present that is not the clock's. */
 function options(now: string, more: Partial<VerifyOptions> = {}): VerifyOptions {
@@ -31,12 +51,17 @@ function options(now: string, more: Partial<VerifyOptions> = {}): VerifyOptions 
 }
 
 describe("provenance", () => {
-  const [header, ...lines] = readVectorText("PROVENANCE.tsv").trimEnd().split("\n").map((line) => line.split("\t"));
+  const [header, ...lines] = readVectorText("PROVENANCE.tsv")
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"));
   const files = vectorFiles().filter((file) => !["README.md", "PROVENANCE.tsv", ".gitattributes"].includes(file));
 
   it("is a table of six columns, one line for each file", () => {
     expect(header).toEqual(["file", "repo", "path", "commit", "expectation", "sha256"]);
-    expect(lines.every((line) => line.length === 6 && line.every((cell) => cell.trim() === cell && cell !== ""))).toBe(true);
+    expect(lines.every((line) => line.length === 6 && line.every((cell) => cell.trim() === cell && cell !== ""))).toBe(
+      true,
+    );
     expect(lines.map(([file]) => file)).toEqual(files);
     expect(files.length).toBeGreaterThan(80);
   });
@@ -51,7 +76,11 @@ describe("provenance", () => {
     const proofs = bootProofVectors().flatMap((vector) => [...vector.bootProofs, ...vector.appProofs]);
     expect([...documents].sort()).toEqual(files.filter((file) => file.endsWith(".cbor")));
     expect([...new Set(proofs)].sort()).toEqual(files.filter((file) => file.startsWith("boot-proofs/")));
-    for (const { file, expect: { canonical } } of manifestVectors()) expect(files).toEqual(expect.arrayContaining([file, canonical ?? file]));
+    for (const {
+      file,
+      expect: { canonical },
+    } of manifestVectors())
+      expect(files).toEqual(expect.arrayContaining([file, canonical ?? file]));
   });
 });
 
@@ -67,12 +96,15 @@ describe("attestation documents", () => {
   });
 
   const debug = documentVectors().filter(({ expect: { withDebugAllowed } }) => withDebugAllowed !== undefined);
-  it.each(debug)("$file is $expect.withDebugAllowed where debug mode is allowed", async ({ file, at, expect: expected }) => {
-    const { report } = await verifyAttestation(readVector(file), options(at, { allowDebug: true }));
-    expect(failures(report)).toEqual([]);
-    expect(statusOf(report, "mode.debug")).toBe("warn");
-    expect(report.verdict).toBe(expected.withDebugAllowed);
-  });
+  it.each(debug)(
+    "$file is $expect.withDebugAllowed where debug mode is allowed",
+    async ({ file, at, expect: expected }) => {
+      const { report } = await verifyAttestation(readVector(file), options(at, { allowDebug: true }));
+      expect(failures(report)).toEqual([]);
+      expect(statusOf(report, "mode.debug")).toBe("warn");
+      expect(report.verdict).toBe(expected.withDebugAllowed);
+    },
+  );
 
   it("say nothing else where debug mode is allowed and they are not of it", async () => {
     const { file, at } = documentVectors().find(({ expect: { verdict } }) => verdict === "authentic")!;
@@ -116,8 +148,10 @@ describe("manifests", () => {
     const manifest = envelope?.manifest ?? decodeManifest(bytes);
     expect(manifest.version).toBe(expected.version);
     expect(toHex(await manifestHash(manifest))).toBe(expected.hash);
-    if (expected.canonical !== undefined) expect(fromUtf8(manifestHashInput(manifest))).toBe(readVectorText(expected.canonical));
-    if (vector.file.endsWith(".borsh")) expect(envelope ? encodeBorshEnvelope(envelope) : manifestHashInput(manifest)).toEqual(bytes);
+    if (expected.canonical !== undefined)
+      expect(fromUtf8(manifestHashInput(manifest))).toBe(readVectorText(expected.canonical));
+    if (vector.file.endsWith(".borsh"))
+      expect(envelope ? encodeBorshEnvelope(envelope) : manifestHashInput(manifest)).toEqual(bytes);
     expect(envelope?.manifestSetApprovals.length).toBe(expected.manifestSetApprovals);
     expect(envelope?.shareSetApprovals.length).toBe(expected.shareSetApprovals);
   });
@@ -125,20 +159,39 @@ describe("manifests", () => {
   it("have the lengths and hashes that QOS asserts of its golden ones", () => {
     const { constants } = readVectorJson<{ constants: Record<string, string> }>("manifests/golden/expected.json");
     const manifest = manifestHashInput(decodeManifest(readVector("manifests/golden/manifest_v1.json")));
-    const envelope = encodeBorshEnvelope(decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.json")));
-    expect([String(manifest.length), sha256(manifest)]).toEqual([constants["MANIFEST_BORSH_LEN"], constants["MANIFEST_BORSH_SHA256_HEX"]]);
+    const envelope = encodeBorshEnvelope(
+      decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.json")),
+    );
+    expect([String(manifest.length), sha256(manifest)]).toEqual([
+      constants["MANIFEST_BORSH_LEN"],
+      constants["MANIFEST_BORSH_SHA256_HEX"],
+    ]);
     expect([String(envelope.length), sha256(envelope)]).toEqual([
-      constants["MANIFEST_ENVELOPE_BORSH_LEN"], constants["MANIFEST_ENVELOPE_BORSH_SHA256_HEX"],
+      constants["MANIFEST_ENVELOPE_BORSH_LEN"],
+      constants["MANIFEST_ENVELOPE_BORSH_SHA256_HEX"],
     ]);
     // What QOS converts from v0 JSON is the v1 layout with an empty bridgeConfig and without debug mode.
     const v0 = withPivot(decodeManifest(readVector("manifests/golden/manifest_v0.json")));
-    const converted = manifestHashInput({ ...v0, version: "v1", pivot: { ...v0.pivot, bridgeConfig: [], debugMode: false } });
-    expect([String(converted.length), sha256(converted)]).toEqual([constants["MANIFEST_V0_BORSH_LEN"], constants["MANIFEST_V0_BORSH_SHA256_HEX"]]);
+    const converted = manifestHashInput({
+      ...v0,
+      version: "v1",
+      pivot: { ...v0.pivot, bridgeConfig: [], debugMode: false },
+    });
+    expect([String(converted.length), sha256(converted)]).toEqual([
+      constants["MANIFEST_V0_BORSH_LEN"],
+      constants["MANIFEST_V0_BORSH_SHA256_HEX"],
+    ]);
   });
 });
 
 describe("canonical JSON", () => {
-  interface CanonicalVector { test: string; input: string; canonical?: string; sha256?: string; reject?: string }
+  interface CanonicalVector {
+    test: string;
+    input: string;
+    canonical?: string;
+    sha256?: string;
+    reject?: string;
+  }
   const { canonicalization } = readVectorJson<{ canonicalization: CanonicalVector[] }>("qos_json_vectors.json");
   const canonical = (input: string): string => canonicalQosJson(parseJson(input, { numbers: "literal" }));
 
@@ -160,19 +213,30 @@ describe("canonical JSON", () => {
 describe("PCR commitments", () => {
   interface CommitmentVectors {
     preimage: { manifest_hash: string; ephemeral_public_key: string; preimage_utf8: string };
-    commitments: { kind: "setup" | "live"; manifest_hash: string; public_key: string; commitment_sha384: string; pcr: string }[];
+    commitments: {
+      kind: "setup" | "live";
+      manifest_hash: string;
+      public_key: string;
+      commitment_sha384: string;
+      pcr: string;
+    }[];
   }
   const { preimage, commitments } = readVectorJson<CommitmentVectors>("pcr_commitment_vectors.json");
   const sha384 = (...parts: Uint8Array[]): Uint8Array => createHash("sha384").update(Buffer.concat(parts)).digest();
 
-  it.each(commitments)("$kind", async ({ kind, manifest_hash: hash, public_key: key, commitment_sha384: commitment, pcr }) => {
-    expect(toHex(await commitmentPcr(kind, fromHex(hash)!, fromHex(key)!))).toBe(pcr);
-    expect(toHex(sha384(new Uint8Array(48), fromHex(commitment)!))).toBe(pcr);
-  });
+  it.each(commitments)(
+    "$kind",
+    async ({ kind, manifest_hash: hash, public_key: key, commitment_sha384: commitment, pcr }) => {
+      expect(toHex(await commitmentPcr(kind, fromHex(hash)!, fromHex(key)!))).toBe(pcr);
+      expect(toHex(sha384(new Uint8Array(48), fromHex(commitment)!))).toBe(pcr);
+    },
+  );
 
   it("of the preimage that QOS writes", async () => {
     const expected = sha384(new Uint8Array(48), sha384(toUtf8(preimage.preimage_utf8)));
-    expect(await commitmentPcr("setup", fromHex(preimage.manifest_hash)!, fromHex(preimage.ephemeral_public_key)!)).toEqual(new Uint8Array(expected));
+    expect(
+      await commitmentPcr("setup", fromHex(preimage.manifest_hash)!, fromHex(preimage.ephemeral_public_key)!),
+    ).toEqual(new Uint8Array(expected));
     expect(commitments.map(({ kind }) => kind)).toEqual(["setup", "live"]);
   });
 });
@@ -246,7 +310,9 @@ describe("the provisioning details of 2026", () => {
     cloudAttestationDocB64: details.attestation_document_cose_sign1_base64,
     qosManifestB64: json64(details.manifest_envelope.manifest),
     qosManifestEnvelopeB64: json64({ ...details.manifest_envelope, shareSetApprovals }),
-    deploymentLabel: "made here", enclaveApp: "made here", owner: "made here",
+    deploymentLabel: "made here",
+    enclaveApp: "made here",
+    owner: "made here",
     createdAt: { seconds: "0", nanos: "0" },
     ...more,
   });
@@ -261,20 +327,25 @@ describe("the provisioning details of 2026", () => {
     expect(statusOf(report, "envelope.shares")).toBe("warn");
   });
 
-  it.each([["no share-set approval", []], ["one", shareSetApprovals.slice(0, 1)]])(
-    "make a boot proof with a v1 manifest in JSON that is authentic with %s", async (_, shares) => {
-      const { report, bootProof } = await verifyBootProof(proofWith(shares), options(now, { at: "now" }));
-      expect(failures(report)).toEqual([]);
-      expect(report.verdict).toBe("authentic");
-      expect(bootProof?.manifest.version).toBe("v1");
-      expect(bootProof?.approvers.map(({ alias }) => alias)).toEqual(["testiest-app-operator"]);
-    },
-  );
+  it.each([
+    ["no share-set approval", []],
+    ["one", shareSetApprovals.slice(0, 1)],
+  ])("make a boot proof with a v1 manifest in JSON that is authentic with %s", async (_, shares) => {
+    const { report, bootProof } = await verifyBootProof(proofWith(shares), options(now, { at: "now" }));
+    expect(failures(report)).toEqual([]);
+    expect(report.verdict).toBe("authentic");
+    expect(bootProof?.manifest.version).toBe("v1");
+    expect(bootProof?.approvers.map(({ alias }) => alias)).toEqual(["testiest-app-operator"]);
+  });
 
-  it.each([["v1", []], ["V1", []], ["1", []], ["v0", ["manifest.decode", "envelope.decode"]], ["2", ["manifest.decode", "envelope.decode"]]])(
-    "declared as %s fail in %j", async (qosManifestVersion, expected) => {
-      const { report } = await verifyBootProof(proofWith([], { qosManifestVersion }), options(now));
-      expect(failures(report)).toEqual(expected);
-    },
-  );
+  it.each([
+    ["v1", []],
+    ["V1", []],
+    ["1", []],
+    ["v0", ["manifest.decode", "envelope.decode"]],
+    ["2", ["manifest.decode", "envelope.decode"]],
+  ])("declared as %s fail in %j", async (qosManifestVersion, expected) => {
+    const { report } = await verifyBootProof(proofWith([], { qosManifestVersion }), options(now));
+    expect(failures(report)).toEqual(expected);
+  });
 });

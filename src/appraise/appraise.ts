@@ -81,7 +81,12 @@ interface Compared {
 }
 
 function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
-  return Object.freeze({ name: pins.name, open: scope.open, scope: Object.freeze([...scope.reasons]), pcrs: Object.freeze(commonPcrs(pins)) });
+  return Object.freeze({
+    name: pins.name,
+    open: scope.open,
+    scope: Object.freeze([...scope.reasons]),
+    pcrs: Object.freeze(commonPcrs(pins)),
+  });
 }
 
 function commonPcrs({ pcrs = [] }: DeploymentPins): number[] {
@@ -226,8 +231,12 @@ function appProofFaults(
 
 /** Whether the organization's last decision is there, and is to allow; of any organization where none is named. */
 function isAllowed(verified: readonly VerifiedAppProof[], organizationId: string | null): boolean {
-  const decisions = [...lastDecisions(verified)].filter(([decided]) => organizationId === null || decided === organizationId);
-  return decisions.length > 0 && decisions.every(([, outcomes]) => outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"));
+  const decisions = [...lastDecisions(verified)].filter(
+    ([decided]) => organizationId === null || decided === organizationId,
+  );
+  return (
+    decisions.length > 0 && decisions.every(([, outcomes]) => outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"))
+  );
 }
 
 function durationText(milliseconds: number): string {

@@ -32,8 +32,8 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;
   const whole = writePins(facts, facts.bootProof!);
-  // The manifest's hash stands for what answers nothing (a set of public keys), for parts too large for a policy, and for
-  // names that a policy cannot say.
+  // The manifest's hash stands for what answers nothing (a set of public keys), for parts too large for a policy, and
+  // for names that a policy cannot say.
   const least = { ...(whole.pcrs && { pcrs: whole.pcrs }), manifestHash, commitment };
   const saysApplication = whole.pivotEnv !== undefined || whole.workloads !== undefined;
   const candidates = [...(saysApplication ? [whole] : []), { ...whole, manifestHash }, least];

@@ -208,7 +208,12 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
     unanswered: open,
     open: pins.open,
     reasons: [
-      ...(isDebug ? ["runs in debug mode, which is allowed: its measurements are zeros, and every debug enclave of anybody has those"] : []),
+      ...(isDebug
+        ? [
+            "runs in debug mode, which is allowed: its measurements are zeros, and every debug enclave of anybody " +
+              "has those",
+          ]
+        : []),
       ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
       ...pins.open.map((question) => declaredReason(question, answers)),
       ...weakReasons(pins, answers, roleless),

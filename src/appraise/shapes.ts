@@ -73,7 +73,8 @@ export function short(least: number): Shape<string> {
       const read = text.read(value, place);
       if (read === undefined) return undefined;
       // As JSON Schema counts: an emoji is one character.
-      if (read.length > 2 * MAX_NAME || [...read].length > MAX_NAME) return place.fault(`longer than ${MAX_NAME} characters`);
+      if (read.length > 2 * MAX_NAME || [...read].length > MAX_NAME)
+        return place.fault(`longer than ${MAX_NAME} characters`);
       return read.length < least ? place.fault("empty") : read;
     },
   };

@@ -1,4 +1,6 @@
-/** `bootproof bundle`: evidence, what it was judged by, and the report, in one file that is verified anew years later. */
+/**
+ * `bootproof bundle`: evidence, what it was judged by, and the report, in one file that is verified anew years later.
+ */
 import type { Command } from "commander";
 import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
@@ -35,9 +37,9 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .command("bundle")
     .summary("pack evidence, policy and report into one file")
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
-    .option("--boot-proof <file...>", "boot proofs: JSON, bare or as {\"bootProof\": …}, or those of a bundle")
-    .option("--app-proof <file...>", "app proofs: JSON, one, an array, or {\"appProofs\": […]}")
-    .option("--activity <file>", "an activity with its app proofs: JSON, bare or as {\"activity\": …}")
+    .option("--boot-proof <file...>", 'boot proofs: JSON, bare or as {"bootProof": …}, or those of a bundle')
+    .option("--app-proof <file...>", 'app proofs: JSON, one, an array, or {"appProofs": […]}')
+    .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
     .option("--policy <file>", "the policy that it is held against, and that is packed")
     .option("--no-policy", "pack authentic evidence of any enclave, and no policy")
     .option("--organization-id <id>", "whose evidence it has to be; it is not packed")
@@ -53,8 +55,10 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   const { bootProof = [], appProof = [], activity, policy } = flags;
   const policyFile = typeof policy === "string" ? policy : undefined;
   if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
-  if (!args.has("policy") && !args.has("no-policy")) args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
-  if (args.has("policy") && args.has("no-policy")) args.fault("--policy and --no-policy contradict each other: give one");
+  if (!args.has("policy") && !args.has("no-policy"))
+    args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
+  if (args.has("policy") && args.has("no-policy"))
+    args.fault("--policy and --no-policy contradict each other: give one");
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policyFile]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
@@ -62,13 +66,19 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   args.settle();
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
-    import("../evidence-bundle.js"), import("../bootproof.js"), import("./evidence.js"),
+    import("../evidence-bundle.js"),
+    import("../bootproof.js"),
+    import("./evidence.js"),
   ]);
   const files = new InputFiles(io);
-  const packed: PackOptions["policy"] | undefined = policyFile === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policyFile);
+  const packed: PackOptions["policy"] | undefined =
+    policyFile === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policyFile);
   const evidence = await readEvidence(files, { bootProofs: bootProof, appProofs: appProof, activity });
   const { report, bundle: made } = await packBundle(evidence, {
-    policy: packed!, now: now!, ...(nonce && { nonce }), ...(flags.organizationId !== undefined && { expected: { organizationId: flags.organizationId } }),
+    policy: packed!,
+    now: now!,
+    ...(nonce && { nonce }),
+    ...(flags.organizationId !== undefined && { expected: { organizationId: flags.organizationId } }),
   });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
@@ -76,7 +86,8 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
     return exitCodeOf(report.verdict);
   }
   const text = printableJson(`${JSON.stringify(made, undefined, 2)}\n`);
-  if (toUtf8(text).length > MAX_BUNDLE_BYTES) throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
+  if (toUtf8(text).length > MAX_BUNDLE_BYTES)
+    throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
   io.stdout.write(text);
   return EXIT.good;
 }

@@ -1,4 +1,6 @@
-/** Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment. */
+/**
+ * Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment.
+ */
 import { type Command, Option } from "commander";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
@@ -26,8 +28,10 @@ export interface Connection {
 }
 
 const ENV = {
-  baseUrl: "BOOTPROOF_BASE_URL", organizationId: "BOOTPROOF_ORGANIZATION_ID",
-  publicKey: "BOOTPROOF_API_PUBLIC_KEY", privateKey: "BOOTPROOF_API_PRIVATE_KEY",
+  baseUrl: "BOOTPROOF_BASE_URL",
+  organizationId: "BOOTPROOF_ORGANIZATION_ID",
+  publicKey: "BOOTPROOF_API_PUBLIC_KEY",
+  privateKey: "BOOTPROOF_API_PRIVATE_KEY",
 } as const;
 
 /** What somebody in a hurry would try. They are known only to say why not. */
@@ -36,7 +40,8 @@ const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "time
 const DEFAULT_TIMEOUT_MS = 20_000;
 const RETRIES = 2;
 
-const WHY_NO_KEY = "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+const WHY_NO_KEY =
+  "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
 /** For a command's help. */
@@ -48,14 +53,18 @@ The connection, by options or by the environment:
 
 export function addKeyOption(command: Command): Command {
   for (const name of KEY_OPTIONS) command.addOption(new Option(`--${name} [hex]`).hideHelp());
-  return command.option("--api-key-file <file>", 'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)');
+  return command.option(
+    "--api-key-file <file>",
+    'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)',
+  );
 }
 
 export function addConnectionOptions(command: Command): Command {
-  return addKeyOption(command
-    .option("--base-url <url>", "the service: https://…, without /public/v1")
-    .option("--organization-id <id>", "the organization that is asked about"))
-    .option("--timeout <seconds>", `how long one answer may take (default: ${DEFAULT_TIMEOUT_MS / 1000})`);
+  return addKeyOption(
+    command
+      .option("--base-url <url>", "the service: https://…, without /public/v1")
+      .option("--organization-id <id>", "the organization that is asked about"),
+  ).option("--timeout <seconds>", `how long one answer may take (default: ${DEFAULT_TIMEOUT_MS / 1000})`);
 }
 
 /** The connection options that stand on the command line, by name. */
@@ -75,18 +84,38 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
 
 /** The connection, with every fault of it told; undefined where there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
-  const baseUrl = setting(args, "--base-url URL", flags.baseUrl, io.env[ENV.baseUrl], ENV.baseUrl, "where is the service?");
-  const organizationId = setting(args, "--organization-id ID", flags.organizationId, io.env[ENV.organizationId], ENV.organizationId, "whose evidence is it?");
+  const baseUrl = setting(
+    args,
+    "--base-url URL",
+    flags.baseUrl,
+    io.env[ENV.baseUrl],
+    ENV.baseUrl,
+    "where is the service?",
+  );
+  const organizationId = setting(
+    args,
+    "--organization-id ID",
+    flags.organizationId,
+    io.env[ENV.organizationId],
+    ENV.organizationId,
+    "whose evidence is it?",
+  );
   const key = keySourceOf(args, flags, io);
   const timeoutMs = timeoutOf(args, flags.timeout);
   const fault = baseUrl === undefined ? null : baseUrlFault(baseUrl);
   if (fault !== null) args.fault(fault);
-  if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined) return undefined;
+  if (baseUrl === undefined || organizationId === undefined || key === undefined || timeoutMs === undefined)
+    return undefined;
   return { baseUrl, organizationId, key, timeoutMs };
 }
 
 function setting(
-  args: ArgumentReader, option: string, flag: string | undefined, inherited: string | undefined, variable: string, question: string,
+  args: ArgumentReader,
+  option: string,
+  flag: string | undefined,
+  inherited: string | undefined,
+  variable: string,
+  question: string,
 ): string | undefined {
   const value = flag ?? inherited ?? "";
   return value === "" ? args.fault(`${option} (or ${variable}) is wanted: ${question}`) : value;
@@ -97,15 +126,23 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const exposed = KEY_OPTIONS.filter((name) => args.has(name));
   if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
   const { apiKeyFile: file } = flags;
-  if (file !== undefined) return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
+  if (file !== undefined)
+    return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
   if (publicKey !== "" && privateKey !== "") return { environment: { publicKey, privateKey } };
-  if (publicKey !== "" || privateKey !== "") return args.fault(`${publicKey === "" ? ENV.publicKey : ENV.privateKey} is wanted beside the other half of the key`);
-  return args.fault(`--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is wanted: what are requests stamped with?`);
+  if (publicKey !== "" || privateKey !== "")
+    return args.fault(
+      `${publicKey === "" ? ENV.publicKey : ENV.privateKey} is wanted beside the other half of the key`,
+    );
+  return args.fault(
+    `--api-key-file FILE (or ${ENV.publicKey} and ${ENV.privateKey}) is wanted: what are requests stamped with?`,
+  );
 }
 
 function looksLikeKey(text: string): boolean {
-  return /^["']?(?:0x)?(?:[0-9a-fA-F]{2}){32,65}(?:[^0-9a-fA-F/.].*)?$/.test(text) || /privateKey|PRIVATE KEY/.test(text);
+  return (
+    /^["']?(?:0x)?(?:[0-9a-fA-F]{2}){32,65}(?:[^0-9a-fA-F/.].*)?$/.test(text) || /privateKey|PRIVATE KEY/.test(text)
+  );
 }
 
 function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
@@ -116,18 +153,25 @@ function timeoutOf(args: ArgumentReader, text: string | undefined): number | und
 
 /**
  * Why requests are not sent there; null where they are. Without TLS anybody on the way could read them, and send them
- * again under their stamps while those are fresh; and there is no option to do it all the same, since a tunnel or a proxy
- * on this machine serves whoever has to. What an address says beside the place could be a secret: it is not quoted.
+ * again under their stamps while those are fresh; and there is no option to do it all the same, since a tunnel or a
+ * proxy on this machine serves whoever has to. What an address says beside the place could be a secret: it is not
+ * quoted.
  */
 function baseUrlFault(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return "--base-url: an address such as https://api.example.com wanted";
-  if (url.username + url.password !== "") return "--base-url: without user and password: requests are authenticated by their stamps";
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
+    return "--base-url: an address such as https://api.example.com wanted";
+  if (url.username + url.password !== "")
+    return "--base-url: without user and password: requests are authenticated by their stamps";
   if (url.search + url.hash !== "") return "--base-url: without query and fragment";
   if (/\/public\/v1\/*$/.test(url.pathname)) return "--base-url: without /public/v1, which is added to it";
   if (url.protocol === "https:" || isLoopback(url.hostname)) return null;
-  return `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]), since anybody on the way could read the requests ` +
-    "and send them again under their stamps. Use https://; where there is none, a tunnel: ssh -L 8080:HOST:PORT, and http://localhost:8080";
+  return (
+    `--base-url ${url.origin}: http:// is for this machine only (localhost, 127.0.0.1, [::1]), since anybody on the ` +
+    `way could read the requests ` +
+    "and send them again under their stamps. Use https://; where there is none, a tunnel: ssh -L 8080:HOST:PORT, " +
+    "and http://localhost:8080"
+  );
 }
 
 /** By the host as URLs have it, where an IPv4 address has one spelling. */
@@ -139,7 +183,13 @@ function isLoopback(host: string): boolean {
 export async function connect(connection: Connection, io: Io): Promise<Client> {
   const { createClient } = await import("../client/index.js");
   const { baseUrl, organizationId, timeoutMs } = connection;
-  return createClient({ baseUrl, organizationId, timeoutMs, maxRetries: RETRIES, stamper: await stamperOf(connection.key, io) });
+  return createClient({
+    baseUrl,
+    organizationId,
+    timeoutMs,
+    maxRetries: RETRIES,
+    stamper: await stamperOf(connection.key, io),
+  });
 }
 
 /** Warns where others may read the key. Throws {@link UsageError} where it is not good. */
@@ -157,7 +207,10 @@ export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
 async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   const { readApiKeyFile } = await import("../client/key-file.js");
   const { key, readableByOthers } = await readApiKeyFile(path);
-  if (readableByOthers) io.stderr.write(printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n");
+  if (readableByOthers)
+    io.stderr.write(
+      printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n",
+    );
   return key;
 }
 

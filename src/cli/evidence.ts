@@ -24,9 +24,19 @@ export type Source =
   | { readonly kind: "attestation"; readonly file: string }
   | { readonly kind: "bundle"; readonly file: string }
   /** The boot proof of the key is fetched; app proofs and activity may come as files. */
-  | { readonly kind: "key"; readonly ephemeralKey: string; readonly files: EvidenceFiles; readonly connection: Connection }
+  | {
+      readonly kind: "key";
+      readonly ephemeralKey: string;
+      readonly files: EvidenceFiles;
+      readonly connection: Connection;
+    }
   /** The activity is fetched, or in a file; what it lacks is fetched. */
-  | { readonly kind: "activity"; readonly activityId: string | undefined; readonly file: string | undefined; readonly connection: Connection };
+  | {
+      readonly kind: "activity";
+      readonly activityId: string | undefined;
+      readonly file: string | undefined;
+      readonly connection: Connection;
+    };
 
 /** What the command line says was asked, but for what is in a file. */
 export interface AskedFlags {
@@ -46,14 +56,21 @@ export interface Judged {
   readonly bundle: BundleVerification | null;
 }
 
-/** Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together. */
+/**
+ * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
+ */
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
   if (source.kind === "bundle") return judgeBundle(source.file, options, files);
   const policy: VerifyOptions["policy"] = options.policy!;
   return { report: await reportOn(source, { ...options, policy }, files, io), bundle: null };
 }
 
-async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: VerifyOptions, files: InputFiles, io: Io): Promise<Report> {
+async function reportOn(
+  source: Exclude<Source, { kind: "bundle" }>,
+  options: VerifyOptions,
+  files: InputFiles,
+  io: Io,
+): Promise<Report> {
   switch (source.kind) {
     case "files":
       return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
@@ -67,7 +84,12 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
       const evidence = await readEvidence(files, source.files);
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
-      return (await verifyEvidence({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey: fromHex(source.ephemeralKey)! })).report;
+      return (
+        await verifyEvidence(
+          { ...evidence, bootProofs: [bootProof] },
+          { ...options, ephemeralKey: fromHex(source.ephemeralKey)! },
+        )
+      ).report;
     }
     case "activity":
       return reportOnActivity(source, options, files, io);
@@ -75,29 +97,56 @@ async function reportOn(source: Exclude<Source, { kind: "bundle" }>, options: Ve
 }
 
 /** The activity that was asked for, with its evidence from the service. */
-async function reportOnActivity(source: Source & { kind: "activity" }, options: VerifyOptions, files: InputFiles, io: Io): Promise<Report> {
+async function reportOnActivity(
+  source: Source & { kind: "activity" },
+  options: VerifyOptions,
+  files: InputFiles,
+  io: Io,
+): Promise<Report> {
   const { file, connection } = source;
   const given = file === undefined ? undefined : await files.piece(file);
   files.settle();
   const { fetchActivityEvidence } = await import("./fetch.js");
-  const wanted = given === undefined ? { activityId: source.activityId! } : { activity: unwrap(given.value, "activity") as JsonValue };
+  const wanted =
+    given === undefined
+      ? { activityId: source.activityId! }
+      : { activity: unwrap(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
   const facts = given === undefined ? {} : { bytes: given.bytes };
-  return (await verifyEvidence({
-    bootProofs: bootProofs.map(({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! })),
-    activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
-  }, options)).report;
+  return (
+    await verifyEvidence(
+      {
+        bootProofs: bootProofs.map(
+          ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
+        ),
+        activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
+      },
+      options,
+    )
+  ).report;
 }
 
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
-export async function readExpected(files: InputFiles, { organizationId, activityId, addresses, request }: AskedFlags): Promise<Expected | undefined> {
+export async function readExpected(
+  files: InputFiles,
+  { organizationId, activityId, addresses, request }: AskedFlags,
+): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;
   if (submitted && organization !== submitted.organizationId) {
-    return files.fault(request!, `the request is of organization ${submitted.organizationId}, --organization-id (or BOOTPROOF_ORGANIZATION_ID) says ${organization!}`);
+    return files.fault(
+      request!,
+      `the request is of organization ${submitted.organizationId}, --organization-id (or BOOTPROOF_ORGANIZATION_ID) ` +
+        `says ${organization!}`,
+    );
   }
   if (organization === undefined) return undefined;
-  return { ...submitted, organizationId: organization, ...(activityId !== undefined && { id: activityId }), ...(addresses && { addresses }) };
+  return {
+    ...submitted,
+    organizationId: organization,
+    ...(activityId !== undefined && { id: activityId }),
+    ...(addresses && { addresses }),
+  };
 }
 
 /** The body of a submit, as it was sent (service-interface 4.1). */
@@ -106,18 +155,30 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (json === undefined) return undefined;
   const request: JsonObject = isJsonObject(json) ? json : {};
   const { organizationId, type, timestampMs, parameters } = request;
-  const isRequest = [organizationId, type].every((member) => typeof member === "string" && member !== "") && isJsonObject(parameters) &&
-    typeof timestampMs === "string" && /^[0-9]{1,16}$/.test(timestampMs);
-  if (!isRequest) return files.fault(path, "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted");
+  const isRequest =
+    [organizationId, type].every((member) => typeof member === "string" && member !== "") &&
+    isJsonObject(parameters) &&
+    typeof timestampMs === "string" &&
+    /^[0-9]{1,16}$/.test(timestampMs);
+  if (!isRequest)
+    return files.fault(
+      path,
+      "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted",
+    );
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt: Number(timestampMs) };
 }
 
 /** The evidence of files, each piece under the name of its file. */
-export async function readEvidence(files: InputFiles, { bootProofs, appProofs, activity }: EvidenceFiles): Promise<Evidence> {
+export async function readEvidence(
+  files: InputFiles,
+  { bootProofs, appProofs, activity }: EvidenceFiles,
+): Promise<Evidence> {
   const boots: unknown[] = [];
-  for (const path of bootProofs) boots.push(...(await piecesOf(files, path, (json) => bootProofList(files, path, json))));
+  for (const path of bootProofs)
+    boots.push(...(await piecesOf(files, path, (json) => bootProofList(files, path, json))));
   const apps: unknown[] = [];
-  for (const path of appProofs) apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
+  for (const path of appProofs)
+    apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
   const read = activity === undefined ? undefined : await files.piece(activity);
   if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
   files.settle();
@@ -131,7 +192,11 @@ function nameOf(path: string): string {
 }
 
 /** The pieces of a file: each goes by its name and its bytes. */
-async function piecesOf(files: InputFiles, path: string, list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>): Promise<NamedEvidence[]> {
+async function piecesOf(
+  files: InputFiles,
+  path: string,
+  list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>,
+): Promise<NamedEvidence[]> {
   const read = await files.piece(path);
   if (read === undefined) return [];
   return (await list(read.value)).map((value) => new NamedEvidence(nameOf(path), value, { bytes: read.bytes }));
@@ -150,7 +215,13 @@ function boundedAppProofs(files: InputFiles, path: string, input: unknown): read
 }
 
 /** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
-function bounded(files: InputFiles, path: string, entries: readonly unknown[], what: string, most: number): readonly unknown[] {
+function bounded(
+  files: InputFiles,
+  path: string,
+  entries: readonly unknown[],
+  what: string,
+  most: number,
+): readonly unknown[] {
   if (entries.length <= most) return entries;
   files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
   return [];
@@ -160,7 +231,11 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   const bundles = await import("../evidence-bundle.js");
   const read = await files.piece(file, MAX_BUNDLE_BYTES);
   if (read !== undefined && !bundles.isBundle(read.value)) {
-    files.fault(file, "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity or --attestation");
+    files.fault(
+      file,
+      "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity " +
+        "or --attestation",
+    );
   }
   files.settle();
   const bundle = files.decoded(file, () => bundles.decodeBundle(read!.value));
@@ -170,8 +245,12 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   }
   const { activity } = bundle!.evidence;
   const { id, type } = options.expected ?? {};
-  if (activity === undefined && (id ?? type) !== undefined) throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
+  if (activity === undefined && (id ?? type) !== undefined)
+    throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
   const named = bundles.namedBundle(bundle!, nameOf(file), read!.bytes);
-  const verification = await bundles.verifyBundle(named, { ...options, policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE });
+  const verification = await bundles.verifyBundle(named, {
+    ...options,
+    policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE,
+  });
   return { report: verification.report, bundle: verification };
 }

@@ -3,7 +3,15 @@ import type { Command } from "commander";
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { printable, printableJson } from "../report/printable.js";
-import { CONNECTION_HELP, type Connection, type ConnectionFlags, addConnectionOptions, connect, connectionOf, reached } from "./connection.js";
+import {
+  CONNECTION_HELP,
+  type Connection,
+  type ConnectionFlags,
+  addConnectionOptions,
+  connect,
+  connectionOf,
+  reached,
+} from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UnreachableError } from "./io.js";
 import { ArgumentReader, ephemeralKeyOf } from "./options.js";
@@ -27,13 +35,15 @@ Examples:
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
 
 export function addFetchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(program
-    .command("fetch")
-    .summary("fetch boot proofs and app proofs from the service")
-    .description("Fetch evidence from the service and write it to stdout, unverified.")
-    .option("--ephemeral-key <hex>", "the boot proof that attests this key")
-    .option("--app <name>", "the boot proof of the enclave of this application that booted last")
-    .option("--activity <id>", "the app proofs of this activity, and the boot proof of each key that they name"))
+  const command = addConnectionOptions(
+    program
+      .command("fetch")
+      .summary("fetch boot proofs and app proofs from the service")
+      .description("Fetch evidence from the service and write it to stdout, unverified.")
+      .option("--ephemeral-key <hex>", "the boot proof that attests this key")
+      .option("--app <name>", "the boot proof of the enclave of this application that booted last")
+      .option("--activity <id>", "the app proofs of this activity, and the boot proof of each key that they name"),
+  )
     .usage("(--ephemeral-key HEX | --app NAME | --activity ID) [connection]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -49,10 +59,7 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
 }
 
 /** What is asked for, by one of three names. */
-type Wanted =
-  | { readonly ephemeralKey: string }
-  | { readonly app: string }
-  | { readonly activityId: string };
+type Wanted = { readonly ephemeralKey: string } | { readonly app: string } | { readonly activityId: string };
 
 function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFlags): Wanted | undefined {
   if ([ephemeralKey, app, activity].filter((value) => value !== undefined).length !== 1) {
@@ -69,54 +76,88 @@ async function fetched(wanted: Wanted, connection: Connection, io: Io): Promise<
   const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
   if (bootProofs.length + missing.length === 0) throw noAppProofs(wanted.activityId, connection);
   refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
-  if (missing.length > 0) throw unreachable(connection, missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`));
+  if (missing.length > 0)
+    throw unreachable(
+      connection,
+      missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`),
+    );
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
 }
 
 /**
- * What is written could be verified later, by whoever no longer knows what was asked for: another activity is not written, nor
- * one that is not completed.
+ * What is written could be verified later, by whoever no longer knows what was asked for: another activity is not
+ * written, nor one that is not completed.
  */
-function refuseMistaken(activity: JsonValue, wanted: { readonly id: string; readonly organizationId: string }, connection: Connection): void {
+function refuseMistaken(
+  activity: JsonValue,
+  wanted: { readonly id: string; readonly organizationId: string },
+  connection: Connection,
+): void {
   const answered = isJsonObject(activity) ? activity : {};
-  const mistaken = (["id", "organizationId"] as const).filter((name) => answered[name] !== wanted[name]).map((name) => {
-    const value = answered[name];
-    return `get_activity: answered another activity: ${name} is ${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`;
-  });
+  const mistaken = (["id", "organizationId"] as const)
+    .filter((name) => answered[name] !== wanted[name])
+    .map((name) => {
+      const value = answered[name];
+      return (
+        `get_activity: answered another activity: ${name} is ` +
+        `${typeof value === "string" ? value.slice(0, 100) : "not there"}, ${wanted[name]} was asked for`
+      );
+    });
   const status = answered["status"];
-  const open = status === "ACTIVITY_STATUS_COMPLETED" ? []
-    : [`the activity ${wanted.id} is not completed (${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): nothing is written that could be taken for a result`];
+  const open =
+    status === "ACTIVITY_STATUS_COMPLETED"
+      ? []
+      : [
+          `the activity ${wanted.id} is not completed ` +
+            `(${typeof status === "string" ? status.slice(0, 100) : "it has no status"}): ` +
+            "nothing is written that could be taken for a result",
+        ];
   if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
 }
 
 /** The boot proof of a key, or of the enclave of an application that booted last, as it came. */
 export async function fetchBootProofOf(
-  wanted: { readonly ephemeralKey: string } | { readonly app: string }, connection: Connection, io: Io,
+  wanted: { readonly ephemeralKey: string } | { readonly app: string },
+  connection: Connection,
+  io: Io,
 ): Promise<JsonValue> {
   const client = await connect(connection, io);
-  const answer = "app" in wanted ? client.query("get_latest_boot_proof", { appName: wanted.app }) : client.query("get_boot_proof", wanted);
+  const answer =
+    "app" in wanted
+      ? client.query("get_latest_boot_proof", { appName: wanted.app })
+      : client.query("get_boot_proof", wanted);
   const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined) throw unreachable(connection, ["the answer is not what the interface promises: bootProof is missing. Check the base address."]);
+  if (bootProof === undefined)
+    throw unreachable(connection, [
+      "the answer is not what the interface promises: bootProof is missing. Check the base address.",
+    ]);
   return bootProof;
 }
 
 /**
- * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not answer
- * it, throws {@link UnreachableError}.
+ * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not
+ * answer it, throws {@link UnreachableError}.
  */
 export async function fetchActivityEvidence(
-  wanted: { readonly activityId: string } | { readonly activity: JsonValue }, connection: Connection, io: Io,
+  wanted: { readonly activityId: string } | { readonly activity: JsonValue },
+  connection: Connection,
+  io: Io,
 ): Promise<ActivityEvidence<JsonValue>> {
   const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
   const ask: AskService = (name, parameters) => client.query(name, parameters);
-  const activity = "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
+  const activity =
+    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
   const whole = await reached(library.withAppProofs(ask, activity), connection);
-  return reached(library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)), connection);
+  return reached(
+    library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)),
+    connection,
+  );
 }
 
 function noActivity(activityId: string, connection: Connection): UnreachableError {
-  const advice = `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
+  const advice =
+    `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
     "app proofs that were fetched by its id alone say nothing of what was asked.";
   return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
 }

@@ -14,8 +14,12 @@ export const STDIN = "-";
 
 const CHUNK = 65536;
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "no such file", EISDIR: "is a directory, not a file", EACCES: "permission denied", ENOTDIR: "no such file",
-  ENAMETOOLONG: "no such file", ELOOP: "a circle of links",
+  ENOENT: "no such file",
+  EISDIR: "is a directory, not a file",
+  EACCES: "permission denied",
+  ENOTDIR: "no such file",
+  ENAMETOOLONG: "no such file",
+  ELOOP: "a circle of links",
 };
 
 /** The files of one command. Readers answer undefined where there is a fault; {@link settle} throws all of them. */
@@ -50,7 +54,10 @@ export class InputFiles {
   }
 
   /** The value of a JSON file, and its bytes. */
-  async piece(path: string, maxBytes = MAX_FILE_BYTES): Promise<{ readonly value: JsonValue; readonly bytes: Uint8Array } | undefined> {
+  async piece(
+    path: string,
+    maxBytes = MAX_FILE_BYTES,
+  ): Promise<{ readonly value: JsonValue; readonly bytes: Uint8Array } | undefined> {
     const bytes = await this.bytes(path, maxBytes);
     const value = bytes && this.decoded(path, () => parseJson(bytes));
     return bytes && value !== undefined ? { value, bytes } : undefined;

@@ -39,7 +39,11 @@ async function inspect(path: string, io: Io): Promise<Inspection> {
   const bytes = await files.bytes(path);
   files.settle();
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!));
-  if (inspection === null) files.fault(path, "not recognised: no boot proof, attestation document, manifest, envelope, app proof, activity or certificate");
+  if (inspection === null)
+    files.fault(
+      path,
+      "not recognised: no boot proof, attestation document, manifest, envelope, app proof, activity or certificate",
+    );
   files.settle();
   return inspection!;
 }

@@ -19,7 +19,9 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
   const command = program
     .command("keygen")
     .summary("make an API key")
-    .description("Make an API key pair (P-256): a file of mode 0600, and the public key on stdout. No file is ever overwritten.")
+    .description(
+      "Make an API key pair (P-256): a file of mode 0600, and the public key on stdout. No file is ever overwritten.",
+    )
     .option("--out <file>", `the key file (default: ${DEFAULT_FILE})`)
     .usage("[--out FILE]")
     .addHelpText("after", EXAMPLES);
@@ -36,7 +38,10 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
 
 /** Answers the public key. */
 async function makeKey(path: string): Promise<string> {
-  const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([import("../client/stamp.js"), import("../client/key-file.js")]);
+  const [{ generateApiKey }, { writeApiKeyFile }] = await Promise.all([
+    import("../client/stamp.js"),
+    import("../client/key-file.js"),
+  ]);
   const key = await generateApiKey();
   try {
     await writeApiKeyFile(path, key);

@@ -17,10 +17,11 @@ interface LabFlags {
 }
 
 const EXAMPLES = `
-It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it listens,
-lab.json in the data folder says where it is and names the other files there. While it runs, faults are switched with
-PUT {"faults": ["name"]} at its faultsUrl. A fault is refused by verified calls, and by \`bootproof verify --activity-id\` after
-any submit; brackets in the list say which operations it takes, or that only verified calls can tell.
+It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it
+listens, lab.json in the data folder says where it is and names the other files there. While it runs, faults are
+switched with PUT {"faults": ["name"]} at its faultsUrl. A fault is refused by verified calls, and by
+\`bootproof verify --activity-id\` after any submit; brackets in the list say which operations it takes, or that only
+verified calls can tell.
 
 Examples:
     $ bootproof lab
@@ -32,17 +33,32 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
   const command = program
     .command("lab")
     .summary("run a local service with software enclaves, to try things against")
-    .description("Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. Ctrl-C ends it.")
+    .description(
+      "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
+        "Ctrl-C ends it.",
+    )
     .option("--port <number>", "0 for any that is free (default: 0)")
-    .option("--data <folder>", "keep the state there, from one start to the next (default: a temporary folder, removed at the end)")
+    .option(
+      "--data <folder>",
+      "keep the state there, from one start to the next (default: a temporary folder, removed at the end)",
+    )
     .option("--fault <name...>", "misbehave in this way; may be given several times")
-    .option("--list-faults", "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]")
-    .option("--manifest-version <version>", "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)")
+    .option(
+      "--list-faults",
+      "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]",
+    )
+    .option(
+      "--manifest-version <version>",
+      "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: LabFlags) => {
     args.refuseRepeated();
-    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([import("../lab/faults.js"), import("../decode/manifest/index.js")]);
+    const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
+      import("../lab/faults.js"),
+      import("../decode/manifest/index.js"),
+    ]);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);
@@ -56,15 +72,27 @@ interface Known {
   readonly versions: readonly NonNullable<LabOptions["manifestVersion"]>[];
 }
 
-function optionsOf(args: ArgumentReader, { port = "0", data, fault = [], manifestVersion }: LabFlags, known: Known, io: Io): LabOptions {
+function optionsOf(
+  args: ArgumentReader,
+  { port = "0", data, fault = [], manifestVersion }: LabFlags,
+  known: Known,
+  io: Io,
+): LabOptions {
   if (!/^(?:0|[1-9][0-9]{0,4})$/.test(port) || Number(port) > 65535) args.fault(`--port ${port}: 0 to 65535 wanted`);
   if (data === "") args.fault("--data: the name of a folder wanted");
-  for (const name of fault) if (!known.faults.some((one) => one.name === name)) args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
+  for (const name of fault)
+    if (!known.faults.some((one) => one.name === name))
+      args.fault(`--fault ${name}: there is none of this name; see bootproof lab --list-faults`);
   const version = known.versions.find((one) => one === manifestVersion);
-  if (manifestVersion !== undefined && version === undefined) args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
+  if (manifestVersion !== undefined && version === undefined)
+    args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
   args.settle();
   return {
-    port: Number(port), faults: fault, now: io.now, ...(data !== undefined && { dataFolder: resolve(data) }), ...(version && { manifestVersion: version }),
+    port: Number(port),
+    faults: fault,
+    now: io.now,
+    ...(data !== undefined && { dataFolder: resolve(data) }),
+    ...(version && { manifestVersion: version }),
   };
 }
 
@@ -121,8 +149,14 @@ async function start(options: LabOptions): Promise<Lab> {
     return await startLab(options);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") throw new UsageError([`--port ${options.port}: in use by another process. Give another, or 0 for any that is free.`]);
-    if (error instanceof StoreInUseError) throw new UsageError([`--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`]);
+    if (code === "EADDRINUSE")
+      throw new UsageError([
+        `--port ${options.port}: in use by another process. Give another, or 0 for any that is free.`,
+      ]);
+    if (error instanceof StoreInUseError)
+      throw new UsageError([
+        `--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`,
+      ]);
     if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
     throw error;
   }
@@ -135,7 +169,9 @@ function shellWord(text: string): string {
 
 function greeting(lab: Lab, files: LabFiles, folder: string, temporary: boolean): string {
   const file = (name: string): string => shellWord(join(folder, name));
-  const connection = `--base-url ${lab.baseUrl} --organization-id ${lab.organizationId} \\\n      --api-key-file ${file(files.apiKeyFile)}`;
+  const connection =
+    `--base-url ${lab.baseUrl} --organization-id ${lab.organizationId} \\\n      --api-key-file ` +
+    `${file(files.apiKeyFile)}`;
   const rows: [string, string][] = [
     ["base URL", lab.baseUrl],
     ["organization", `${lab.organizationId} (child: ${lab.childOrganizationId})`],

@@ -18,7 +18,9 @@ import { addVerifyCommand } from "./verify.js";
 export async function run(argv: readonly string[], given: Io): Promise<number> {
   const shown = withoutKeys(argv);
   // With the given one behind it, whose stdin is opened by being looked at.
-  const io: Io = Object.create(given, { stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } } });
+  const io: Io = Object.create(given, {
+    stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } },
+  });
   let code: number = EXIT.good;
   try {
     await programOf(io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
@@ -48,7 +50,16 @@ function programOf(io: Io, finish: (code: number) => void): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
     .showHelpAfterError("See bootproof --help.");
-  const commands = [addVerifyCommand, addPinCommand, addInspectCommand, addFetchCommand, addBundleCommand, addStampCommand, addKeygenCommand, addLabCommand];
+  const commands = [
+    addVerifyCommand,
+    addPinCommand,
+    addInspectCommand,
+    addFetchCommand,
+    addBundleCommand,
+    addStampCommand,
+    addKeygenCommand,
+    addLabCommand,
+  ];
   for (const add of commands) add(program, io, finish);
   return program;
 }
@@ -56,7 +67,10 @@ function programOf(io: Io, finish: (code: number) => void): Command {
 /** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
 function exitCodeOfError(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-  const lines = error instanceof CommandError ? error.lines : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
+  const lines =
+    error instanceof CommandError
+      ? error.lines
+      : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
   writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
   return error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
 }
@@ -65,4 +79,3 @@ function exitCodeOfError(error: unknown, io: Io): number {
 function writeMessage(io: Io, text: string): void {
   io.stderr.write(text.split("\n").map(printable).join("\n"));
 }
-

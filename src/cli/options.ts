@@ -50,7 +50,10 @@ export class ArgumentReader {
 
   /** An RFC 3339 date and time, such as `2026-03-04T05:06:07Z`; `words`: what is taken in its place. */
   time(option: string, text: string, words = ""): Date | undefined {
-    return parseTime(text) ?? this.fault(`${option} ${text}: ${words}an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`);
+    return (
+      parseTime(text) ??
+      this.fault(`${option} ${text}: ${words}an RFC 3339 date and time wanted, such as 2026-03-04T05:06:07Z`)
+    );
   }
 
   /** Throws {@link UsageError} where there was a fault. */
@@ -66,7 +69,9 @@ const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
  * kept. Whoever puts a key at a wrong place is told where, and not what.
  */
 export function withoutKeys(argv: readonly string[]): (message: string) => string {
-  const whole = argv.flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")]).filter(couldBeKey);
+  const whole = argv
+    .flatMap((word) => [word, word.slice(word.indexOf("=") + 1), word.replace(/^-+/, "")])
+    .filter(couldBeKey);
   const words = [...whole, ...argv.flatMap(keysInside)];
   // As messages may have them; the longest first, since one may hold another.
   const spellings = [...new Set(words.flatMap((word) => [word, printable(word), JSON.stringify(word).slice(1, -1)]))];
@@ -80,7 +85,10 @@ function couldBeKey(word: string): boolean {
   return /^[A-Za-z0-9+/_=-]{24,}$/.test(word) && [/[a-z]/, /[A-Z]/, /[0-9]/].every((kind) => kind.test(word));
 }
 
-/** 32 bytes among other things, as in `PRIVATE:p256`: hex, with colons or without, and base64. Shorter is a path's digest. */
+/**
+ * 32 bytes among other things, as in `PRIVATE:p256`: hex, with colons or without, and base64. Shorter is a path's
+ * digest.
+ */
 function keysInside(word: string): string[] {
   const hex = word.match(/[0-9a-fA-F]{64,}|(?:[0-9a-fA-F]{2}:){31,}[0-9a-fA-F]{2}/g) ?? [];
   const base64 = (word.match(/[A-Za-z0-9+_=]{43,}/g) ?? []).filter(couldBeKey);
@@ -105,12 +113,16 @@ export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array |
 /** The nonce of an option. */
 export function nonceOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const nonce = fromHex(text);
-  return nonce !== null && nonce.length > 0 ? nonce : args.fault("--nonce: bytes in hex wanted, without 0x, as they were asked for");
+  return nonce !== null && nonce.length > 0
+    ? nonce
+    : args.fault("--nonce: bytes in hex wanted, without 0x, as they were asked for");
 }
 
 /** RFC 3339 section 5.6, without leap seconds; null for any other text and for days that do not exist. */
 export function parseTime(text: string): Date | null {
-  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text);
+  const parts = /^(\d{4}-\d{2}-)(\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.exec(
+    text,
+  );
   if (parts === null) return null;
   const [, month, day, clock] = parts;
   // Date turns 30 February into March: asked apart from the offset, the day has to stay what it is.

@@ -181,9 +181,12 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   return EXIT.good;
 }
 
-/** What the table of questions closes (policy.md, "What is pinned answers a question"), by the options of this command. */
+/**
+ * What the table of questions closes (policy.md, "What is pinned answers a question"), by the options of this command.
+ */
 const RELEASE_REMEDY =
-  "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says whose " +
+  "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +
+  "whose " +
   "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
 
 function isCommitmentKind(text: string | undefined): text is CommitmentKind {

@@ -17,10 +17,12 @@ Examples:
         -H "X-Stamp: $(bootproof stamp --api-key-file key.json < body.json)"`;
 
 export function addStampCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addKeyOption(program
-    .command("stamp")
-    .summary("print the stamp of a request's body, for curl")
-    .description("Print the value of the X-Stamp header that authenticates the body on stdin."))
+  const command = addKeyOption(
+    program
+      .command("stamp")
+      .summary("print the stamp of a request's body, for curl")
+      .description("Print the value of the X-Stamp header that authenticates the body on stdin."),
+  )
     .usage("--api-key-file FILE < BODY")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);

@@ -5,7 +5,13 @@ import type { VerifyOptions } from "../bootproof.js";
 import type { Format } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
-  CONNECTION_HELP, type ConnectionFlags, addConnectionOptions, connectionOf, connectionOptionsGiven, isConfigured, organizationOf,
+  CONNECTION_HELP,
+  type ConnectionFlags,
+  addConnectionOptions,
+  connectionOf,
+  connectionOptionsGiven,
+  isConfigured,
+  organizationOf,
 } from "./connection.js";
 import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
@@ -69,39 +75,67 @@ Examples:
     $ bootproof verify bundle.json
 ${CONNECTION_HELP}
 
-Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
+Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file,
+3 not to be fetched.`;
 
-const WHY_A_POLICY = `--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted.
+const WHY_A_POLICY = `--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running
+anything, is accepted.
   Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json > policy.json
   With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
 
-const WHAT_IS_THERE = "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
+const WHAT_IS_THERE =
+  "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
   "connection (--base-url and more), --ephemeral-key or --activity-id alone will do.";
 
 export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(program
-    .command("verify")
-    .summary("verify boot proofs, app proofs, activities and bundles")
-    .description("Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for stdin, once.")
-    .option("--boot-proof <file...>", "boot proofs: JSON, bare or as {\"bootProof\": …}")
-    .option("--app-proof <file...>", "app proofs: JSON, one, an array, or {\"appProofs\": […]}; each finds its boot proof by key")
-    .option("--activity <file>", "an activity with its app proofs: JSON, bare or as {\"activity\": …}")
-    .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex")
-    .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
-    .option("--no-policy", "accept any genuine enclave of anybody: the verdict is \"authentic\" at best")
-    .option("--ephemeral-key <hex>", "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched")
-    .option("--activity-id <id>", "the activity that was asked for: fetched with its evidence, or held against the file that is given")
-    .option("--nonce <hex>", "the nonce that was asked for: each document has to carry it")
-    .option("--request <file>", "what was asked: the request as it was submitted, JSON; the activity has to be its answer")
-    .option("--address <address...>", "what was asked: addresses, each of which an app proof has to speak of")
-    .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time (default: document)")
-    .option("--now <time>", "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)")
-    .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-    .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
-    .option("--format <format>", "text or json (default: text)"))
+  const command = addConnectionOptions(
+    program
+      .command("verify")
+      .summary("verify boot proofs, app proofs, activities and bundles")
+      .description(
+        "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
+          "stdin, once.",
+      )
+      .option("--boot-proof <file...>", 'boot proofs: JSON, bare or as {"bootProof": …}')
+      .option(
+        "--app-proof <file...>",
+        'app proofs: JSON, one, an array, or {"appProofs": […]}; each finds its boot proof by key',
+      )
+      .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
+      .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex")
+      .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
+      .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
+      .option(
+        "--ephemeral-key <hex>",
+        "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched",
+      )
+      .option(
+        "--activity-id <id>",
+        "the activity that was asked for: fetched with its evidence, or held against the file that is given",
+      )
+      .option("--nonce <hex>", "the nonce that was asked for: each document has to carry it")
+      .option(
+        "--request <file>",
+        "what was asked: the request as it was submitted, JSON; the activity has to be its answer",
+      )
+      .option("--address <address...>", "what was asked: addresses, each of which an app proof has to speak of")
+      .option(
+        "--at <when>",
+        "the moment certificates are held against: document, now, or an RFC 3339 time (default: document)",
+      )
+      .option(
+        "--now <time>",
+        "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)",
+      )
+      .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
+      .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
+      .option("--format <format>", "text or json (default: text)"),
+  )
     .allowExcessArguments()
-    .usage("(BUNDLE | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) (--policy FILE | --no-policy) [options]")
+    .usage(
+      "(BUNDLE | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) (--policy FILE | --no-policy) [options]",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
@@ -117,7 +151,16 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const bundle = bundleOf(args, stray);
   refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
-  args.refuseRepeatedStdin([bundle, ...bootProof, ...appProof, activity, attestation, flags.request, policy || undefined, trustAnchor]);
+  args.refuseRepeatedStdin([
+    bundle,
+    ...bootProof,
+    ...appProof,
+    activity,
+    attestation,
+    flags.request,
+    policy || undefined,
+    trustAnchor,
+  ]);
   const format = args.format(flags.format);
   const options = verifyOptions(args, flags, io);
   const source = sourceOf(args, flags, bundle, io);
@@ -133,7 +176,11 @@ const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation"];
 /** A file that stands for itself is a bundle, where no other evidence is given. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
   if (stray.length === 1 && !EVIDENCE_OPTIONS.some((name) => args.has(name))) return stray[0];
-  for (const file of stray) args.fault(`${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy; or alone, if it is a bundle`);
+  for (const file of stray)
+    args.fault(
+      `${file}: what is it? Give it after --boot-proof, --app-proof, --activity or --policy; or alone, if it is a ` +
+        `bundle`,
+    );
   return undefined;
 }
 
@@ -145,8 +192,16 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   if (flags.trustAnchor !== undefined && (withPolicy || (isBundle && !withoutPolicy))) {
     args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
   }
-  refuseBeside(args, "attestation", "is for a bare document",
-    ["boot-proof", "app-proof", "activity", "ephemeral-key", "activity-id", "organization-id", "request", "address"]);
+  refuseBeside(args, "attestation", "is for a bare document", [
+    "boot-proof",
+    "app-proof",
+    "activity",
+    "ephemeral-key",
+    "activity-id",
+    "organization-id",
+    "request",
+    "address",
+  ]);
   refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
 }
@@ -156,13 +211,15 @@ function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundl
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
   for (const name of ["activity-id", "request"]) {
-    if (args.has(name) && !isFetched) args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
+    if (args.has(name) && !isFetched)
+      args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
   }
 }
 
 function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
   const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
-  if (others.length > 0) args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
+  if (others.length > 0)
+    args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
 /** Where the evidence comes from; undefined where there is a fault. */
@@ -170,11 +227,16 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   const { bootProof, appProof = [], activity, attestation, ephemeralKey, activityId } = flags;
   const files: EvidenceFiles = { bootProofs: bootProof ?? [], appProofs: appProof, activity };
   const isThere = bundle !== undefined || attestation !== undefined || bootProof !== undefined;
-  const isOfActivity = (activityId !== undefined || activity !== undefined) && ephemeralKey === undefined && appProof.length === 0;
+  const isOfActivity =
+    (activityId !== undefined || activity !== undefined) && ephemeralKey === undefined && appProof.length === 0;
   const isFetched = !isThere && (ephemeralKey !== undefined || isOfActivity);
   if (!isFetched) {
     const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
-    if (idle.length > 0) args.fault(`${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with --ephemeral-key alone`);
+    if (idle.length > 0)
+      args.fault(
+        `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with ` +
+          `--ephemeral-key alone`,
+      );
   }
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
@@ -204,7 +266,10 @@ function askedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): AskedFlags {
 }
 
 function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
-  const at = flags.at === undefined || flags.at === "document" || flags.at === "now" ? flags.at : args.time("--at", flags.at, "document, now, or ");
+  const at =
+    flags.at === undefined || flags.at === "document" || flags.at === "now"
+      ? flags.at
+      : args.time("--at", flags.at, "document, now, or ");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
@@ -224,12 +289,17 @@ async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
   const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
   const expected = await readExpected(files, request.asked);
-  return judge(request.source, {
-    ...request.options,
-    ...(expected && { expected }),
-    policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
-    ...(anchor && { trustAnchors: [anchor] }),
-  }, files, io);
+  return judge(
+    request.source,
+    {
+      ...request.options,
+      ...(expected && { expected }),
+      policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
+      ...(anchor && { trustAnchors: [anchor] }),
+    },
+    files,
+    io,
+  );
 }
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {
@@ -246,7 +316,10 @@ export async function readTrustAnchor(files: InputFiles, path: string): Promise<
 }
 
 async function rendered({ report, bundle }: Judged, format: Format, io: Io): Promise<string> {
-  const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([import("../report/formats.js"), import("../report/bundle-text.js")]);
+  const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
+    import("../report/formats.js"),
+    import("../report/bundle-text.js"),
+  ]);
   // Whoever reads only the verdict is told whose policy it was.
   if (format !== "text" && bundle?.policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
   return RENDERERS[format].report(report, { color: wantsColor(io), bundle });

@@ -1,4 +1,6 @@
-/** Boot proofs by ephemeral key: each fetched once, however many callers ask, and remembered within a bound and an age. */
+/**
+ * Boot proofs by ephemeral key: each fetched once, however many callers ask, and remembered within a bound and an age.
+ */
 import { fromHex } from "../bytes.js";
 import { verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
@@ -30,7 +32,12 @@ export class BootProofMemory {
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(transport: Transport, policy: Policy, signatures: SignatureMemory, bounds: { readonly limit: number; readonly maxAgeMs: number }) {
+  constructor(
+    transport: Transport,
+    policy: Policy,
+    signatures: SignatureMemory,
+    bounds: { readonly limit: number; readonly maxAgeMs: number },
+  ) {
     this.#transport = transport;
     this.#policy = policy;
     this.#signatures = signatures;
@@ -67,7 +74,10 @@ export class BootProofMemory {
     const answer = await fetchBootProof(ask, key);
     if (answer === null) return null;
     const { bootProof } = await verifyBootProof(answer, {
-      policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, ephemeralKey: fromHex(key)!,
+      policy: this.#policy,
+      now: this.#transport.now(),
+      memory: this.#signatures,
+      ephemeralKey: fromHex(key)!,
     });
     return { evidence: bootProof ?? answer, verified: bootProof };
   }

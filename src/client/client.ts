@@ -2,12 +2,26 @@
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import {
-  QUERY_OPERATIONS, type QueryName, type QueryParameters, type QueryResult, SUBMIT_OPERATIONS, type SubmitName, type SubmitParameters,
+  QUERY_OPERATIONS,
+  type QueryName,
+  type QueryParameters,
+  type QueryResult,
+  SUBMIT_OPERATIONS,
+  type SubmitName,
+  type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
 import {
-  type CallOptions, type SubmitOptions, type Submitted, type UndocumentedSubmit, query, readObject, readQueried, readSubmitted, submit,
+  type CallOptions,
+  type SubmitOptions,
+  type Submitted,
+  type UndocumentedSubmit,
+  query,
+  readObject,
+  readQueried,
+  readSubmitted,
+  submit,
 } from "./requests.js";
 import type { Stamper } from "./stamp.js";
 import type { Transport } from "./transport.js";
@@ -31,8 +45,8 @@ export interface ClientOptions {
   /** How often a query is repeated. */
   readonly maxRetries?: number;
   /**
-   * Repeat submits too, by the same bytes under the same stamp. Only for a service that promises to make one activity of
-   * them, however often they are delivered.
+   * Repeat submits too, by the same bytes under the same stamp. Only for a service that promises to make one activity
+   * of them, however often they are delivered.
    */
   readonly resendSubmits?: boolean;
   /** Of an answer, decompressed. Default: 8 MiB; of a boot proof never more than 1 MiB. */
@@ -52,7 +66,10 @@ const DEFAULTS = {
 };
 
 export type SubmitFunctions = {
-  readonly [N in SubmitName]: (parameters: SubmitParameters<N>, options?: SubmitOptions) => Promise<Submitted<SubmitResult<N>>>;
+  readonly [N in SubmitName]: (
+    parameters: SubmitParameters<N>,
+    options?: SubmitOptions,
+  ) => Promise<Submitted<SubmitResult<N>>>;
 };
 
 export type QueryFunctions = {
@@ -67,8 +84,8 @@ export interface Client extends SubmitFunctions, QueryFunctions {
   /** A query that is not documented, by the last segment of its path; answers the whole body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
-   * The same submits, of which nothing reaches the caller that the policy's enclaves did not vouch for. What was verified
-   * is remembered for this policy and by the object that this answers: keep it.
+   * The same submits, of which nothing reaches the caller that the policy's enclaves did not vouch for. What was
+   * verified is remembered for this policy and by the object that this answers: keep it.
    */
   withVerification(policy: Policy, options?: VerificationOptions): VerifiedClient;
 }
@@ -76,30 +93,53 @@ export interface Client extends SubmitFunctions, QueryFunctions {
 /** Makes a client. Throws TypeError for options that cannot be. */
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
-  const submits = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
-    name, async (parameters: unknown, call?: SubmitOptions) => readSubmitted(operation, (await submit(transport, operation, parameters, call)).answer),
-  ] as const);
-  const queries = Object.entries(QUERY_OPERATIONS).map(([name, operation]) => [
-    name, async (parameters: unknown, call?: CallOptions) => readQueried(operation, await query(transport, operation, parameters, call)),
-  ] as const);
+  const submits = Object.entries(SUBMIT_OPERATIONS).map(
+    ([name, operation]) =>
+      [
+        name,
+        async (parameters: unknown, call?: SubmitOptions) =>
+          readSubmitted(operation, (await submit(transport, operation, parameters, call)).answer),
+      ] as const,
+  );
+  const queries = Object.entries(QUERY_OPERATIONS).map(
+    ([name, operation]) =>
+      [
+        name,
+        async (parameters: unknown, call?: CallOptions) =>
+          readQueried(operation, await query(transport, operation, parameters, call)),
+      ] as const,
+  );
   return {
     ...(Object.fromEntries(submits) as unknown as SubmitFunctions),
     ...(Object.fromEntries(queries) as unknown as QueryFunctions),
     organizationId: transport.organizationId,
-    submit: async (operation, parameters, call) => readObject(operation.name, (await submit(transport, operation, parameters, call)).answer, "unknown"),
-    query: async (name, parameters, call) => readObject(name, await query(transport, { name }, parameters, call), "none"),
+    submit: async (operation, parameters, call) =>
+      readObject(operation.name, (await submit(transport, operation, parameters, call)).answer, "unknown"),
+    query: async (name, parameters, call) =>
+      readObject(name, await query(transport, { name }, parameters, call), "none"),
     withVerification: (policy, verification) => verifiedClient(transport, policy, verification),
   };
 }
 
 const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
-  baseUrl: "text", organizationId: "text", stamper: "object", fetch: "function", now: "function", sleep: "function", random: "function",
-  timeoutMs: "count", maxRetries: "count", resendSubmits: "flag", maxResponseBytes: "count",
+  baseUrl: "text",
+  organizationId: "text",
+  stamper: "object",
+  fetch: "function",
+  now: "function",
+  sleep: "function",
+  random: "function",
+  timeoutMs: "count",
+  maxRetries: "count",
+  resendSubmits: "flag",
+  maxResponseBytes: "count",
 };
 
 function transportOf(options: ClientOptions): Transport {
   requireTypes("options", options, CLIENT_OPTIONS);
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as unknown as ClientOptions;
+  const given = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as ClientOptions;
   if (given.organizationId === undefined) throw new TypeError("options.organizationId: wanted");
   if (typeof given.stamper?.stamp !== "function") throw new TypeError("options.stamper: wanted, with a function stamp");
   return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };
@@ -107,7 +147,10 @@ function transportOf(options: ClientOptions): Transport {
 
 function checkedBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const good = url !== null && ["https:", "http:"].includes(url.protocol) && url.username + url.password + url.search + url.hash === "";
+  const good =
+    url !== null &&
+    ["https:", "http:"].includes(url.protocol) &&
+    url.username + url.password + url.search + url.hash === "";
   if (!good) throw new TypeError("baseUrl: an http or https address wanted, without user, query and fragment");
   return url.href.replace(/\/+$/, "");
 }

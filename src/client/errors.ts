@@ -17,14 +17,24 @@ import type { Report } from "../report/report.js";
  * `webhook`: a delivery that is not accepted ({@link WebhookError}).
  */
 export type ClientErrorCode =
-  | "request" | "key" | "stamp" | "aborted" | "timeout" | "unreachable" | "service" | "answer" | "evidence" | "bundle" | "webhook";
+  | "request"
+  | "key"
+  | "stamp"
+  | "aborted"
+  | "timeout"
+  | "unreachable"
+  | "service"
+  | "answer"
+  | "evidence"
+  | "bundle"
+  | "webhook";
 
 export interface ClientErrorFacts {
   /** The operation's name in its path; null where the error is of none. */
   readonly operation?: string | null;
   /**
-   * What the service may have done: `none` (never sent, refused, or a query), or `unknown`: look before you submit again,
-   * for a second submit would be a second activity.
+   * What the service may have done: `none` (never sent, refused, or a query), or `unknown`: look before you submit
+   * again, for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
   /** What is wrong with parameters or answer, by path. */
@@ -91,7 +101,10 @@ const MAX_MESSAGE = 500;
 
 function serviceText({ status, serviceMessage, category }: ServiceFacts): string {
   const said = serviceMessage === null ? "" : `: ${serviceMessage.slice(0, MAX_MESSAGE)}`;
-  return `the service answered HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ${adviceFor(status, category)}`;
+  return (
+    `the service answered HTTP ${status}${category === null ? "" : ` ${category}`}${said}. ` +
+    `${adviceFor(status, category)}`
+  );
 }
 
 /** What to do about a category; about a status where the category is not known. */
@@ -142,7 +155,11 @@ export function requestError(operation: string, faults: readonly Fault[]): Clien
 
 /** An answer that is not what the interface promises. */
 export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
-  return new ClientError("answer", `the answer is not what the interface promises: ${faultText(faults)}`, { operation, faults, effect });
+  return new ClientError("answer", `the answer is not what the interface promises: ${faultText(faults)}`, {
+    operation,
+    faults,
+    effect,
+  });
 }
 
 /**
@@ -155,7 +172,14 @@ export class RejectedActivityError extends RejectedError {
   readonly activityId: string | null;
   readonly activityStatus: string | null;
 
-  constructor(report: Report, facts: { readonly operation: string | null; readonly activityId: string | null; readonly activityStatus: string | null }) {
+  constructor(
+    report: Report,
+    facts: {
+      readonly operation: string | null;
+      readonly activityId: string | null;
+      readonly activityStatus: string | null;
+    },
+  ) {
     super(report, rejectionText(report, facts.operation, facts.activityId));
     this.operation = facts.operation;
     this.activityId = facts.activityId;
@@ -164,28 +188,38 @@ export class RejectedActivityError extends RejectedError {
 }
 
 function rejectionText(report: Report, operation: string | null, activityId: string | null): string {
-  const advice = operation === null
-    ? "Do not rely on it."
-    : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you submit again.`;
+  const advice =
+    operation === null
+      ? "Do not rely on it."
+      : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
+        `submit again.`;
   return `${operation === null ? "" : `${operation}: `}rejected: ${failureText(report.checks)}. ${advice}`;
 }
 
 /**
- * `header`: one is missing, there twice, or malformed. `version`, `algorithm`: not the ones that are accepted. `key`: not in
- * the key set, or not an Ed25519 key. `signature`: not the key's over these bytes. `stale`: its time is too far from ours.
- * `body`: not an activity. `replayed`: an event that was accepted before. `full`: the store holds no more events.
- * `organization`: an activity of an organization that is not among the receiver's.
+ * `header`: one is missing, there twice, or malformed. `version`, `algorithm`: not the ones that are accepted. `key`:
+ * not in the key set, or not an Ed25519 key. `signature`: not the key's over these bytes. `stale`: its time is too far
+ * from ours. `body`: not an activity. `replayed`: an event that was accepted before. `full`: the store holds no more
+ * events. `organization`: an activity of an organization that is not among the receiver's.
  */
-export type WebhookFault = "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
+export type WebhookFault =
+  "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
 
-/** A delivery that is not accepted. What is after `signature` in the list of faults was found in a delivery with a valid one. */
+/**
+ * A delivery that is not accepted. What is after `signature` in the list of faults was found in a delivery with a valid
+ * one.
+ */
 export class WebhookError extends ClientError {
   override readonly name = "WebhookError";
   readonly fault: WebhookFault;
   /** Where it is known, and the signature is valid. */
   readonly eventId: string | null;
 
-  constructor(fault: WebhookFault, message: string, facts: { readonly faults?: readonly Fault[]; readonly eventId?: string } = {}) {
+  constructor(
+    fault: WebhookFault,
+    message: string,
+    facts: { readonly faults?: readonly Fault[]; readonly eventId?: string } = {},
+  ) {
     super("webhook", `webhook not accepted: ${message}`, { faults: facts.faults ?? [] });
     this.fault = fault;
     this.eventId = facts.eventId ?? null;

@@ -1,6 +1,6 @@
 /**
- * An activity's evidence: the activity, its app proofs, and the boot proof of each key that they name. Fetched here for the
- * client and for the command line; nothing of it is verified.
+ * An activity's evidence: the activity, its app proofs, and the boot proof of each key that they name. Fetched here for
+ * the client and for the command line; nothing of it is verified.
  */
 import { toHex } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
@@ -40,11 +40,12 @@ export async function fetchActivity(ask: AskService, activityId: string): Promis
 }
 
 /**
- * The boot proofs of the keys that an activity's app proofs name. `bootProofOf` answers that of a key in hex, null where there
- * is none.
+ * The boot proofs of the keys that an activity's app proofs name. `bootProofOf` answers that of a key in hex, null
+ * where there is none.
  */
 export async function fetchEvidence<T>(
-  activity: JsonValue, bootProofOf: (key: string) => Promise<T | null>,
+  activity: JsonValue,
+  bootProofOf: (key: string) => Promise<T | null>,
 ): Promise<ActivityEvidence<T>> {
   const proofs = readActivity({ activity }).value.appProofs ?? [];
   const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
@@ -54,7 +55,10 @@ export async function fetchEvidence<T>(
   return {
     activity,
     bootProofs: fetched.flatMap(({ key, bootProof }) => (bootProof === null ? [] : [{ key, bootProof }])),
-    missing: [...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key), ...keys.slice(MAX_BOOT_PROOFS)],
+    missing: [
+      ...fetched.filter(({ bootProof }) => bootProof === null).map(({ key }) => key),
+      ...keys.slice(MAX_BOOT_PROOFS),
+    ],
   };
 }
 
@@ -72,7 +76,8 @@ export async function withAppProofs(ask: AskService, activity: JsonValue): Promi
   if (typeof id !== "string" || id === "" || holders.some((holder) => !isEmpty(holder?.["appProofs"]))) return activity;
   const listed = await ask("list_app_proofs", { activityId: id });
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
-  if (!Array.isArray(appProofs)) throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
+  if (!Array.isArray(appProofs))
+    throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
   return { ...activity, appProofs };
 }
 

@@ -1,4 +1,6 @@
-/** The client of the service: runs in Node, browsers and at the edge. Key files, which need Node, are in `key-file.ts`. */
+/**
+ * The client of the service: runs in Node, browsers and at the edge. Key files, which need Node, are in `key-file.ts`.
+ */
 export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
@@ -10,7 +12,13 @@ export { createSessionTarget, openCredentialBundle, openSession } from "./sessio
 export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";
 
-export type { VerificationOptions, VerifiedCall, VerifiedClient, VerifiedSubmitFunctions, VerifyActivityOptions } from "./verified.js";
+export type {
+  VerificationOptions,
+  VerifiedCall,
+  VerifiedClient,
+  VerifiedSubmitFunctions,
+  VerifyActivityOptions,
+} from "./verified.js";
 export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence, withAppProofs } from "./evidence.js";
 export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 

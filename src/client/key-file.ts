@@ -44,9 +44,13 @@ async function readAll(file: FileHandle, path: string): Promise<Uint8Array> {
 function keyOf(path: string, bytes: Uint8Array): ApiKey {
   const json = attempt(() => parseJson(bytes)).value;
   const { publicKey, privateKey } = isJsonObject(json) ? json : {};
-  const isHex = (value: unknown, length: number): value is string => typeof value === "string" && fromHex(value)?.length === length;
+  const isHex = (value: unknown, length: number): value is string =>
+    typeof value === "string" && fromHex(value)?.length === length;
   if (!isHex(publicKey, 33) || !isHex(privateKey, 32)) {
-    throw new ClientError("key", `${path}: not a key file: {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"} wanted`);
+    throw new ClientError(
+      "key",
+      `${path}: not a key file: {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"} wanted`,
+    );
   }
   return { publicKey, privateKey };
 }
@@ -54,7 +58,10 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
 /** Writes a new key file, readable by its owner alone. Never replaces one: throws {@link ClientError} (`key`). */
 export async function writeApiKeyFile(path: string, { publicKey, privateKey }: ApiKey): Promise<void> {
   const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new ClientError("key", `${path}: ${error.code === "EEXIST" ? "is there already, and a key is never overwritten" : "cannot be written"}`);
+    throw new ClientError(
+      "key",
+      `${path}: ${error.code === "EEXIST" ? "is there already, and a key is never overwritten" : "cannot be written"}`,
+    );
   });
   try {
     await file.writeFile(`${JSON.stringify({ publicKey, privateKey }, null, 2)}\n`);

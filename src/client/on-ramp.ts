@@ -6,9 +6,9 @@ import { uncompressed } from "./p256.js";
 
 /**
  * `encryptedSecretApiKey` or `encryptedPrivateApiKey` of a secret: sealed to the service's on-ramp encryption key (hex,
- * compressed or not) in the same form as a credential bundle. The interface names the key and no format; this is the one
- * deployed services of this family take: `encryptOnRampSecret` of @turnkey/crypto 2.7.0 and later is base58check over
- * HPKE of the secret's UTF-8 text, its key being published by the service.
+ * compressed or not) in the same form as a credential bundle. The interface names the key and no format; this is the
+ * one deployed services of this family take: `encryptOnRampSecret` of @turnkey/crypto 2.7.0 and later is base58check
+ * over HPKE of the secret's UTF-8 text, its key being published by the service.
  */
 export async function encryptOnRampSecret(secret: string, encryptionPublicKey: string): Promise<string> {
   const point = await uncompressed(fromHex(encryptionPublicKey) ?? new Uint8Array());

@@ -1,10 +1,11 @@
 /**
- * Every documented operation of the service (service-interface.md, 2 and 4; service-facts.md where it is silent): its name
- * in the path, and the shapes of what is sent and of what comes back. Data only, so that a service can be built on it too.
+ * Every documented operation of the service (service-interface.md, 2 and 4; service-facts.md where it is silent): its
+ * name in the path, and the shapes of what is sent and of what comes back. Data only, so that a service can be built on
+ * it too.
  *
  * What is sent is strict in its members and their types; a value that is not documented may be one of a newer service,
- * whose it is to refuse. What comes back is tolerant: members that are not known survive, enums may grow, and null stands
- * for absent. Where the interface does not say whether a parameter
+ * whose it is to refuse. What comes back is tolerant: members that are not known survive, enums may grow, and null
+ * stands for absent. Where the interface does not say whether a parameter
  * is required, the identifiers that name what is acted upon are, and all others are not.
  */
 import * as z from "zod";
@@ -19,8 +20,8 @@ function open<Known extends string>(): z.ZodType<Open<Known>, string> {
 const MAX_FAULTY_ITEMS = 10;
 
 /**
- * An array of what comes back. Of items that are not good the first ten are told: the answer decides how many there are,
- * and the fault of an item is a hundred times the item.
+ * An array of what comes back. Of items that are not good the first ten are told: the answer decides how many there
+ * are, and the fault of an item is a hundred times the item.
  */
 function list<T>(item: z.ZodType<T>): z.ZodType<T[]> {
   return z.array(z.unknown()).transform((items, context) => {
@@ -29,7 +30,9 @@ function list<T>(item: z.ZodType<T>): z.ZodType<T[]> {
     for (const [index, value] of items.entries()) {
       const read = item.safeParse(value);
       if (read.success) good.push(read.data);
-      else for (const { path, message } of read.error.issues) context.addIssue({ code: "custom", path: [index, ...path], message });
+      else
+        for (const { path, message } of read.error.issues)
+          context.addIssue({ code: "custom", path: [index, ...path], message });
       if (!read.success && ++faulty === MAX_FAULTY_ITEMS) break;
     }
     return good;
@@ -50,8 +53,13 @@ export type Timestamp = z.output<typeof timestampSchema>;
 // What comes back.
 
 export const ACTIVITY_STATUSES = [
-  "ACTIVITY_STATUS_CREATED", "ACTIVITY_STATUS_PENDING", "ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_FAILED",
-  "ACTIVITY_STATUS_CONSENSUS_NEEDED", "ACTIVITY_STATUS_REJECTED", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
+  "ACTIVITY_STATUS_CREATED",
+  "ACTIVITY_STATUS_PENDING",
+  "ACTIVITY_STATUS_COMPLETED",
+  "ACTIVITY_STATUS_FAILED",
+  "ACTIVITY_STATUS_CONSENSUS_NEEDED",
+  "ACTIVITY_STATUS_REJECTED",
+  "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED",
 ] as const;
 export type ActivityStatus = Open<(typeof ACTIVITY_STATUSES)[number]>;
 
@@ -97,41 +105,53 @@ export const activitySchema = z.looseObject({
 export type ActivityJson = z.output<typeof activitySchema>;
 
 /**
- * Section 2.5. Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is read as the same field,
- * and handed on under its own name.
+ * Section 2.5. Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is read as the same
+ * field, and handed on under its own name.
  */
-export const bootProofSchema = z.looseObject({
-  ephemeralPublicKeyHex: text,
-  cloudAttestationDocB64: text.nullish(),
-  awsAttestationDocB64: text.nullish(),
-  qosManifestB64: text,
-  qosManifestEnvelopeB64: text,
-  // Nobody signed these, and deployed services leave some of them out (service-facts.md).
-  deploymentLabel: text.nullish(),
-  enclaveApp: text.nullish(),
-  owner: text.nullish(),
-  createdAt: timestampSchema.nullish(),
-  qosManifestVersion: text.nullish(),
-}).transform(({ cloudAttestationDocB64: own, awsAttestationDocB64: alias, ...proof }, context) => {
-  const document = own ?? alias;
-  const wrong = document === null || document === undefined
-    ? "missing"
-    : alias !== null && alias !== undefined && alias !== document ? "differs from awsAttestationDocB64, which is the same field" : null;
-  if (wrong !== null) context.addIssue({ code: "custom", path: ["cloudAttestationDocB64"], message: wrong });
-  return { ...proof, cloudAttestationDocB64: document ?? "" };
-});
+export const bootProofSchema = z
+  .looseObject({
+    ephemeralPublicKeyHex: text,
+    cloudAttestationDocB64: text.nullish(),
+    awsAttestationDocB64: text.nullish(),
+    qosManifestB64: text,
+    qosManifestEnvelopeB64: text,
+    // Nobody signed these, and deployed services leave some of them out (service-facts.md).
+    deploymentLabel: text.nullish(),
+    enclaveApp: text.nullish(),
+    owner: text.nullish(),
+    createdAt: timestampSchema.nullish(),
+    qosManifestVersion: text.nullish(),
+  })
+  .transform(({ cloudAttestationDocB64: own, awsAttestationDocB64: alias, ...proof }, context) => {
+    const document = own ?? alias;
+    const wrong =
+      document === null || document === undefined
+        ? "missing"
+        : alias !== null && alias !== undefined && alias !== document
+          ? "differs from awsAttestationDocB64, which is the same field"
+          : null;
+    if (wrong !== null) context.addIssue({ code: "custom", path: ["cloudAttestationDocB64"], message: wrong });
+    return { ...proof, cloudAttestationDocB64: document ?? "" };
+  });
 export type BootProofJson = z.output<typeof bootProofSchema>;
 
 export const oauthProviderSchema = z.looseObject({
-  providerId: text, providerName: text, issuer: text, audience: text, subject: text,
-  createdAt: timestampSchema, updatedAt: timestampSchema,
+  providerId: text,
+  providerName: text,
+  issuer: text,
+  audience: text,
+  subject: text,
+  createdAt: timestampSchema,
+  updatedAt: timestampSchema,
 });
 export type OauthProvider = z.output<typeof oauthProviderSchema>;
 
 const credential = z.looseObject({
   publicKey: text.nullish(),
   type: open<
-    "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" | "CREDENTIAL_TYPE_API_KEY_P256" | "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
+    | "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"
+    | "CREDENTIAL_TYPE_API_KEY_P256"
+    | "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
   >().nullish(),
 });
 
@@ -142,26 +162,30 @@ export const userSchema = z.looseObject({
   userName: text.nullish(),
   userEmail: text.nullish(),
   userPhoneNumber: text.nullish(),
-  authenticators: list(z.looseObject({
-    transports: list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>()).nullish(),
-    attestationType: text.nullish(),
-    aaguid: text.nullish(),
-    credentialId: text.nullish(),
-    model: text.nullish(),
-    credential: credential.nullish(),
-    authenticatorId: text.nullish(),
-    authenticatorName: text.nullish(),
-    createdAt: timestampSchema.nullish(),
-    updatedAt: timestampSchema.nullish(),
-  })).nullish(),
-  apiKeys: list(z.looseObject({
-    credential: credential.nullish(),
-    apiKeyId: text.nullish(),
-    apiKeyName: text.nullish(),
-    createdAt: timestampSchema.nullish(),
-    updatedAt: timestampSchema.nullish(),
-    expirationSeconds: text.nullish(),
-  })).nullish(),
+  authenticators: list(
+    z.looseObject({
+      transports: list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>()).nullish(),
+      attestationType: text.nullish(),
+      aaguid: text.nullish(),
+      credentialId: text.nullish(),
+      model: text.nullish(),
+      credential: credential.nullish(),
+      authenticatorId: text.nullish(),
+      authenticatorName: text.nullish(),
+      createdAt: timestampSchema.nullish(),
+      updatedAt: timestampSchema.nullish(),
+    }),
+  ).nullish(),
+  apiKeys: list(
+    z.looseObject({
+      credential: credential.nullish(),
+      apiKeyId: text.nullish(),
+      apiKeyName: text.nullish(),
+      createdAt: timestampSchema.nullish(),
+      updatedAt: timestampSchema.nullish(),
+      expirationSeconds: text.nullish(),
+    }),
+  ).nullish(),
   userTags: list(text).nullish(),
   oauthProviders: list(oauthProviderSchema).nullish(),
   createdAt: timestampSchema.nullish(),
@@ -200,16 +224,37 @@ export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_P
 
 /** Every documented value of `caip2` (section 4.3, rule 2). */
 export const CAIP2_CHAINS = [
-  "eip155:1", "eip155:11155111", "eip155:8453", "eip155:84532", "eip155:137", "eip155:80002", "eip155:56", "eip155:97",
-  "eip155:10", "eip155:11155420", "eip155:143", "eip155:10143", "eip155:42161", "eip155:4217", "eip155:42431", "eip155:421614",
+  "eip155:1",
+  "eip155:11155111",
+  "eip155:8453",
+  "eip155:84532",
+  "eip155:137",
+  "eip155:80002",
+  "eip155:56",
+  "eip155:97",
+  "eip155:10",
+  "eip155:11155420",
+  "eip155:143",
+  "eip155:10143",
+  "eip155:42161",
+  "eip155:4217",
+  "eip155:42431",
+  "eip155:421614",
 ] as const;
 
 /** The parameters that have documented values, by name. */
-export const DOCUMENTED_VALUES = { caip2: CAIP2_CHAINS, provider: EARN_PROVIDERS, onrampProvider: ON_RAMP_PROVIDERS } as const;
+export const DOCUMENTED_VALUES = {
+  caip2: CAIP2_CHAINS,
+  provider: EARN_PROVIDERS,
+  onrampProvider: ON_RAMP_PROVIDERS,
+} as const;
 
 type DocumentedValue<Name extends keyof typeof DOCUMENTED_VALUES> = Open<(typeof DOCUMENTED_VALUES)[Name][number]>;
 
-function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): z.ZodType<DocumentedValue<Name>, DocumentedValue<Name>> {
+function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): z.ZodType<
+  DocumentedValue<Name>,
+  DocumentedValue<Name>
+> {
   return z.string() as unknown as z.ZodType<DocumentedValue<Name>, DocumentedValue<Name>>;
 }
 
@@ -234,7 +279,10 @@ const updateFiatOnRampCredential = z.strictObject({
   encryptedPrivateApiKey: text.optional(),
 });
 const updateUserTag = z.strictObject({
-  userTagId: identifier, newUserTagName: text.optional(), addUserIds: identifiers.optional(), removeUserIds: identifiers.optional(),
+  userTagId: identifier,
+  newUserTagName: text.optional(),
+  addUserIds: identifiers.optional(),
+  removeUserIds: identifiers.optional(),
 });
 const deleteApiKeys = z.strictObject({ userId: identifier, apiKeyIds: identifiers });
 const deletePolicies = z.strictObject({ policyIds: identifiers });
@@ -282,78 +330,124 @@ const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 export const SUBMIT_OPERATIONS = {
   updateWallet: {
-    group: "submit", name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: updateWallet,
-    intentMember: "updateWalletIntent", resultMember: "updateWalletResult", result: z.looseObject({ walletId: text }),
+    group: "submit",
+    name: "update_wallet",
+    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    parameters: updateWallet,
+    intentMember: "updateWalletIntent",
+    resultMember: "updateWalletResult",
+    result: z.looseObject({ walletId: text }),
   },
   updateFiatOnRampCredential: {
-    group: "submit", name: "update_fiat_on_ramp_credential", type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
+    group: "submit",
+    name: "update_fiat_on_ramp_credential",
+    type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
     parameters: updateFiatOnRampCredential,
-    intentMember: "updateFiatOnRampCredentialIntent", resultMember: "updateFiatOnRampCredentialResult", result: z.looseObject({ fiatOnRampCredentialId: text }),
+    intentMember: "updateFiatOnRampCredentialIntent",
+    resultMember: "updateFiatOnRampCredentialResult",
+    result: z.looseObject({ fiatOnRampCredentialId: text }),
   },
   updateUserTag: {
-    group: "submit", name: "update_user_tag", type: "ACTIVITY_TYPE_UPDATE_USER_TAG", parameters: updateUserTag,
-    intentMember: "updateUserTagIntent", resultMember: "updateUserTagResult", result: z.looseObject({ userTagId: text }),
+    group: "submit",
+    name: "update_user_tag",
+    type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    parameters: updateUserTag,
+    intentMember: "updateUserTagIntent",
+    resultMember: "updateUserTagResult",
+    result: z.looseObject({ userTagId: text }),
   },
   deleteApiKeys: {
-    group: "submit", name: "delete_api_keys", type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: deleteApiKeys,
-    intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", result: z.looseObject({ apiKeyIds: list(text) }),
+    group: "submit",
+    name: "delete_api_keys",
+    type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+    parameters: deleteApiKeys,
+    intentMember: "deleteApiKeysIntent",
+    resultMember: "deleteApiKeysResult",
+    result: z.looseObject({ apiKeyIds: list(text) }),
   },
   deletePolicies: {
-    group: "submit", name: "delete_policies", type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: deletePolicies,
-    intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", result: z.looseObject({ policyIds: list(text) }),
+    group: "submit",
+    name: "delete_policies",
+    type: "ACTIVITY_TYPE_DELETE_POLICIES",
+    parameters: deletePolicies,
+    intentMember: "deletePoliciesIntent",
+    resultMember: "deletePoliciesResult",
+    result: z.looseObject({ policyIds: list(text) }),
   },
   createReadWriteSession: {
-    group: "submit", name: "create_read_write_session", type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    group: "submit",
+    name: "create_read_write_session",
+    type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
     parameters: createReadWriteSession,
-    intentMember: "createReadWriteSessionIntentV2", resultMember: "createReadWriteSessionResultV2",
+    intentMember: "createReadWriteSessionIntentV2",
+    resultMember: "createReadWriteSessionResultV2",
     result: z.looseObject({
-      organizationId: text, organizationName: text, userId: text, username: text, apiKeyId: text, credentialBundle: text,
+      organizationId: text,
+      organizationName: text,
+      userId: text,
+      username: text,
+      apiKeyId: text,
+      credentialBundle: text,
     }),
   },
   setOrganizationFeature: {
-    group: "submit", name: "set_organization_feature", type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: setOrganizationFeature,
-    intentMember: "setOrganizationFeatureIntent", resultMember: "setOrganizationFeatureResult",
+    group: "submit",
+    name: "set_organization_feature",
+    type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    parameters: setOrganizationFeature,
+    intentMember: "setOrganizationFeatureIntent",
+    resultMember: "setOrganizationFeatureResult",
     result: z.looseObject({ features: list(z.looseObject({ name: text, value: text.nullish() })) }),
   },
 } as const satisfies Record<string, SubmitOperation>;
 
 export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: {
-    group: "query", name: "list_earn_enabled_vaults",
+    group: "query",
+    name: "list_earn_enabled_vaults",
     parameters: z.strictObject({ provider: documented<"provider">().optional(), caip19: identifier.optional() }),
     result: z.looseObject({ enabledVaults: list(earnVaultSchema).nullish() }),
   },
   getBootProof: {
-    group: "query", name: "get_boot_proof",
+    group: "query",
+    name: "get_boot_proof",
     parameters: z.strictObject({ ephemeralKey: hex }),
     result: z.looseObject({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   getOauthProviders: {
-    group: "query", name: "get_oauth_providers",
+    group: "query",
+    name: "get_oauth_providers",
     parameters: z.strictObject({ userId: identifier.optional() }),
     result: z.looseObject({ oauthProviders: list(oauthProviderSchema) }),
   },
   getNonces: {
-    group: "query", name: "get_nonces",
+    group: "query",
+    name: "get_nonces",
     parameters: z.strictObject({
-      address: ethereumAddress, caip2: documented<"caip2">(), nonce: z.boolean().optional(), gasStationNonce: z.boolean().optional(),
+      address: ethereumAddress,
+      caip2: documented<"caip2">(),
+      nonce: z.boolean().optional(),
+      gasStationNonce: z.boolean().optional(),
     }),
     result: z.looseObject({ nonce: text.nullish(), gasStationNonce: text.nullish() }),
   },
   getUser: {
-    group: "query", name: "get_user",
+    group: "query",
+    name: "get_user",
     parameters: z.strictObject({ userId: identifier }),
     result: z.looseObject({ user: userSchema }),
   },
   getLatestBootProof: {
-    group: "query", name: "get_latest_boot_proof",
+    group: "query",
+    name: "get_latest_boot_proof",
     parameters: z.strictObject({ appName: identifier }),
     result: z.looseObject({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   listAppProofs: {
-    group: "query", name: "list_app_proofs",
+    group: "query",
+    name: "list_app_proofs",
     parameters: z.strictObject({ activityId: identifier }),
     result: z.looseObject({ appProofs: list(appProofSchema) }),
   },
@@ -374,8 +468,11 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
 /** The whole body of a submit: the activity envelope (section 4.1). For services: documented values only. */
 export function submitBody(operation: Pick<SubmitOperation, "type" | "parameters">): z.ZodObject {
   return z.strictObject({
-    type: z.literal(operation.type), timestampMs: decimal, organizationId: identifier,
-    parameters: documentedOnly(operation.parameters), generateAppProofs: z.boolean().optional(),
+    type: z.literal(operation.type),
+    timestampMs: decimal,
+    organizationId: identifier,
+    parameters: documentedOnly(operation.parameters),
+    generateAppProofs: z.boolean().optional(),
   });
 }
 

@@ -1,4 +1,7 @@
-/** What callers hand in, held against its types before anything is sent: nothing that was meant is silently another thing. */
+/**
+ * What callers hand in, held against its types before anything is sent: nothing that was meant is silently another
+ * thing.
+ */
 import { requireOptions } from "../decode/input.js";
 
 const KINDS = {
@@ -8,7 +11,10 @@ const KINDS = {
     holds: (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string" && item !== ""),
   },
   flag: { wanted: "true or false", holds: (value: unknown) => typeof value === "boolean" },
-  count: { wanted: "a whole number of 0 or more", holds: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 },
+  count: {
+    wanted: "a whole number of 0 or more",
+    holds: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
+  },
   function: { wanted: "a function", holds: (value: unknown) => typeof value === "function" },
   object: { wanted: "an object", holds: (value: unknown) => typeof value === "object" && value !== null },
   any: { wanted: "anything", holds: () => true },
@@ -16,7 +22,10 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** Throws TypeError for a name that is not among the kinds, and for a value of another kind; what is undefined is not given. */
+/**
+ * Throws TypeError for a name that is not among the kinds, and for a value of another kind; what is undefined is not
+ * given.
+ */
 export function requireTypes(what: string, value: object, kinds: Readonly<Record<string, Kind>>): void {
   requireOptions(what, value, kinds);
   for (const [name, given] of Object.entries(value)) {

@@ -9,7 +9,8 @@ const UNCOMPRESSED_LENGTH = 65;
 /** WebCrypto. Browsers have it on pages that came over HTTPS only. */
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (subtle === undefined) throw new ClientError("key", "WebCrypto is not there: in a browser, serve the page over HTTPS");
+  if (subtle === undefined)
+    throw new ClientError("key", "WebCrypto is not there: in a browser, serve the page over HTTPS");
   return subtle;
 }
 
@@ -18,7 +19,9 @@ export function compressed(point: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(0x02 | (point[UNCOMPRESSED_LENGTH - 1]! & 1)), point.subarray(1, COMPRESSED_LENGTH));
 }
 
-/** The uncompressed form of a point in either form (SEC1 section 2.3.4); null where the bytes are no point of the curve. */
+/**
+ * The uncompressed form of a point in either form (SEC1 section 2.3.4); null where the bytes are no point of the curve.
+ */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== COMPRESSED_LENGTH && bytes.length !== UNCOMPRESSED_LENGTH) return null;
   const { p256 } = await import("@noble/curves/nist.js");
@@ -44,7 +47,10 @@ export async function importSigningPair(privateKey: Uint8Array, point: Uint8Arra
   const subtle = subtleCrypto();
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };
   const jwk = {
-    kty: "EC", crv: "P-256", x: base64urlnopad.encode(point.subarray(1, 33)), y: base64urlnopad.encode(point.subarray(33)),
+    kty: "EC",
+    crv: "P-256",
+    x: base64urlnopad.encode(point.subarray(1, 33)),
+    y: base64urlnopad.encode(point.subarray(33)),
     d: base64urlnopad.encode(privateKey),
   };
   return {

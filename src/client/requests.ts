@@ -4,7 +4,13 @@ import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../dec
 import { unwrap } from "../decode/input.js";
 import { type Fault, FaultList, attempt, shownName } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
-import { type ActivityJson, QUERY_OPERATIONS, type QueryOperation, type SubmitOperation, activitySchema } from "./operations.js";
+import {
+  type ActivityJson,
+  QUERY_OPERATIONS,
+  type QueryOperation,
+  type SubmitOperation,
+  activitySchema,
+} from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
 import { type Transport, send } from "./transport.js";
 
@@ -42,12 +48,18 @@ export interface Submission {
 export const CALL_OPTIONS: Readonly<Record<keyof CallOptions, Kind>> = { organizationId: "text", signal: "object" };
 const SUBMIT_OPTIONS: Readonly<Record<keyof SubmitOptions, Kind>> = { ...CALL_OPTIONS, generateAppProofs: "flag" };
 /** By name, so that whoever asks for a boot proof, in whatever way, gets no more than one can be. */
-const RESPONSE_LIMITS = new Map(Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
-  (maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]])));
+const RESPONSE_LIMITS = new Map(
+  Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
+    maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]],
+  ),
+);
 
 /** Sends an activity request in its envelope. */
 export async function submit(
-  transport: Transport, operation: UndocumentedSubmit | SubmitOperation, parameters: unknown, options: SubmitOptions = {},
+  transport: Transport,
+  operation: UndocumentedSubmit | SubmitOperation,
+  parameters: unknown,
+  options: SubmitOptions = {},
 ): Promise<Submission> {
   requireTypes("options", options, SUBMIT_OPTIONS);
   const request = {
@@ -67,20 +79,31 @@ function millisecondsOf(now: Date): string {
 
 /** Sends a query: its parameters beside `organizationId`. */
 export async function query(
-  transport: Transport, operation: { readonly name: string } | QueryOperation, parameters: unknown, options: CallOptions = {},
+  transport: Transport,
+  operation: { readonly name: string } | QueryOperation,
+  parameters: unknown,
+  options: CallOptions = {},
 ): Promise<JsonValue> {
   requireTypes("options", options, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
   const limit = RESPONSE_LIMITS.get(operation.name);
-  const target = { group: "query", name: operation.name, ...(limit !== undefined && { maxResponseBytes: limit }) } as const;
+  const target = {
+    group: "query",
+    name: operation.name,
+    ...(limit !== undefined && { maxResponseBytes: limit }),
+  } as const;
   return send(transport, target, body, options.signal);
 }
 
 /** The parameters as JSON has them: what is undefined is not there. */
-function checkedParameters(operation: { readonly name: string; readonly parameters?: z.ZodType }, parameters: unknown): JsonObject {
+function checkedParameters(
+  operation: { readonly name: string; readonly parameters?: z.ZodType },
+  parameters: unknown,
+): JsonObject {
   const { name } = operation;
-  if (!/^[a-z0-9_]+$/.test(name)) throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
+  if (!/^[a-z0-9_]+$/.test(name))
+    throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
   if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "an object wanted" }]);
   const faults = operation.parameters ? readShape(operation.parameters, parameters, "parameters").faults : [];
   if (faults.length > 0) throw requestError(name, faults);
@@ -120,7 +143,10 @@ export function readObject(name: string, answer: JsonValue, effect: "none" | "un
   throw answerError(name, [{ path: "", message: "an object wanted" }], effect);
 }
 
-/** What was done: intent and result of the activity, or of its repetition in `result.activity` (service-interface.md 2.1). */
+/**
+ * What was done: intent and result of the activity, or of its repetition in `result.activity` (service-interface.md
+ * 2.1).
+ */
 export interface Outcome {
   readonly intent: JsonObject | undefined;
   readonly result: JsonObject | undefined;
@@ -137,7 +163,11 @@ export function outcomeOf(activity: JsonObject): Outcome {
 }
 
 /** Reads a value by its schema: the value, or what is wrong with it. */
-export function readShape<T>(schema: z.ZodType<T>, value: unknown, path: string): { value: T; faults: [] } | { value: undefined; faults: Fault[] } {
+export function readShape<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  path: string,
+): { value: T; faults: [] } | { value: undefined; faults: Fault[] } {
   const read = schema.safeParse(value);
   if (read.success) return { value: read.data, faults: [] };
   const faults = new FaultList();

@@ -41,17 +41,25 @@ export async function openCredentialBundle(credentialBundle: string, target: Cry
 
 /** A client, or one with verification. */
 export interface SessionOpener<Answer> {
-  createReadWriteSession(parameters: SubmitParameters<"createReadWriteSession">, options?: CallOptions): Promise<Answer>;
+  createReadWriteSession(
+    parameters: SubmitParameters<"createReadWriteSession">,
+    options?: CallOptions,
+  ): Promise<Answer>;
 }
 
 /** Creates a session and opens its key: what `createReadWriteSession` answers, and the key beside it. */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
-  client: SessionOpener<Answer>, parameters: Omit<SubmitParameters<"createReadWriteSession">, "targetPublicKey">, options?: CallOptions,
+  client: SessionOpener<Answer>,
+  parameters: Omit<SubmitParameters<"createReadWriteSession">, "targetPublicKey">,
+  options?: CallOptions,
 ): Promise<Answer & { readonly session: SessionKey }> {
   const target = await createSessionTarget();
   const answer = await client.createReadWriteSession({ ...parameters, targetPublicKey: target.publicKey }, options);
   if (answer.result === null) {
-    throw new ClientError("answer", "the session is not there yet: its activity is not completed", { operation: "create_read_write_session", effect: "unknown" });
+    throw new ClientError("answer", "the session is not there yet: its activity is not completed", {
+      operation: "create_read_write_session",
+      effect: "unknown",
+    });
   }
   return { ...answer, session: await target.open(answer.result.credentialBundle) };
 }

@@ -33,8 +33,8 @@ const PROBE = "bootproof: do these two keys belong together?";
  * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`, the
  * signature being ECDSA P-256 with SHA-256 over the bytes of the body.
  *
- * The key comes in hex, or as a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where it
- * is malformed, or where the two halves do not belong together.
+ * The key comes in hex, or as a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where
+ * it is malformed, or where the two halves do not belong together.
  */
 export async function apiKeyStamper(key: ApiKey | CryptoKeyPair): Promise<Stamper> {
   const pair = isCryptoKeyPair(key) ? key : await pairOfHex(key);
@@ -83,9 +83,11 @@ async function checkedPoint(pair: CryptoKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
   if (!pair.privateKey.usages.includes("sign")) throw keyError("the private key is not allowed to sign");
-  const exported = await subtleCrypto().exportKey("raw", pair.publicKey).catch(() => {
-    throw keyError("the public key cannot be exported from WebCrypto");
-  });
+  const exported = await subtleCrypto()
+    .exportKey("raw", pair.publicKey)
+    .catch(() => {
+      throw keyError("the public key cannot be exported from WebCrypto");
+    });
   const point = new Uint8Array(exported);
   const probe = toUtf8(PROBE);
   const verifying = await importPoint("P-256", point);
@@ -95,7 +97,11 @@ async function checkedPoint(pair: CryptoKeyPair): Promise<Uint8Array> {
 }
 
 async function signRaw(pair: CryptoKeyPair, message: Uint8Array): Promise<Uint8Array> {
-  const signature = await subtleCrypto().sign({ name: "ECDSA", hash: "SHA-256" }, pair.privateKey, message as BufferSource);
+  const signature = await subtleCrypto().sign(
+    { name: "ECDSA", hash: "SHA-256" },
+    pair.privateKey,
+    message as BufferSource,
+  );
   return new Uint8Array(signature);
 }
 
@@ -125,12 +131,15 @@ export interface WebauthnStamperOptions {
 }
 
 /**
- * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the UTF-8 text of the lower-case
- * hex SHA-256 of the body.
+ * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the UTF-8 text of the
+ * lower-case hex SHA-256 of the body.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   const { get, rpId, userVerification = "preferred", timeoutMs } = options;
-  const allowCredentials = options.allowCredentials?.map((allowed) => ({ ...allowed, id: new Uint8Array(bytesOf(allowed.id) ?? []) }));
+  const allowCredentials = options.allowCredentials?.map((allowed) => ({
+    ...allowed,
+    id: new Uint8Array(bytesOf(allowed.id) ?? []),
+  }));
   return {
     async stamp(body, signal) {
       const challenge = toUtf8(toHex(await sha256(body)));
@@ -150,7 +159,9 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
 }
 
 /** The assertion (WebAuthn section 5.2.2) in the service's field names. */
-function assertionOf(credential: unknown): Record<"credentialId" | "authenticatorData" | "clientDataJson" | "signature", string> {
+function assertionOf(
+  credential: unknown,
+): Record<"credentialId" | "authenticatorData" | "clientDataJson" | "signature", string> {
   const { rawId, response } = (credential ?? {}) as { rawId?: unknown; response?: Record<string, unknown> | null };
   const member = (name: string, value: unknown): string => {
     const bytes = bytesOf(value);

@@ -48,7 +48,12 @@ const MAX_RETRY_AFTER_MS = 30_000;
 const MAX_ANSWER_VALUES = 350_000;
 
 /** Sends the body to the operation and answers the JSON that came back. */
-export async function send(transport: Transport, target: Target, body: object, signal = new AbortController().signal): Promise<JsonValue> {
+export async function send(
+  transport: Transport,
+  target: Target,
+  body: object,
+  signal = new AbortController().signal,
+): Promise<JsonValue> {
   const bytes = toUtf8(JSON.stringify(body));
   const stamp = await stampOf(transport.stamper, target, bytes, signal);
   const retries = target.group === "query" || transport.resendSubmits ? transport.maxRetries : 0;
@@ -79,7 +84,11 @@ async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, si
 const ABORTED = "aborted by the caller";
 
 /** The work's outcome, unless the signal is aborted first: then the work is left to itself. */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, facts: ClientErrorFacts = {}): Promise<T> {
+export async function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  facts: ClientErrorFacts = {},
+): Promise<T> {
   if (signal === undefined) return work;
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -94,7 +103,9 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** Milliseconds to wait; null where another attempt is not to be made. Full jitter: anything up to the doubled bound. */
+/**
+ * Milliseconds to wait; null where another attempt is not to be made. Full jitter: anything up to the doubled bound.
+ */
 function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
   const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
   if (!(error instanceof ServiceError)) {
@@ -106,7 +117,13 @@ function waitBeforeRetry(error: unknown, attempts: number, random: number): numb
   return asked > MAX_RETRY_AFTER_MS ? null : Math.max(asked, backoff);
 }
 
-async function sendOnce(transport: Transport, target: Target, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal): Promise<JsonValue> {
+async function sendOnce(
+  transport: Transport,
+  target: Target,
+  bytes: Uint8Array,
+  stamp: Stamp,
+  signal: AbortSignal,
+): Promise<JsonValue> {
   const ended = new AbortController();
   const effect = target.group === "submit" ? "unknown" : "none";
   const facts = { operation: target.name, effect } as const;
@@ -114,19 +131,34 @@ async function sendOnce(transport: Transport, target: Target, bytes: Uint8Array,
     throw new ClientError("timeout", `no answer within ${transport.timeoutMs} ms`, facts);
   });
   try {
-    return await untilAborted(Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp]), signal, facts);
+    return await untilAborted(
+      Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp]),
+      signal,
+      facts,
+    );
   } finally {
     ended.abort();
   }
 }
 
-async function exchange(transport: Transport, target: Target, bytes: Uint8Array, stamp: Stamp, signal: AbortSignal): Promise<JsonValue> {
+async function exchange(
+  transport: Transport,
+  target: Target,
+  bytes: Uint8Array,
+  stamp: Stamp,
+  signal: AbortSignal,
+): Promise<JsonValue> {
   const effect = target.group === "submit" ? "unknown" : "none";
   const limit = Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
-  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, limit, signal).catch((error: unknown) => {
-    const advice = "Check the base address and the network.";
-    throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, { operation: target.name, effect });
-  });
+  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, limit, signal).catch(
+    (error: unknown) => {
+      const advice = "Check the base address and the network.";
+      throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, {
+        operation: target.name,
+        effect,
+      });
+    },
+  );
   if (answer === null) {
     throw answerError(target.name, [{ path: "", message: `longer than ${limit} bytes` }], effect);
   }
@@ -135,7 +167,12 @@ async function exchange(transport: Transport, target: Target, bytes: Uint8Array,
 }
 
 async function reach(
-  transport: Transport, path: string, bytes: Uint8Array, stamp: Stamp, limit: number, signal: AbortSignal,
+  transport: Transport,
+  path: string,
+  bytes: Uint8Array,
+  stamp: Stamp,
+  limit: number,
+  signal: AbortSignal,
 ): Promise<{ response: Response; answer: Uint8Array | null }> {
   const { fetch, baseUrl } = transport;
   const response = await fetch(baseUrl + path, {
@@ -164,7 +201,10 @@ function serviceError(response: Response, answer: Uint8Array, stamp: Stamp, targ
   const refused = status >= 400 && status < 500 && status !== 408;
   const body = attempt(() => parseJson(withoutStamp(fromUtf8(answer) ?? "", stamp))).value;
   const facts = serviceFacts(status, body, retryAfter(response.headers.get("retry-after"), now));
-  return new ServiceError(facts, { operation: target.name, effect: target.group === "query" || refused ? "none" : "unknown" });
+  return new ServiceError(facts, {
+    operation: target.name,
+    effect: target.group === "query" || refused ? "none" : "unknown",
+  });
 }
 
 /** A service that quotes the request in its error does not get the stamp into a log. */
@@ -184,8 +224,8 @@ function retryAfter(header: string | null, now: Date): number | null {
 const FIRST_BUFFER = 65_536;
 
 /**
- * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is not
- * read. In one buffer that grows: an object for each chunk is many times the size of small ones.
+ * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is
+ * not read. In one buffer that grows: an object for each chunk is many times the size of small ones.
  */
 export async function readBounded(message: Request | Response, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
@@ -220,5 +260,8 @@ function networkReason(error: unknown): string {
 
 function throwIfAborted(signal: AbortSignal, { group, name }: Target, sent: boolean): void {
   if (!signal.aborted) return;
-  throw new ClientError("aborted", ABORTED, { operation: name, effect: sent && group === "submit" ? "unknown" : "none" });
+  throw new ClientError("aborted", ABORTED, {
+    operation: name,
+    effect: sent && group === "submit" ? "unknown" : "none",
+  });
 }

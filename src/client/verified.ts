@@ -1,8 +1,8 @@
 /**
  * Verified calls: nothing of an activity reaches the caller before an enclave that the policy pins has vouched for it.
  *
- * What is asked is what was sent: verification holds the answer against it (`src/verify/README.md`, "Activities"). That the
- * service carried the request out as the result says is still its word, wherever no proof speaks of it.
+ * What is asked is what was sent: verification holds the answer against it (`src/verify/README.md`, "Activities"). That
+ * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
 import { type Policy, isPolicy } from "../appraise/policy.js";
 import { NamedEvidence, type Verification, verifyEvidence } from "../bootproof.js";
@@ -17,21 +17,43 @@ import { SignatureMemory } from "../verify/signature-memory.js";
 import { BootProofMemory, type FetchedBootProof } from "./boot-proof-memory.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
 import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
-import { type ActivityJson, SUBMIT_OPERATIONS, type SubmitName, type SubmitOperation, type SubmitParameters, type SubmitResult, activitySchema } from "./operations.js";
+import {
+  type ActivityJson,
+  SUBMIT_OPERATIONS,
+  type SubmitName,
+  type SubmitOperation,
+  type SubmitParameters,
+  type SubmitResult,
+  activitySchema,
+} from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
-import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, outcomeOf, query, readShape, submit } from "./requests.js";
+import {
+  CALL_OPTIONS,
+  type CallOptions,
+  type UndocumentedSubmit,
+  outcomeOf,
+  query,
+  readShape,
+  submit,
+} from "./requests.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
   /** How many verified boot proofs are remembered, the least recently used going first. */
   readonly bootProofLimit?: number;
-  /** How long one is remembered before it is fetched again. Policy, ages and certificates are asked anew on every call. */
+  /**
+   * How long one is remembered before it is fetched again. Policy, ages and certificates are asked anew on every call.
+   */
   readonly bootProofMaxAgeMs?: number;
   /** Remembers valid signatures; may be shared with other verifications. */
   readonly memory?: SignatureMemory;
 }
 
-const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = { bootProofLimit: "count", bootProofMaxAgeMs: "count", memory: "object" };
+const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = {
+  bootProofLimit: "count",
+  bootProofMaxAgeMs: "count",
+  memory: "object",
+};
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
 
@@ -47,7 +69,10 @@ export interface VerifiedCall<Result> {
 }
 
 export type VerifiedSubmitFunctions = {
-  readonly [N in SubmitName]: (parameters: SubmitParameters<N>, options?: CallOptions) => Promise<VerifiedCall<SubmitResult<N>>>;
+  readonly [N in SubmitName]: (
+    parameters: SubmitParameters<N>,
+    options?: CallOptions,
+  ) => Promise<VerifiedCall<SubmitResult<N>>>;
 };
 
 export interface VerifyActivityOptions extends CallOptions {
@@ -57,30 +82,40 @@ export interface VerifyActivityOptions extends CallOptions {
 
 /**
  * The submits of a client under one policy. Each asks for app proofs, fetches the boot proof of each key they name, and
- * throws {@link RejectedActivityError} with every failed check, or {@link ClientError}, unless all of it is verified. An
- * activity that comes back without app proofs is rejected, whatever the policy's `appProofs.required` says.
+ * throws {@link RejectedActivityError} with every failed check, or {@link ClientError}, unless all of it is verified.
+ * An activity that comes back without app proofs is rejected, whatever the policy's `appProofs.required` says.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
   /** A submit that is not documented. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity: JSON value or text, bare or in its wrapper. App proofs that are not in it are asked for with
-   * `list_app_proofs`. It has to be one of `organizationId`, the client's where not given, completed, and the answer to
-   * whatever else is `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for what is no question.
+   * Verifies a past activity: JSON value or text, bare or in its wrapper. App proofs that are not in it are asked for
+   * with `list_app_proofs`. It has to be one of `organizationId`, the client's where not given, completed, and the
+   * answer to whatever else is `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for what
+   * is no question.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
 }
 
 /** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
-export function verifiedClient(transport: Transport, policy: Policy, options: VerificationOptions = {}): VerifiedClient {
+export function verifiedClient(
+  transport: Transport,
+  policy: Policy,
+  options: VerificationOptions = {},
+): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   requireTypes("options", options, VERIFICATION_OPTIONS);
-  if (options.memory !== undefined && !(options.memory instanceof SignatureMemory)) throw new TypeError("options.memory: a SignatureMemory wanted");
+  if (options.memory !== undefined && !(options.memory instanceof SignatureMemory))
+    throw new TypeError("options.memory: a SignatureMemory wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
-  const documented = Object.entries(SUBMIT_OPERATIONS).map(([name, operation]) => [
-    name, (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
-  ] as const);
+  const documented = Object.entries(SUBMIT_OPERATIONS).map(
+    ([name, operation]) =>
+      [
+        name,
+        (parameters: unknown, call?: CallOptions) => verifier.submit(operation, operation, parameters, call),
+      ] as const,
+  );
   return {
     ...(Object.fromEntries(documented) as unknown as VerifiedSubmitFunctions),
     policy,
@@ -111,15 +146,24 @@ class ActivityVerifier {
     this.#transport = transport;
     this.#policy = policy;
     this.#signatures = options.memory ?? new SignatureMemory();
-    const bounds = { limit: options.bootProofLimit ?? DEFAULT_LIMIT, maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS };
+    const bounds = {
+      limit: options.bootProofLimit ?? DEFAULT_LIMIT,
+      maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
+    };
     this.#bootProofs = new BootProofMemory(transport, policy, this.#signatures, bounds);
   }
 
   async submit<Result>(
-    sent: UndocumentedSubmit, operation: SubmitOperation | null, parameters: unknown, options: CallOptions = {},
+    sent: UndocumentedSubmit,
+    operation: SubmitOperation | null,
+    parameters: unknown,
+    options: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
     requireTypes("options", options, CALL_OPTIONS);
-    const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, { ...options, generateAppProofs: true });
+    const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, {
+      ...options,
+      generateAppProofs: true,
+    });
     const { type, organizationId, parameters: submitted, timestampMs: requestedAt } = request;
     const expected = { organizationId, type, parameters: submitted, requestedAt };
     return this.#verify({ activity: unwrapped(answer), expected, operation, sent: sent.name, signal: options.signal });
@@ -137,27 +181,43 @@ class ActivityVerifier {
     const { operation, sent } = given;
     const fetched = await this.#fetch(given);
     const { report, activity } = await this.#verifyEvidence(fetched, given.expected);
-    if (report.verdict !== "verified" || activity === null) throw new RejectedActivityError(report, factsOf(fetched.activity, sent));
+    if (report.verdict !== "verified" || activity === null)
+      throw new RejectedActivityError(report, factsOf(fetched.activity, sent));
     return { ...readVerified<Result>(fetched.activity, operation, sent), report, verified: activity };
   }
 
   /** The app proofs of a past activity, where it carries none, and the boot proofs of the keys that they name. */
   async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
     const { organizationId } = expected;
-    const ask: AskService = (name, parameters) => query(this.#transport, { name }, parameters, { organizationId, ...(signal && { signal }) });
+    const ask: AskService = (name, parameters) =>
+      query(this.#transport, { name }, parameters, { organizationId, ...(signal && { signal }) });
     try {
       const whole = sent === null ? await withAppProofs(ask, activity) : activity;
-      return await untilAborted(fetchEvidence(whole, (key) => this.#bootProofs.get(key)), signal);
+      return await untilAborted(
+        fetchEvidence(whole, (key) => this.#bootProofs.get(key)),
+        signal,
+      );
     } catch (error) {
       throw error instanceof ClientError ? evidenceError(error, factsOf(activity, sent)) : error;
     }
   }
 
-  async #verifyEvidence({ activity, bootProofs }: ActivityEvidence<FetchedBootProof>, expected: Expected): Promise<Verification> {
-    const pieces = bootProofs.map(({ key, bootProof }) => new NamedEvidence(null, bootProof.evidence, { ephemeralKey: fromHex(key)! }));
+  async #verifyEvidence(
+    { activity, bootProofs }: ActivityEvidence<FetchedBootProof>,
+    expected: Expected,
+  ): Promise<Verification> {
+    const pieces = bootProofs.map(
+      ({ key, bootProof }) => new NamedEvidence(null, bootProof.evidence, { ephemeralKey: fromHex(key)! }),
+    );
     // In the wrapper, so that what is unwrapped from it is this very value, whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity } };
-    return verifyEvidence(evidence, { policy: this.#policy, now: this.#transport.now(), memory: this.#signatures, expected, uses: this.#uses });
+    return verifyEvidence(evidence, {
+      policy: this.#policy,
+      now: this.#transport.now(),
+      memory: this.#signatures,
+      expected,
+      uses: this.#uses,
+    });
   }
 }
 
@@ -198,13 +258,23 @@ function factsOf(activity: JsonValue, operation: string | null): ActivityFacts {
 
 function evidenceError(cause: ClientError, { operation, activityId }: ActivityFacts): ClientError {
   const code = cause.code === "aborted" ? "aborted" : "evidence";
-  const advice = operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
+  const advice =
+    operation === null ? "" : " It was submitted: verify it later with verifyActivity, and do not submit it again.";
   const message = `the evidence for ${activityId ?? "the activity"} could not be fetched (${cause.message}).${advice}`;
-  return new ClientError(code, message, { operation, activityId, cause, effect: operation === null ? "none" : "unknown" });
+  return new ClientError(code, message, {
+    operation,
+    activityId,
+    cause,
+    effect: operation === null ? "none" : "unknown",
+  });
 }
 
 /** The typed answer. Throws {@link ClientError} (`answer`) where it is not of the documented shape. */
-function readVerified<Result>(activity: JsonValue, operation: SubmitOperation | null, sent: string | null): { activity: ActivityJson; result: Result } {
+function readVerified<Result>(
+  activity: JsonValue,
+  operation: SubmitOperation | null,
+  sent: string | null,
+): { activity: ActivityJson; result: Result } {
   const name = sent ?? operation?.name ?? "activity";
   const effect = sent === null ? "none" : "unknown";
   const whole = readShape(activitySchema, activity, "activity");

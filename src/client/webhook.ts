@@ -45,7 +45,10 @@ export interface Delivery {
 
 /** Remembers accepted events, so that none is accepted twice. */
 export interface EventStore {
-  /** Whether the event is new; it is then taken, until that time at least. Has to be atomic where receivers share the store. */
+  /**
+   * Whether the event is new; it is then taken, until that time at least. Has to be atomic where receivers share the
+   * store.
+   */
   claim(eventId: string, until: Date, now: Date): boolean | Promise<boolean>;
   /** Gives back an event that could not be dealt with, so that its next delivery is accepted. */
   release(eventId: string): void | Promise<void>;
@@ -71,7 +74,12 @@ export class MemoryEventStore implements EventStore {
       this.#events.delete(known);
     }
     if ((this.#events.get(eventId) ?? 0) > now.getTime()) return false;
-    if (this.#events.size >= this.#limit) throw new WebhookError("full", `the store remembers ${this.#limit} events, and none is old enough to be forgotten`, { eventId });
+    if (this.#events.size >= this.#limit)
+      throw new WebhookError(
+        "full",
+        `the store remembers ${this.#limit} events, and none is old enough to be forgotten`,
+        { eventId },
+      );
     this.#events.delete(eventId);
     this.#events.set(eventId, until.getTime());
     return true;
@@ -85,17 +93,25 @@ export class MemoryEventStore implements EventStore {
 const processStore = new MemoryEventStore();
 
 /**
- * Verifies a delivery: headers, version and algorithm, time, signature, body, and that it is the first of its event. Throws
- * {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
+ * Verifies a delivery: headers, version and algorithm, time, signature, body, and that it is the first of its event.
+ * Throws {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
  */
 export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
   requireTypes("input", input, INPUT_KINDS);
-  if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array)) throw new TypeError("input.rawBody: bytes or text wanted");
+  if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
+    throw new TypeError("input.rawBody: bytes or text wanted");
   return verifyUnder(readHeaders(input), input);
 }
 
 const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
-  rawBody: "any", headers: "object", jwks: "any", now: "object", headerPrefix: "text", toleranceMs: "count", store: "object", rememberMs: "count",
+  rawBody: "any",
+  headers: "object",
+  jwks: "any",
+  now: "object",
+  headerPrefix: "text",
+  toleranceMs: "count",
+  store: "object",
+  rememberMs: "count",
 };
 
 /** All of {@link verifyWebhook} that follows once its headers were found good. */
@@ -126,7 +142,10 @@ interface WebhookHeaders {
   readonly signature: Uint8Array;
 }
 
-/** No dot, so that the parts of what is signed cannot be shifted against each other; no comma, which joins repeated headers. */
+/**
+ * No dot, so that the parts of what is signed cannot be shifted against each other; no comma, which joins repeated
+ * headers.
+ */
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
@@ -147,13 +166,18 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };
 }
 
-/** The value of a header that is there once. Repeated ones may come joined with commas, which no value here may contain. */
+/**
+ * The value of a header that is there once. Repeated ones may come joined with commas, which no value here may contain.
+ */
 function soleHeader(headers: WebhookInput["headers"], name: string): string {
   const values = isHeaders(headers)
     ? [headers.get(name) ?? []].flat()
-    : Object.entries(headers).filter(([other]) => other.toLowerCase() === name.toLowerCase()).flatMap(([, value]) => value ?? []);
+    : Object.entries(headers)
+        .filter(([other]) => other.toLowerCase() === name.toLowerCase())
+        .flatMap(([, value]) => value ?? []);
   const [value] = values;
-  if (values.length !== 1 || typeof value !== "string") throw new WebhookError("header", `${name} is there ${values.length} times, once wanted`);
+  if (values.length !== 1 || typeof value !== "string")
+    throw new WebhookError("header", `${name} is there ${values.length} times, once wanted`);
   return value;
 }
 
@@ -164,19 +188,31 @@ function isHeaders(headers: WebhookInput["headers"]): headers is Headers {
 function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
   const time = new Date(Number(timestamp));
   if (Math.abs(now.getTime() - time.getTime()) <= toleranceMs) return time;
-  throw new WebhookError("stale", `sent at ${time.toISOString()}, too far from ${now.toISOString()}: an old delivery, or a wrong clock`);
+  throw new WebhookError(
+    "stale",
+    `sent at ${time.toISOString()}, too far from ${now.toISOString()}: an old delivery, or a wrong clock`,
+  );
 }
 
 /** The public key with the id: an Ed25519 key for signatures (RFC 8037 section 2), there once. */
 function keyOf(jwks: unknown, keyId: string): Uint8Array {
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   const named = keys.filter(isJsonObject).filter((key) => key["kid"] === keyId);
-  if (named.length !== 1) throw new WebhookError("key", `${named.length} keys in the key set are called ${keyId}, one wanted: fetch the set again`);
+  if (named.length !== 1)
+    throw new WebhookError(
+      "key",
+      `${named.length} keys in the key set are called ${keyId}, one wanted: fetch the set again`,
+    );
   const { kty, crv, alg, use, x, d } = named[0]!;
-  const isGood = kty === "OKP" && crv === "Ed25519" && [undefined, "EdDSA", "Ed25519"].includes(alg as string) && [undefined, "sig"].includes(use as string);
+  const isGood =
+    kty === "OKP" &&
+    crv === "Ed25519" &&
+    [undefined, "EdDSA", "Ed25519"].includes(alg as string) &&
+    [undefined, "sig"].includes(use as string);
   const bytes = isGood && typeof x === "string" ? fromBase64Url(x) : null;
   if (bytes?.length !== 32) throw new WebhookError("key", `the key ${keyId} is not an Ed25519 key for signatures`);
-  if (d !== undefined) throw new WebhookError("key", `the private half of the key ${keyId} is published: whoever has it can sign`);
+  if (d !== undefined)
+    throw new WebhookError("key", `the private half of the key ${keyId} is published: whoever has it can sign`);
   return bytes;
 }
 
@@ -191,8 +227,11 @@ function fromBase64Url(text: string): Uint8Array | null {
 /** Ed25519 (RFC 8032) by WebCrypto; by @noble/curves where that does not know it. */
 async function verifyEd25519(key: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  const imported = await subtle?.importKey("raw", key as BufferSource, { name: "Ed25519" }, false, ["verify"]).catch(() => undefined);
-  if (subtle && imported) return subtle.verify({ name: "Ed25519" }, imported, signature as BufferSource, message as BufferSource);
+  const imported = await subtle
+    ?.importKey("raw", key as BufferSource, { name: "Ed25519" }, false, ["verify"])
+    .catch(() => undefined);
+  if (subtle && imported)
+    return subtle.verify({ name: "Ed25519" }, imported, signature as BufferSource, message as BufferSource);
   const { ed25519 } = await import("@noble/curves/ed25519.js");
   try {
     return ed25519.verify(signature, message, key, { zip215: false });
@@ -205,7 +244,10 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
   const json = attempt(() => parseJson(body));
   const read = json.value === undefined ? json : readShape(activitySchema, unwrap(json.value, "activity"), "activity");
   if (json.value === undefined || read.value === undefined) {
-    throw new WebhookError("body", `the body is not an activity: ${faultText(read.faults)}`, { faults: read.faults, eventId });
+    throw new WebhookError("body", `the body is not an activity: ${faultText(read.faults)}`, {
+      faults: read.faults,
+      eventId,
+    });
   }
   return { activity: read.value as ActivityJson, json: json.value };
 }
@@ -219,7 +261,9 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
   /** An activity that the service reported and an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
-  /** An activity that the service reported and no enclave vouched for: not completed yet, without app proofs, or worse. */
+  /**
+   * An activity that the service reported and no enclave vouched for: not completed yet, without app proofs, or worse.
+   */
   readonly onRejected: (delivery: Delivery, error: RejectedError) => unknown;
   /** Whatever made the handler answer 5xx, so that the service delivers again. */
   readonly onError?: (error: unknown) => void;
@@ -228,33 +272,65 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
 }
 
 const HANDLER_OPTIONS: Readonly<Record<keyof WebhookHandlerOptions, Kind>> = {
-  verified: "object", organizationIds: "texts", jwks: "any", onVerified: "function", onRejected: "function", onError: "function", now: "function",
-  maxBodyBytes: "count", headerPrefix: "text", toleranceMs: "count", store: "object", rememberMs: "count",
+  verified: "object",
+  organizationIds: "texts",
+  jwks: "any",
+  onVerified: "function",
+  onRejected: "function",
+  onError: "function",
+  now: "function",
+  maxBodyBytes: "count",
+  headerPrefix: "text",
+  toleranceMs: "count",
+  store: "object",
+  rememberMs: "count",
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
 /** The status for each fault: 5xx is delivered again, anything else is final (service-facts.md). */
 const STATUS: Readonly<Record<WebhookFault, number>> = {
-  header: 400, body: 400, version: 401, algorithm: 401, stale: 401, key: 401, signature: 401, organization: 403, replayed: 200, full: 503,
+  header: 400,
+  body: 400,
+  version: 401,
+  algorithm: 401,
+  stale: 401,
+  key: 401,
+  signature: 401,
+  organization: 403,
+  replayed: 200,
+  full: 503,
 };
 
 /**
- * Receives deliveries: verifies each, then the app proofs of its activity, and hands it on. Answers 204 once `onVerified`
- * is done, 422 after `onRejected`, 200 for an event that was dealt with before, and 5xx where the event is to be delivered
- * again: its evidence could not be fetched, a callback threw, or the same event is being dealt with at the moment.
+ * Receives deliveries: verifies each, then the app proofs of its activity, and hands it on. Answers 204 once
+ * `onVerified` is done, 422 after `onRejected`, 200 for an event that was dealt with before, and 5xx where the event is
+ * to be delivered again: its evidence could not be fetched, a callback threw, or the same event is being dealt with at
+ * the moment.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
   requireTypes("options", options, HANDLER_OPTIONS);
-  const { store = new MemoryEventStore(), now = () => new Date(), maxBodyBytes = DEFAULT_BODY_BYTES, onError = () => {} } = options;
+  const {
+    store = new MemoryEventStore(),
+    now = () => new Date(),
+    maxBodyBytes = DEFAULT_BODY_BYTES,
+    onError = () => {},
+  } = options;
   const atWork = new Set<string>();
   const receive = async (request: Request): Promise<number> => {
     if (request.method !== "POST") return 405;
     const rawBody = await readBounded(request, maxBodyBytes);
     if (rawBody === null) return 413;
-    // Keys are looked up for a delivery that could be one, by an id that is none but an id: anybody may send anything here.
+    // Keys are looked up for a delivery that could be one, by an id that is none but an id: anybody may send anything
+    // here.
     const received = { headers: request.headers, now: now() };
     const headers = readHeaders({ ...options, ...received });
-    const delivery = await verifyUnder(headers, { ...options, ...received, store, rawBody, jwks: await keySet(options.jwks, headers.keyId) });
+    const delivery = await verifyUnder(headers, {
+      ...options,
+      ...received,
+      store,
+      rawBody,
+      jwks: await keySet(options.jwks, headers.keyId),
+    });
     atWork.add(delivery.eventId);
     try {
       return await dealWith(delivery, options);
@@ -283,7 +359,9 @@ async function keySet(jwks: WebhookHandlerOptions["jwks"], keyId: string): Promi
 async function dealWith(delivery: Delivery, options: WebhookHandlerOptions): Promise<number> {
   const { organizationId } = delivery.activity;
   if (!options.organizationIds.includes(organizationId)) {
-    throw new WebhookError("organization", "the activity is of an organization that is not expected here", { eventId: delivery.eventId });
+    throw new WebhookError("organization", "the activity is of an organization that is not expected here", {
+      eventId: delivery.eventId,
+    });
   }
   try {
     const call = await options.verified.verifyActivity(delivery.json, { organizationId });

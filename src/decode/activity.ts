@@ -23,7 +23,8 @@ export interface Activity {
 
 /**
  * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value. The form in which
- * `result.activity` repeats the fields is read too. Nothing is verified. Throws {@link MalformedError} with every fault.
+ * `result.activity` repeats the fields is read too. Nothing is verified. Throws {@link MalformedError} with every
+ * fault.
  */
 export function decodeActivity(input: unknown): Activity {
   return requireWhole("activity", readActivity(jsonInput(input)));
@@ -50,19 +51,24 @@ export function readActivity(input: unknown): Reading<Activity> {
   return { value, faults };
 }
 
-/** The reader that intent and result are taken from: the activity itself, or the repetition in its `result.activity`. */
+/**
+ * The reader that intent and result are taken from: the activity itself, or the repetition in its `result.activity`.
+ */
 function outcomeReader(reader: MemberReader): MemberReader {
   const result = reader.get("result");
   const repeated = isJsonObject(result) ? result["activity"] : undefined;
   return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
 }
 
-/** What stands in one place only: the result, which holds the repetition; and app proofs, of which both lists are judged. */
+/**
+ * What stands in one place only: the result, which holds the repetition; and app proofs, of which both lists are
+ * judged.
+ */
 const NOT_REPEATED = ["result", "appProofs"];
 
 /**
- * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it. The
- * reader of one place would otherwise believe what the proofs of the other say.
+ * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it.
+ * The reader of one place would otherwise believe what the proofs of the other say.
  */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
   for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
@@ -76,10 +82,14 @@ function refuseContradiction(reader: MemberReader, outcome: MemberReader): void 
 
 /** The same value, whatever the order of members. */
 function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
   if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]));
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]))
+  );
 }
 
 function textOrNull(value: JsonValue | undefined): string | null {
@@ -104,6 +114,7 @@ function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | u
   const lists = holders.map((holder) => holder.array("appProofs", (value) => value));
   if (!lists.every((list) => list !== undefined)) return undefined;
   const list = equalJson(lists[0], lists[1]) ? lists[0]! : lists.flat();
-  if (list.length > MAX_APP_PROOFS) return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
+  if (list.length > MAX_APP_PROOFS)
+    return holders[0]!.fault("appProofs", `${list.length} entries, at most ${MAX_APP_PROOFS} wanted`);
   return list.length === 0 ? holders[0]!.fault("appProofs", "empty: nothing of this activity is proven") : list;
 }

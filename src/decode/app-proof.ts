@@ -26,7 +26,9 @@ export interface AppProof {
   readonly signature: Uint8Array;
 }
 
-/** Decodes an app proof from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} with every fault. */
+/**
+ * Decodes an app proof from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} with every fault.
+ */
 export function decodeAppProof(input: unknown): AppProof {
   return requireWhole("app-proof", readAppProof(jsonInput(input)));
 }
@@ -55,8 +57,14 @@ export function appProofList(input: unknown): unknown[] {
 }
 
 export const POLICY_OUTCOMES = [
-  "OUTCOME_ALLOW", "OUTCOME_DENY_EXPLICIT", "OUTCOME_DENY_IMPLICIT", "OUTCOME_REQUIRES_CONSENSUS", "OUTCOME_REJECTED",
-  "OUTCOME_ERROR", "OUTCOME_REQUIRES_AUTHENTICATORS", "OUTCOME_TIME_INACTIVE",
+  "OUTCOME_ALLOW",
+  "OUTCOME_DENY_EXPLICIT",
+  "OUTCOME_DENY_IMPLICIT",
+  "OUTCOME_REQUIRES_CONSENSUS",
+  "OUTCOME_REJECTED",
+  "OUTCOME_ERROR",
+  "OUTCOME_REQUIRES_AUTHENTICATORS",
+  "OUTCOME_TIME_INACTIVE",
 ] as const;
 
 export type PolicyOutcome = (typeof POLICY_OUTCOMES)[number];
@@ -97,7 +105,10 @@ export interface AppProofPayload {
  * that no double holds as it was signed is one (qos.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
-  return requireWhole("app-proof-payload", readLiteralPayload(parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES })));
+  return requireWhole(
+    "app-proof-payload",
+    readLiteralPayload(parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES })),
+  );
 }
 
 /**
@@ -105,7 +116,8 @@ export function decodeAppProofPayload(text: string): AppProofPayload {
  * payloads that are kept together, of {@link MAX_PAYLOADS_VALUES}.
  */
 export function readAppProofPayloadText(
-  text: string, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
+  text: string,
+  budget: ValueBudget = { left: MAX_PAYLOADS_VALUES },
 ): Reading<AppProofPayload> {
   const json = attempt(() => parseJson(text, { numbers: "literal", maxValues: MAX_PAYLOAD_VALUES, budget }));
   return json.value === undefined ? { value: {}, faults: json.faults } : readLiteralPayload(json.value);

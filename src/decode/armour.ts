@@ -1,4 +1,6 @@
-/** Files that carry bytes as text: hex or base64, white space between lines allowed, for that is how tools print them. */
+/**
+ * Files that carry bytes as text: hex or base64, white space between lines allowed, for that is how tools print them.
+ */
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 
 export type Armour = "binary" | "hex" | "base64";

@@ -7,7 +7,8 @@ import { decodeCoseSign1 } from "./cose-sign1.js";
 /**
  * ```cddl
  * AttestationDocument = { module_id: text, timestamp: uint, digest: "SHA384", pcrs: { uint => bytes },
- *   certificate: bytes, cabundle: [+ bytes], ? public_key: bytes / null, ? user_data: bytes / null, ? nonce: bytes / null }
+ *   certificate: bytes, cabundle: [+ bytes], ? public_key: bytes / null, ? user_data: bytes / null, ? nonce: bytes /
+ *   null }
  * ```
  */
 export interface AttestationDocument {
@@ -35,12 +36,20 @@ const PCR_LENGTH = 48;
 const MAX_PCRS = 32;
 const MAX_FIELD = 1024;
 /**
- * AWS names no bound. All of 117 genuine documents from 2021 to 2026 have four: root, region, zone, instance. Each entry
- * costs two operations of P-384, so that what may be is four times what is.
+ * AWS names no bound. All of 117 genuine documents from 2021 to 2026 have four: root, region, zone, instance. Each
+ * entry costs two operations of P-384, so that what may be is four times what is.
  */
 const MAX_CABUNDLE = 16;
 const KNOWN_KEYS = [
-  "module_id", "digest", "timestamp", "pcrs", "certificate", "cabundle", "public_key", "user_data", "nonce",
+  "module_id",
+  "digest",
+  "timestamp",
+  "pcrs",
+  "certificate",
+  "cabundle",
+  "public_key",
+  "user_data",
+  "nonce",
 ];
 /** Keys that could poison an object of a careless reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
@@ -108,7 +117,9 @@ class DocumentReader {
 
   #moduleId(): string | undefined {
     const value = this.#map.get("module_id");
-    return typeof value === "string" && value !== "" ? value : this.#fault("module_id", "a text that is not empty wanted");
+    return typeof value === "string" && value !== ""
+      ? value
+      : this.#fault("module_id", "a text that is not empty wanted");
   }
 
   #digest(): "SHA384" | undefined {
@@ -140,7 +151,8 @@ class DocumentReader {
   #cabundle(): Certificate[] | undefined {
     const value = this.#map.get("cabundle");
     if (!Array.isArray(value) || value.length === 0) return this.#fault("cabundle", "an array with an entry wanted");
-    if (value.length > MAX_CABUNDLE) return this.#fault("cabundle", `${value.length} entries, at most ${MAX_CABUNDLE} wanted`);
+    if (value.length > MAX_CABUNDLE)
+      return this.#fault("cabundle", `${value.length} entries, at most ${MAX_CABUNDLE} wanted`);
     const certificates = value.map((entry, index) => this.#certificate(`cabundle[${index}]`, entry));
     return certificates.every((certificate) => certificate !== undefined) ? certificates : undefined;
   }
@@ -171,4 +183,3 @@ class DocumentReader {
 export function documentTime(document: Pick<AttestationDocument, "timestamp">): Date {
   return new Date(document.timestamp);
 }
-

@@ -1,4 +1,7 @@
-/** The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing verified. */
+/**
+ * The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing
+ * verified.
+ */
 import { equalBytes, fromBase64, fromHex } from "../bytes.js";
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { jsonInput, unwrap } from "./input.js";
@@ -64,7 +67,8 @@ export function readBootProof(input: unknown): BootProofReading {
     manifestEnvelope: base64Member(reader, "qosManifestEnvelopeB64"),
     labels: labels(reader),
     createdAt: createdAt(reader),
-    declaredManifestVersion: reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
+    declaredManifestVersion:
+      reader.get("qosManifestVersion") === undefined ? null : reader.string("qosManifestVersion"),
   };
   return { value, faults, missing: OPTIONAL_MEMBERS.filter((name) => reader.get(name) === undefined) };
 }
@@ -125,4 +129,3 @@ function base64Member(reader: MemberReader, name: string): Uint8Array | undefine
   if (text === undefined) return undefined;
   return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
 }
-

@@ -1,4 +1,7 @@
-/** Borsh, the part of it that QOS manifests use: u8, u16, u32, bool, option, fixed bytes, byte vectors, strings, vectors. */
+/**
+ * Borsh, the part of it that QOS manifests use: u8, u16, u32, bool, option, fixed bytes, byte vectors, strings,
+ * vectors.
+ */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 

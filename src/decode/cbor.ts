@@ -13,7 +13,8 @@
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
-export type CborValue = null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
+export type CborValue =
+  null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
 
 export interface CborProfile {
   /** The outermost item may be a map of indefinite length. */
@@ -25,7 +26,9 @@ export interface CborProfile {
 const MAX_DEPTH = 16;
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 } as const;
 const BREAK = 0xff;
-const FALSE = 20, TRUE = 21, NULL = 22;
+const FALSE = 20,
+  TRUE = 21,
+  NULL = 22;
 
 /**
  * Decodes one CBOR item in the profile: an integer as a number, as a bigint where its head has 64 bits; byte strings in
@@ -84,17 +87,24 @@ class ProfileReader {
       return this.#mapEntries(depth, () => this.#endsWithBreak());
     }
     switch (major) {
-      case MAJOR.unsigned: return exact ?? argument;
-      case MAJOR.negative: return exact === undefined ? -1 - argument : -1n - exact;
-      case MAJOR.bytes: return this.#skip(argument, start).slice();
-      case MAJOR.text: return this.#text(argument, start);
-      case MAJOR.array: return this.#array(argument, depth);
+      case MAJOR.unsigned:
+        return exact ?? argument;
+      case MAJOR.negative:
+        return exact === undefined ? -1 - argument : -1n - exact;
+      case MAJOR.bytes:
+        return this.#skip(argument, start).slice();
+      case MAJOR.text:
+        return this.#text(argument, start);
+      case MAJOR.array:
+        return this.#array(argument, depth);
       case MAJOR.map: {
         let left = argument;
         return this.#mapEntries(depth, () => left-- === 0);
       }
-      case MAJOR.simple: return argument === NULL ? null : argument === TRUE;
-      default: throw this.#fault(`tag ${argument} is not allowed`, start);
+      case MAJOR.simple:
+        return argument === NULL ? null : argument === TRUE;
+      default:
+        throw this.#fault(`tag ${argument} is not allowed`, start);
     }
   }
 

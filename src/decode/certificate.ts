@@ -31,8 +31,19 @@ export interface Certificate {
 }
 
 const TAG = {
-  boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, oid: 0x06, utcTime: 0x17, generalizedTime: 0x18,
-  sequence: 0x30, set: 0x31, version: 0xa0, issuerUniqueId: 0x81, subjectUniqueId: 0x82, extensions: 0xa3,
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+  version: 0xa0,
+  issuerUniqueId: 0x81,
+  subjectUniqueId: 0x82,
+  extensions: 0xa3,
 } as const;
 
 /** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
@@ -50,7 +61,9 @@ export function decodeCertificate(encoding: Uint8Array): Certificate {
   return { der, tbsCertificate: tbsCertificate.encoding, outerSignatureAlgorithm, signature, ...tbs };
 }
 
-function decodeTbs(tbs: DerReader): Omit<Certificate, "der" | "tbsCertificate" | "outerSignatureAlgorithm" | "signature"> {
+function decodeTbs(
+  tbs: DerReader,
+): Omit<Certificate, "der" | "tbsCertificate" | "outerSignatureAlgorithm" | "signature"> {
   const version = decodeVersion(tbs);
   const serialNumber = tbs.integer("serialNumber");
   const innerSignatureAlgorithm = tbs.element(TAG.sequence, "signature").encoding;
@@ -66,7 +79,15 @@ function decodeTbs(tbs: DerReader): Omit<Certificate, "der" | "tbsCertificate" |
   const extensions = tbs.next() === TAG.extensions ? decodeExtensions(tbs) : [];
   tbs.end("after the extensions");
   return {
-    version, serialNumber, innerSignatureAlgorithm, issuer, notBefore, notAfter, subject, subjectPublicKeyInfo, extensions,
+    version,
+    serialNumber,
+    innerSignatureAlgorithm,
+    issuer,
+    notBefore,
+    notAfter,
+    subject,
+    subjectPublicKeyInfo,
+    extensions,
   };
 }
 
@@ -96,7 +117,9 @@ function decodeExtensions(tbs: DerReader): CertificateExtension[] {
   return extensions;
 }
 
-/** `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (4.2.1.9). */
+/**
+ * `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (4.2.1.9).
+ */
 export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLen: number | null } {
   const file = new DerReader(value);
   const constraints = file.constructed(TAG.sequence, "basicConstraints");
@@ -104,7 +127,8 @@ export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLe
   const ca = constraints.next() === TAG.boolean && constraints.defaultFalse("cA");
   const pathLen = constraints.next() === TAG.integer ? constraints.integer("pathLenConstraint") : null;
   constraints.end("after pathLenConstraint");
-  if (pathLen !== null && (pathLen.length !== 1 || pathLen[0]! > 0x7f)) throw malformed("pathLenConstraint: out of range");
+  if (pathLen !== null && (pathLen.length !== 1 || pathLen[0]! > 0x7f))
+    throw malformed("pathLenConstraint: out of range");
   return { ca, pathLen: pathLen === null ? null : pathLen[0]! };
 }
 
@@ -126,7 +150,12 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
 /** The attributes of a Name as a person writes them, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
 export function nameText(name: Uint8Array): string {
   const labels: Record<string, string> = {
-    "2.5.4.3": "CN", "2.5.4.6": "C", "2.5.4.7": "L", "2.5.4.8": "ST", "2.5.4.10": "O", "2.5.4.11": "OU",
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
   };
   const parts: string[] = [];
   const sets = new DerReader(name).constructed(TAG.sequence, "Name");
@@ -164,7 +193,8 @@ class DerReader {
     const start = this.#at;
     const found = this.next();
     if (found === undefined) throw malformed(`${what}: missing`);
-    if (tag !== undefined && found !== tag) throw malformed(`${what}: tag 0x${found.toString(16)}, 0x${tag.toString(16)} wanted`);
+    if (tag !== undefined && found !== tag)
+      throw malformed(`${what}: tag 0x${found.toString(16)}, 0x${tag.toString(16)} wanted`);
     if ((found & 0x1f) === 0x1f) throw malformed(`${what}: a multi-byte tag`);
     this.#at++;
     const length = this.#length(what);
@@ -250,7 +280,8 @@ class DerReader {
     const utc = this.next() === TAG.utcTime;
     const { content } = this.element(utc ? TAG.utcTime : TAG.generalizedTime, what);
     const text = String.fromCharCode(...content.subarray(0, 16));
-    if (content.length !== (utc ? 13 : 15) || !/^[0-9]+Z$/.test(text)) throw malformed(`${what}: not a time in its DER form`);
+    if (content.length !== (utc ? 13 : 15) || !/^[0-9]+Z$/.test(text))
+      throw malformed(`${what}: not a time in its DER form`);
     const full = utc ? (text < "50" ? "20" : "19") + text : text;
     const [, year, month, day, hour, minute, second] = /^(....)(..)(..)(..)(..)(..)Z$/.exec(full)!;
     const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
@@ -273,7 +304,6 @@ class DerReader {
     return length;
   }
 }
-
 
 function malformed(message: string): MalformedError {
   return new MalformedError("certificate", [{ path: "", message }]);

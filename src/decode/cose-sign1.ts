@@ -43,7 +43,9 @@ export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
 export function algorithmFaults(message: CoseSign1): string[] {
   const faults: string[] = [];
   if (!equalBytes(message.protectedHeader, PROTECTED_ES384)) {
-    faults.push(`the protected header is ${toHex(message.protectedHeader) || "empty"}, exactly {1: -35} (a1013822) wanted`);
+    faults.push(
+      `the protected header is ${toHex(message.protectedHeader) || "empty"}, exactly {1: -35} (a1013822) wanted`,
+    );
   }
   if (!message.unprotectedIsEmpty) faults.push("the unprotected header is not empty");
   return faults;
@@ -52,10 +54,13 @@ export function algorithmFaults(message: CoseSign1): string[] {
 /** The bytes that are signed: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */
 export function signatureInput(message: CoseSign1): Uint8Array {
   return concatBytes(
-    Uint8Array.of(0x84, 0x6a), toUtf8("Signature1"),
-    byteStringHead(message.protectedHeader.length), message.protectedHeader,
+    Uint8Array.of(0x84, 0x6a),
+    toUtf8("Signature1"),
+    byteStringHead(message.protectedHeader.length),
+    message.protectedHeader,
     Uint8Array.of(0x40),
-    byteStringHead(message.payload.length), message.payload,
+    byteStringHead(message.payload.length),
+    message.payload,
   );
 }
 

@@ -1,8 +1,14 @@
-/** What callers hand in: JSON text, its bytes, or a parsed value. Taken over once, so that later changes to it change nothing. */
+/**
+ * What callers hand in: JSON text, its bytes, or a parsed value. Taken over once, so that later changes to it change
+ * nothing.
+ */
 import { type Fault, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
-/** The JSON value of an input, the caller's own object copied; undefined of undefined. Throws {@link MalformedError} (`json`). */
+/**
+ * The JSON value of an input, the caller's own object copied; undefined of undefined. Throws {@link MalformedError}
+ * (`json`).
+ */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
@@ -24,12 +30,13 @@ export function readInput<T>(input: TakenInput, read: (value: unknown) => Readin
 }
 
 /**
- * Options that a caller hands in: an object with these names alone, so that nothing that was meant is silently not asked.
- * Throws TypeError.
+ * Options that a caller hands in: an object with these names alone, so that nothing that was meant is silently not
+ * asked. Throws TypeError.
  */
 export function requireOptions(what: string, value: unknown, names: object): void {
   const known = Object.keys(names).join(", ");
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError(`${what}: an object wanted, with ${known}`);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new TypeError(`${what}: an object wanted, with ${known}`);
   const [unknown] = Object.keys(value).filter((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known}`);
 }

@@ -41,7 +41,10 @@ function parseGroups(text: string, atEnd: boolean): number[] | null {
 function formatIpv6(groups: readonly number[]): string {
   // RFC 5952 section 5: an IPv4-mapped address shows its IPv4 part in dots.
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
-    return `::ffff:${groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]).join(".")}`;
+    return `::ffff:${groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join(".")}`;
   }
   const { start, length } = longestZeroRun(groups);
   const hex = groups.map((group) => group.toString(16));

@@ -46,8 +46,8 @@ function isExactly(number: number, literal: string): boolean {
 
 /**
  * A literal's magnitude as an integer without zeros at either end, and the power of ten it is multiplied by; zero has
- * no digits, and no power. The sign is the double's own: reading never changes it. The exponent is exact for every literal
- * whose double is neither infinite nor zero, since such a one is no larger than the literal is long.
+ * no digits, and no power. The sign is the double's own: reading never changes it. The exponent is exact for every
+ * literal whose double is neither infinite nor zero, since such a one is no larger than the literal is long.
  */
 function decimalOf(literal: string): { digits: string; exponent: number } {
   const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];

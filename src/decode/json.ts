@@ -21,9 +21,9 @@ export class JsonNumber {
 
 const MAX_DEPTH = 64;
 /**
- * The most values of one text, members and items, whatever their kind. An object takes about 230 bytes and its text two,
- * so that the size of a text alone bounds nothing. What people write has 20 bytes and more for each value: the densest
- * genuine 1 MiB, a manifest of small numbers, has a fifth of this.
+ * The most values of one text, members and items, whatever their kind. An object takes about 230 bytes and its text
+ * two, so that the size of a text alone bounds nothing. What people write has 20 bytes and more for each value: the
+ * densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
 /** Pieces of one string, after which they are joined: a string that grows by pieces keeps every piece of it. */
@@ -32,7 +32,14 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 /** Characters that stand for themselves in a string: no quote, backslash, control or surrogate. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t",
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
 };
 
 /** How many values may still be read. */
@@ -58,9 +65,9 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 }
 
 /**
- * A copy of a value that JSON text could be, in the form that {@link parseJson} gives. Members that are undefined are left
- * out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, for deep nesting, and for
- * more values than a text may have.
+ * A copy of a value that JSON text could be, in the form that {@link parseJson} gives. Members that are undefined are
+ * left out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, for deep nesting,
+ * and for more values than a text may have.
  */
 export function copyJson(value: unknown): JsonValue {
   return copied(value, 0, { left: MAX_VALUES });
@@ -71,12 +78,15 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   // A list of holes is as long as it says: it is asked before it is walked.
   budget.left -= 1;
   if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
-  if (value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber) return value;
+  if (value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber)
+    return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
-  if (typeof value !== "object" || ArrayBuffer.isView(value)) throw malformed(`${jsonKind(value)}, which no JSON value is`);
+  if (typeof value !== "object" || ArrayBuffer.isView(value))
+    throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
-  for (const [name, member] of Object.entries(value)) if (member !== undefined) copy[name] = copied(member, depth + 1, budget);
+  for (const [name, member] of Object.entries(value))
+    if (member !== undefined) copy[name] = copied(member, depth + 1, budget);
   return copy;
 }
 
@@ -141,16 +151,24 @@ class JsonParser {
   #value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
     if (++this.#values > this.#maxValues) throw this.#fault(tooMany(this.#maxValues));
-    if (this.#budget && --this.#budget.left < 0) throw this.#fault("more values than all of its kind may have together");
+    if (this.#budget && --this.#budget.left < 0)
+      throw this.#fault("more values than all of its kind may have together");
     this.#space();
     switch (this.#text[this.#at]) {
-      case "{": return this.#object(depth);
-      case "[": return this.#array(depth);
-      case '"': return this.#string();
-      case "t": return this.#word("true", true);
-      case "f": return this.#word("false", false);
-      case "n": return this.#word("null", null);
-      default: return this.#number();
+      case "{":
+        return this.#object(depth);
+      case "[":
+        return this.#array(depth);
+      case '"':
+        return this.#string();
+      case "t":
+        return this.#word("true", true);
+      case "f":
+        return this.#word("false", false);
+      case "n":
+        return this.#word("null", null);
+      default:
+        return this.#number();
     }
   }
 
@@ -283,8 +301,8 @@ class JsonParser {
 }
 
 /**
- * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a fault.
- * The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
+ * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a
+ * fault. The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
  */
 export class MemberReader {
   readonly object: JsonObject;

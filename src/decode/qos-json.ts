@@ -5,8 +5,15 @@ import { JsonNumber } from "./json.js";
 
 /** Null and undefined members are left out; bytes become lower-case hex, integers decimal strings. */
 export type QosJsonInput =
-  | null | undefined | boolean | number | JsonNumber | string | Uint8Array
-  | readonly QosJsonInput[] | { readonly [member: string]: QosJsonInput };
+  | null
+  | undefined
+  | boolean
+  | number
+  | JsonNumber
+  | string
+  | Uint8Array
+  | readonly QosJsonInput[]
+  | { readonly [member: string]: QosJsonInput };
 
 /** Serialises canonically. Throws {@link MalformedError} (`json`) for a number that is not an integer. */
 export function canonicalQosJson(value: QosJsonInput): string {
@@ -19,7 +26,9 @@ export function canonicalQosJson(value: QosJsonInput): string {
   if (Array.isArray(value)) return `[${value.map((item: QosJsonInput) => canonicalQosJson(item)).join(",")}]`;
   const object = value as { readonly [member: string]: QosJsonInput };
   // Array.prototype.sort compares strings by UTF-16 code units, which is the order wanted.
-  const names = Object.keys(object).filter((name) => object[name] !== null && object[name] !== undefined).sort();
+  const names = Object.keys(object)
+    .filter((name) => object[name] !== null && object[name] !== undefined)
+    .sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalQosJson(object[name])}`).join(",")}}`;
 }
 
@@ -27,4 +36,3 @@ function integer(literal: string): string {
   if (/^(?:0|-?[1-9][0-9]*)$/.test(literal)) return `"${literal}"`;
   throw new MalformedError("json", [{ path: "", message: `${literal} is not an integer in its only form` }]);
 }
-

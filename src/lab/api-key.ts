@@ -24,12 +24,18 @@ export function compressedPoint(point: Uint8Array): Uint8Array {
 }
 
 /** ECPrivateKey of P-256 (RFC 5915 section 3), without its public key, in a PKCS#8 frame, up to the private key. */
-const PKCS8_P256 = fromHex("304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""))!;
+const PKCS8_P256 = fromHex(
+  "304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""),
+)!;
 
 /** The value of X-Stamp for a body (service-facts.md): for tests and scripts that have no client at hand. */
 export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
   const bytes = typeof body === "string" ? toUtf8(body) : body;
-  const privateKey = createPrivateKey({ key: Buffer.from(concatBytes(PKCS8_P256, fromHex(key.privateKey)!)), format: "der", type: "pkcs8" });
+  const privateKey = createPrivateKey({
+    key: Buffer.from(concatBytes(PKCS8_P256, fromHex(key.privateKey)!)),
+    format: "der",
+    type: "pkcs8",
+  });
   const signature = sign("sha256", bytes, privateKey).toString("hex");
   const stamp = { publicKey: key.publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature };
   return Buffer.from(JSON.stringify(stamp)).toString("base64url");

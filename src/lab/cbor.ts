@@ -14,7 +14,15 @@ export class RawCbor {
 }
 
 export type CborItem =
-  | null | boolean | number | bigint | string | Uint8Array | RawCbor | readonly CborItem[] | ReadonlyMap<CborItem, CborItem>;
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | RawCbor
+  | readonly CborItem[]
+  | ReadonlyMap<CborItem, CborItem>;
 
 export const CBOR_MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const INDEFINITE = 31;
@@ -30,7 +38,11 @@ export function encodeCbor(item: CborItem): Uint8Array {
 }
 
 /** A head: major type and argument, in the shortest width, or in the given number of bytes after the first. */
-export function cborHead(major: number, argument: number | bigint, width = shortestWidth(BigInt(argument))): Uint8Array {
+export function cborHead(
+  major: number,
+  argument: number | bigint,
+  width = shortestWidth(BigInt(argument)),
+): Uint8Array {
   if (width === 0) return Uint8Array.of((major << 5) | Number(argument));
   const bytes = new Uint8Array(1 + width);
   bytes[0] = (major << 5) | (24 + Math.log2(width));

@@ -1,4 +1,7 @@
-/** Writes DER (ITU-T X.690), as much of it as certificates take. Values stand where the caller puts them: nothing is checked. */
+/**
+ * Writes DER (ITU-T X.690), as much of it as certificates take. Values stand where the caller puts them: nothing is
+ * checked.
+ */
 import { concatBytes, toUtf8 } from "../bytes.js";
 
 /** One element: tag byte, shortest definite length, contents in order. */
@@ -14,7 +17,9 @@ export function derWithLength(tag: number, length: Uint8Array, content: Uint8Arr
 
 /** The shortest definite length. */
 export function derLength(length: number): Uint8Array {
-  return length < 0x80 ? Uint8Array.of(length) : concatBytes(Uint8Array.of(0x80 | base256(length).length), base256(length));
+  return length < 0x80
+    ? Uint8Array.of(length)
+    : concatBytes(Uint8Array.of(0x80 | base256(length).length), base256(length));
 }
 
 export function derSequence(...items: Uint8Array[]): Uint8Array {

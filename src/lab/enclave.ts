@@ -1,7 +1,7 @@
 /**
- * A Nitro enclave that runs QuorumOS, in software: it measures, keeps ephemeral keys, asks its "hardware" for attestation
- * documents and signs app proofs. Each step of the making can be altered; what comes after it is made from the altered
- * value, so that exactly one thing is wrong.
+ * A Nitro enclave that runs QuorumOS, in software: it measures, keeps ephemeral keys, asks its "hardware" for
+ * attestation documents and signs app proofs. Each step of the making can be altered; what comes after it is made from
+ * the altered value, so that exactly one thing is wrong.
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
@@ -11,7 +11,13 @@ import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
 import { type KeyPair, signRaw } from "./keys.js";
 import type { CertificateSpec, NitroPki } from "./pki.js";
 import {
-  type QosKeyPair, commitmentPcr, extendedPcr, generateQosKeyPair, manifestCommitmentPcr, qosSign, sha384,
+  type QosKeyPair,
+  commitmentPcr,
+  extendedPcr,
+  generateQosKeyPair,
+  manifestCommitmentPcr,
+  qosSign,
+  sha384,
 } from "./qos.js";
 
 /** Answers the value that is to stand in the place of the one given. */
@@ -22,8 +28,8 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 }
 
 /**
- * Which document of which enclave: `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit to their setup
- * key in PCR16 and to their live key in PCR17 before either is attested (qos.md, "What ties it all together").
+ * Which document of which enclave: `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit to their
+ * setup key in PCR16 and to their live key in PCR17 before either is attested (qos.md, "What ties it all together").
  */
 export type Generation = "legacy" | "setup" | "live";
 
@@ -211,11 +217,20 @@ export interface AddressFacts {
 }
 
 export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObject {
-  return { type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: { ...facts } };
+  return {
+    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+    timestampMs: String(at.getTime()),
+    addressDerivationProof: { ...facts },
+  };
 }
 
 /** `facts`: what is known of the decision; made up where it is not given. */
-export function policyOutcomePayload(at: Date, organizationId: string, outcome = "OUTCOME_ALLOW", facts: JsonObject = {}): JsonObject {
+export function policyOutcomePayload(
+  at: Date,
+  organizationId: string,
+  outcome = "OUTCOME_ALLOW",
+  facts: JsonObject = {},
+): JsonObject {
   const digest = (text: string): string => toHex(sha384(toUtf8(text))).slice(0, 64);
   const policyOutcomeProof = {
     organizationId,

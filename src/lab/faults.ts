@@ -1,7 +1,7 @@
 /**
- * Ways of the service to misbehave, on demand: each a row that says what is done, which checks have to fail, and who can see
- * it. Those without `needs` show in the answer to any submit with `generateAppProofs`, and in the boot proofs of the keys that
- * its app proofs name.
+ * Ways of the service to misbehave, on demand: each a row that says what is done, which checks have to fail, and who
+ * can see it. Those without `needs` show in the answer to any submit with `generateAppProofs`, and in the boot proofs
+ * of the keys that its app proofs name.
  */
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
@@ -50,13 +50,13 @@ export interface FaultFacts {
   /** What the service does. */
   readonly what: string;
   /**
-   * Every check that fails of the activity and the boot proofs of its keys, under the lab's policy, where organization and id
-   * are known that were asked for. None: the evidence cannot be fetched.
+   * Every check that fails of the activity and the boot proofs of its keys, under the lab's policy, where organization
+   * and id are known that were asked for. None: the evidence cannot be fetched.
    */
   readonly fails: readonly CheckId[];
   /**
-   * The operations that show it, any one of them, where not all submits do; and {@link VERIFIED_CALLS} where only a client
-   * that knows the request can tell.
+   * The operations that show it, any one of them, where not all submits do; and {@link VERIFIED_CALLS} where only a
+   * client that knows the request can tell.
    */
   readonly needs?: readonly string[];
 }
@@ -82,7 +82,10 @@ function behaviours<Name extends string>(rows: Readonly<Record<Name, Behaviour>>
   return rows;
 }
 
-/** Somebody else, with keys and a root of their own under the same names: made when first needed, since making it is slow. */
+/**
+ * Somebody else, with keys and a root of their own under the same names: made when first needed, since making it is
+ * slow.
+ */
 let strangerMade: Forge | undefined;
 function stranger(): Forge {
   return (strangerMade ??= new Forge());
@@ -98,16 +101,27 @@ const MINUTE = 60_000;
 
 // Alterations of one thing.
 
-const put = (name: string, value: JsonValue) => (json: JsonObject): JsonObject => ({ ...json, [name]: value });
-const document = (alterDocument: DocumentAlterations): AlterForge => () => ({ alterDocument });
+const put =
+  (name: string, value: JsonValue) =>
+  (json: JsonObject): JsonObject => ({ ...json, [name]: value });
+const document =
+  (alterDocument: DocumentAlterations): AlterForge =>
+  () => ({ alterDocument });
 const field = (name: string, value: CborItem): AlterForge => document({ fields: (fields) => fields.set(name, value) });
-const pcrs = (change: (pcrs: Map<number, Uint8Array>) => void): AlterForge => document({ pcrs: (map) => (change(map), map) });
+const pcrs = (change: (pcrs: Map<number, Uint8Array>) => void): AlterForge =>
+  document({ pcrs: (map) => (change(map), map) });
 const certificate = (place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): AlterForge =>
-  document({ certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)) });
-const alterManifest = (alterations: (asked: Asked) => ManifestAlterations): AlterForge => (asked) => ({ alterManifest: alterations(asked) });
+  document({
+    certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)),
+  });
+const alterManifest =
+  (alterations: (asked: Asked) => ManifestAlterations): AlterForge =>
+  (asked) => ({ alterManifest: alterations(asked) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
 /** For what older manifests, or borsh, cannot say. */
-const asV2 = (alter: AlterForge): AlterForge => (asked) => ({ ...alter(asked), version: "v2", encoding: "json" });
+const asV2 =
+  (alter: AlterForge): AlterForge =>
+  (asked) => ({ ...alter(asked), version: "v2", encoding: "json" });
 /** A pivot is what manifests of workloads do not have, and not all of it what older manifests have. */
 const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
   asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
@@ -120,7 +134,10 @@ function flipped(bytes: Uint8Array): Uint8Array {
 
 /** Members of the one object that a payload of any type holds: its claim. */
 function claim(members: JsonObject): (json: JsonObject) => JsonObject {
-  return (json) => Object.fromEntries(Object.entries(json).map(([name, value]) => [name, isJsonObject(value) ? { ...value, ...members } : value]));
+  return (json) =>
+    Object.fromEntries(
+      Object.entries(json).map(([name, value]) => [name, isJsonObject(value) ? { ...value, ...members } : value]),
+    );
 }
 
 /** Members of the one object inside an activity's intent or result. */
@@ -128,8 +145,10 @@ function inside(part: "intent" | "result", members: JsonObject): (activity: Json
   return (activity) => ({ ...activity, [part]: claim(members)(activity[part] as JsonObject) });
 }
 
-const ofType = (type: string, alter: AlterActivity): AlterActivity => (activity, answering) =>
-  (answering.honest["type"] === type ? alter(activity, answering) : activity);
+const ofType =
+  (type: string, alter: AlterActivity): AlterActivity =>
+  (activity, answering) =>
+    answering.honest["type"] === type ? alter(activity, answering) : activity;
 const ofNewWallets = (alter: AlterActivity): AlterActivity => ofType("ACTIVITY_TYPE_CREATE_WALLET", alter);
 
 /** The one member of an activity's intent or result. */
@@ -208,13 +227,16 @@ const DOCUMENT_FAULTS = behaviours({
     what: "the leaf certificate had expired when the document was made",
     fails: ["chain.validity"],
     forge: certificate(CHAIN.leaf, ({ notBefore, notAfter }) => ({
-      notBefore: new Date(notBefore.getTime() - 6 * HOUR), notAfter: new Date(notAfter.getTime() - 6 * HOUR),
+      notBefore: new Date(notBefore.getTime() - 6 * HOUR),
+      notAfter: new Date(notAfter.getTime() - 6 * HOUR),
     })),
   },
   "leaf-as-authority": {
     what: "the leaf certificate is issued by a certificate that is no authority",
     fails: ["chain.constraints"],
-    forge: certificate(CHAIN.instance, () => ({ extensions: [basicConstraints(false), keyUsage(true, KEY_USAGE.digitalSignature)] })),
+    forge: certificate(CHAIN.instance, () => ({
+      extensions: [basicConstraints(false), keyUsage(true, KEY_USAGE.digitalSignature)],
+    })),
   },
 });
 
@@ -222,7 +244,11 @@ const MANIFEST_FAULTS = behaviours({
   "duplicated-member": {
     what: "the manifest is JSON in which a member appears twice",
     fails: ["manifest.decode"],
-    forge: asV2(alterManifest(() => ({ bytes: (bytes) => toUtf8(fromUtf8(bytes)!.replace('"version"', '"version":"v2","version"')) }))),
+    forge: asV2(
+      alterManifest(() => ({
+        bytes: (bytes) => toUtf8(fromUtf8(bytes)!.replace('"version"', '"version":"v2","version"')),
+      })),
+    ),
   },
   "malformed-envelope": {
     what: "the envelope is JSON without its approvals",
@@ -242,7 +268,9 @@ const MANIFEST_FAULTS = behaviours({
   "outsider-approval": {
     what: "one of the approvals is by somebody who is no operator",
     fails: ["envelope.approvals"],
-    forge: alterManifest(() => ({ approvals: ([first], hash) => [first!, approve(hash, stranger().manifestMembers[1]!)] })),
+    forge: alterManifest(() => ({
+      approvals: ([first], hash) => [first!, approve(hash, stranger().manifestMembers[1]!)],
+    })),
   },
   "outsider-share": {
     what: "a share-set approval is by somebody who holds no share",
@@ -265,7 +293,10 @@ const BINDING_FAULTS = behaviours({
   "relabelled-proof": {
     what: "another enclave's boot proof with the key that was asked for written on it",
     fails: ["bind.key", "app.key"],
-    bootProof: ({ ephemeralPublicKeyHex }, { fleet, release, at }) => ({ ...fleet.standby(release, at), ephemeralPublicKeyHex: ephemeralPublicKeyHex! }),
+    bootProof: ({ ephemeralPublicKeyHex }, { fleet, release, at }) => ({
+      ...fleet.standby(release, at),
+      ephemeralPublicKeyHex: ephemeralPublicKeyHex!,
+    }),
   },
   "swapped-keys": {
     what: "the boot proof attests the two halves of the key in the wrong order",
@@ -291,7 +322,9 @@ const BINDING_FAULTS = behaviours({
     what: "the enclave runs in debug mode: its measurements are zeros, and the manifest agrees",
     fails: ["mode.debug"],
     forge: (asked) => ({
-      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) } }))(asked),
+      ...manifest(({ enclave }) => ({
+        enclave: { ...enclave, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) },
+      }))(asked),
       ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, new Uint8Array(48))))(asked),
     }),
   },
@@ -321,7 +354,13 @@ const APP_PROOF_FAULTS = behaviours({
   "tampered-payload": {
     what: "the payloads of the app proofs were changed after they were signed",
     fails: ["app.signature"],
-    appProofs: (proofs) => proofs.map((proof) => put("proofPayload", (proof["proofPayload"] as string).replace(/\d(?=")/, (digit) => String(9 - Number(digit))))(proof)),
+    appProofs: (proofs) =>
+      proofs.map((proof) =>
+        put(
+          "proofPayload",
+          (proof["proofPayload"] as string).replace(/\d(?=")/, (digit) => String(9 - Number(digit))),
+        )(proof),
+      ),
   },
   "another-signer": {
     what: "the app proofs name the enclave's key, and are signed by another",
@@ -331,7 +370,11 @@ const APP_PROOF_FAULTS = behaviours({
   "unattested-key": {
     what: "the app proofs are signed by a key that no enclave attested, and a genuine boot proof is shown for it",
     fails: ["app.key"],
-    anyKey: true, appProof: () => ({ signer: stranger().ephemeralKey, json: put("publicKey", toHex(stranger().ephemeralKey.publicKey)) }),
+    anyKey: true,
+    appProof: () => ({
+      signer: stranger().ephemeralKey,
+      json: put("publicKey", toHex(stranger().ephemeralKey.publicKey)),
+    }),
   },
   "setup-key": {
     what: "the app proofs are signed with the key of an enclave's setup",
@@ -387,17 +430,24 @@ const ACTIVITY_FAULTS = behaviours({
     what: "the activity is about another wallet than its app proofs",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["update_wallet", "create_wallet"],
-    activity: (activity) => inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
+    activity: (activity) =>
+      inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   "another-activitys-answer": {
     what: "another organization's activity is answered, with the app proofs of the right one",
     fails: ["activity.request", "activity.claims", "activity.coverage"],
-    activity: ({ id, appProofs = [] }, { honest, reader }) => ({ ...foreignActivity(honest, reader), id: id!, appProofs }),
+    activity: ({ id, appProofs = [] }, { honest, reader }) => ({
+      ...foreignActivity(honest, reader),
+      id: id!,
+      appProofs,
+    }),
   },
   "denied-outcome": {
     what: "the enclave denied what the service says is completed",
     fails: ["activity.claims"],
-    appProof: payload((json) => ("policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json)),
+    appProof: payload((json) =>
+      "policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json,
+    ),
   },
   "coverage-gap": {
     what: "the activity's result holds an address that no app proof backs",
@@ -427,7 +477,7 @@ const ANSWER_FAULTS = behaviours({
     needs: ["get_activity"],
     refuses: ["get_activity"],
     activity: (activity, { honest, operation, reader }) =>
-      (operation === "list_app_proofs" ? foreignActivity(honest, reader) : activity),
+      operation === "list_app_proofs" ? foreignActivity(honest, reader) : activity,
   },
   "not-completed": {
     what: "the activity has its result and its app proofs, and is said to be pending",
@@ -452,7 +502,10 @@ const ANSWER_FAULTS = behaviours({
     fails: ["activity.request"],
     needs: ["create_read_write_session"],
     activity: ofType("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", (activity, { honest, reader }) =>
-      inside("result", { organizationId: otherOrganization(reader, honest["organizationId"]), userId: OTHER_ID })(activity)),
+      inside("result", { organizationId: otherOrganization(reader, honest["organizationId"]), userId: OTHER_ID })(
+        activity,
+      ),
+    ),
   },
   "feature-not-set": {
     what: "the features show another value than was submitted",
@@ -470,7 +523,9 @@ const ANSWER_FAULTS = behaviours({
 /** What a new wallet can be answered with. */
 const NEW_WALLET_FAULTS = behaviours({
   "foreign-wallet-answer": {
-    what: "the new wallet is another organization's, with genuine proofs of it, and that organization's id in the result",
+    what:
+      "the new wallet is another organization's, with genuine proofs of it, and that organization's id in the " +
+      "result",
     fails: ["activity.claims"],
     needs: ["create_wallet"],
     activity: ofNewWallets((activity, { honest, reader }) => {
@@ -479,7 +534,9 @@ const NEW_WALLET_FAULTS = behaviours({
       return inside("result", { ...wallet, organizationId: other, subOrganizationId: other })(activity);
     }),
     appProof: ofNewAddresses((index, honest, reader) => ({
-      organizationId: otherOrganization(reader, honest["organizationId"]), walletId: OTHER_ID, address: otherAddresses(honest)[index]!,
+      organizationId: otherOrganization(reader, honest["organizationId"]),
+      walletId: OTHER_ID,
+      address: otherAddresses(honest)[index]!,
     })),
   },
   "swapped-addresses": {
@@ -489,14 +546,18 @@ const NEW_WALLET_FAULTS = behaviours({
     activity: ofNewWallets((activity) => {
       const addresses = addressesOf(activity);
       const [first, last] = [addresses[0]!, addresses.at(-1)!];
-      return inside("result", { addresses: addresses.length < 2 ? addresses : [last, ...addresses.slice(1, -1), first] })(activity);
+      return inside("result", {
+        addresses: addresses.length < 2 ? addresses : [last, ...addresses.slice(1, -1), first],
+      })(activity);
     }),
   },
   "extra-address": {
     what: "the result has an address more than accounts were asked for, with a genuine proof of it",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["create_wallet"],
-    activity: ofNewWallets((activity) => inside("result", { addresses: [...addressesOf(activity), OTHER_ADDRESS] })(activity)),
+    activity: ofNewWallets((activity) =>
+      inside("result", { addresses: [...addressesOf(activity), OTHER_ADDRESS] })(activity),
+    ),
     appProofs: (proofs, answering) => withExtraProof(proofs, answering),
   },
   "extra-account": {
@@ -505,7 +566,9 @@ const NEW_WALLET_FAULTS = behaviours({
     needs: ["create_wallet", VERIFIED_CALLS],
     activity: ofNewWallets((activity) => {
       const account = { ...accountsOf(activity)[0], path: EXTRA_PATH };
-      const asked = inside("intent", { accounts: [...(accountsOf(activity) as unknown as JsonObject[]), account] })(activity);
+      const asked = inside("intent", { accounts: [...(accountsOf(activity) as unknown as JsonObject[]), account] })(
+        activity,
+      );
       return inside("result", { addresses: [...addressesOf(activity), OTHER_ADDRESS] })(asked);
     }),
     appProofs: (proofs, answering) => withExtraProof(proofs, answering),
@@ -521,7 +584,8 @@ const NEW_WALLET_FAULTS = behaviours({
       return inside("result", { addresses, ...lists })(activity);
     }),
     appProof: ofNewAddresses((index, honest): JsonObject =>
-      (index === 0 ? { walletId: OTHER_ID, address: otherAddresses(honest)[0]! } : {})),
+      index === 0 ? { walletId: OTHER_ID, address: otherAddresses(honest)[0]! } : {},
+    ),
   },
   "nested-addresses": {
     what: "the addresses stand in a list within their list, and no app proof backs them",
@@ -529,7 +593,7 @@ const NEW_WALLET_FAULTS = behaviours({
     needs: ["create_wallet"],
     activity: ofNewWallets((activity) => inside("result", { addresses: [addressesOf(activity)] })(activity)),
     appProofs: (proofs, { honest }) =>
-      (honest["type"] === "ACTIVITY_TYPE_CREATE_WALLET" ? proofs.filter((proof) => !isAddressProof(proof)) : proofs),
+      honest["type"] === "ACTIVITY_TYPE_CREATE_WALLET" ? proofs.filter((proof) => !isAddressProof(proof)) : proofs,
   },
 });
 
@@ -597,8 +661,14 @@ const POLICY_FAULTS = behaviours({
 
 /** Every way to misbehave, about in the order of the checks that each breaks. */
 export const BEHAVIOURS = {
-  ...DOCUMENT_FAULTS, ...MANIFEST_FAULTS, ...BINDING_FAULTS, ...APP_PROOF_FAULTS, ...ACTIVITY_FAULTS, ...ANSWER_FAULTS,
-  ...NEW_WALLET_FAULTS, ...POLICY_FAULTS,
+  ...DOCUMENT_FAULTS,
+  ...MANIFEST_FAULTS,
+  ...BINDING_FAULTS,
+  ...APP_PROOF_FAULTS,
+  ...ACTIVITY_FAULTS,
+  ...ANSWER_FAULTS,
+  ...NEW_WALLET_FAULTS,
+  ...POLICY_FAULTS,
 };
 
 export type FaultName = keyof typeof BEHAVIOURS;
@@ -608,8 +678,12 @@ export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
 
-export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name, { what, fails, needs }]) =>
-  ({ name: name as FaultName, what, fails, ...(needs && { needs }) }));
+export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name, { what, fails, needs }]) => ({
+  name: name as FaultName,
+  what,
+  fails,
+  ...(needs && { needs }),
+}));
 
 /** Those of them that no check of the evidence alone can find: a client has to compare the answer with its request. */
 export const SUBTLE_FAULTS: readonly LabFault[] = FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS));
@@ -622,14 +696,18 @@ function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
 /** Another activity of the same organization, with its genuine app proofs. */
 function earlierActivity(honest: JsonObject, reader: Reader): JsonObject {
   const { id, organizationId } = honest;
-  return walletActivity(reader, (activity) => activity["organizationId"] === organizationId && activity["id"] !== id) ?? honest;
+  return (
+    walletActivity(reader, (activity) => activity["organizationId"] === organizationId && activity["id"] !== id) ??
+    honest
+  );
 }
 
 /** An activity that made a wallet and has app proofs of it. */
 function walletActivity(reader: Reader, wanted: (activity: JsonObject) => boolean): JsonObject | undefined {
   const activities = reader.all("activities").map(({ activity }): JsonObject => activity);
-  return activities.find((activity) =>
-    activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity["appProofs"] && wanted(activity));
+  return activities.find(
+    (activity) => activity["type"] === "ACTIVITY_TYPE_CREATE_WALLET" && activity["appProofs"] && wanted(activity),
+  );
 }
 
 const EXTRA_PATH = "m/44'/60'/0'/0/1000";

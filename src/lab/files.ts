@@ -19,7 +19,12 @@ export interface LabFiles {
   /** GET and PUT `{"faults": ["name"]}` there. */
   readonly faultsUrl: string;
   /** Of a root user of the child organization. */
-  readonly child: { readonly userId: string; readonly walletId: string; readonly walletActivityId: string; readonly apiKeyFile: string };
+  readonly child: {
+    readonly userId: string;
+    readonly walletId: string;
+    readonly walletActivityId: string;
+    readonly apiKeyFile: string;
+  };
   /** Of a user whom policies bind. */
   readonly operator: { readonly userId: string; readonly apiKeyFile: string };
 }
@@ -30,11 +35,25 @@ const PUBLIC = 0o644;
 
 /** Writes the files into the folder, each whole or not at all, `lab.json` last. */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
-  const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } = lab;
+  const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } =
+    lab;
   const files: LabFiles = {
-    baseUrl, organizationId, childOrganizationId, apiKeyFile: "api-key.json", trustAnchorFile: "trust-anchor.pem", policyFile: "policy.json",
-    ids, walletActivityId, jwksUrl, faultsUrl,
-    child: { userId: child.userId, walletId: child.walletId, walletActivityId: child.walletActivityId, apiKeyFile: "child-api-key.json" },
+    baseUrl,
+    organizationId,
+    childOrganizationId,
+    apiKeyFile: "api-key.json",
+    trustAnchorFile: "trust-anchor.pem",
+    policyFile: "policy.json",
+    ids,
+    walletActivityId,
+    jwksUrl,
+    faultsUrl,
+    child: {
+      userId: child.userId,
+      walletId: child.walletId,
+      walletActivityId: child.walletActivityId,
+      apiKeyFile: "child-api-key.json",
+    },
     operator: { userId: operator.userId, apiKeyFile: "operator-api-key.json" },
   };
   await mkdir(folder, { recursive: true, mode: 0o700 });

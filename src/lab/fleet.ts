@@ -10,8 +10,18 @@ import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
 import {
-  type JsonSpelling, type LabMember, type ManifestEncoding, type QosKeyPair, type SavedQosKeyPair, generateMembers,
-  generateQosKeyPair, loadQosKeyPair, makeManifest, manifestHash, saveQosKeyPair, sha256,
+  type JsonSpelling,
+  type LabMember,
+  type ManifestEncoding,
+  type QosKeyPair,
+  type SavedQosKeyPair,
+  generateMembers,
+  generateQosKeyPair,
+  loadQosKeyPair,
+  makeManifest,
+  manifestHash,
+  saveQosKeyPair,
+  sha256,
 } from "./qos.js";
 import type { Reader, Transaction } from "./state.js";
 
@@ -21,7 +31,8 @@ export type App = (typeof APPS)[number];
 
 /** What each application's proofs speak of. */
 const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
-  "policy-engine": "APP_PROOF_TYPE_POLICY_OUTCOME", signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+  "policy-engine": "APP_PROOF_TYPE_POLICY_OUTCOME",
+  signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
 /** What a release is. */
@@ -85,7 +96,8 @@ const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
 
 export function newFleet(): SavedFleet {
-  const members = (...aliases: string[]): SavedMember[] => generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
+  const members = (...aliases: string[]): SavedMember[] =>
+    generateMembers(...aliases).map(({ alias, key }) => ({ alias, key: saveQosKeyPair(key) }));
   return {
     pki: new NitroPki().save(),
     quorumKeys: { "policy-engine": saveQosKeyPair(generateQosKeyPair()), signer: saveQosKeyPair(generateQosKeyPair()) },
@@ -115,7 +127,10 @@ export class Fleet {
   constructor(saved: SavedFleet, now: () => Date) {
     const member = ({ alias, key }: SavedMember): LabMember => ({ alias, key: loadQosKeyPair(key) });
     this.#pki = new NitroPki(saved.pki);
-    this.#quorumKeys = { "policy-engine": loadQosKeyPair(saved.quorumKeys["policy-engine"]), signer: loadQosKeyPair(saved.quorumKeys.signer) };
+    this.#quorumKeys = {
+      "policy-engine": loadQosKeyPair(saved.quorumKeys["policy-engine"]),
+      signer: loadQosKeyPair(saved.quorumKeys.signer),
+    };
     this.#operators = saved.operators.map(member);
     this.#shareholders = saved.shareholders.map(member);
     this.#now = now;
@@ -131,28 +146,42 @@ export class Fleet {
 
   /** The policy file that pins every release that is to be pinned. */
   policyFile(reader: Reader): JsonObject {
-    const deployments = reader.all("releases").filter((release) => release.pinned).map((release): JsonObject => ({
-      ...labDeployment(this.forge(release), release.manifestVersion), name: `${release.app} ${release.name}`, commitment: release.generation,
-      appProofs: { types: [APP_PROOF_TYPES[release.app]] },
-    }));
+    const deployments = reader
+      .all("releases")
+      .filter((release) => release.pinned)
+      .map((release): JsonObject => ({
+        ...labDeployment(this.forge(release), release.manifestVersion),
+        name: `${release.app} ${release.name}`,
+        commitment: release.generation,
+        appProofs: { types: [APP_PROOF_TYPES[release.app]] },
+      }));
     return labPolicy(this.trustAnchorPem, deployments, {
       maxAge: "30d",
       appProofs: { types: Object.values(APP_PROOF_TYPES), coverage: true },
     });
   }
 
-  /** Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application before. */
+  /**
+   * Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application
+   * before.
+   */
   addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
     const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
     const encoding = options.encoding ?? manifestEncodings(manifestVersion)[0];
-    const nonces = tx.all("releases").filter((release) => release.app === app).map((release) => release.nonce);
+    const nonces = tx
+      .all("releases")
+      .filter((release) => release.app === app)
+      .map((release) => release.nonce);
     const nonce = Math.max(FIRST_NONCE - 1, ...nonces) + 1;
     const release = { app, name, manifestVersion, generation, encoding, pinned, nonce, ...(spelling && { spelling }) };
     tx.put("releases", `${app} ${name}`, release);
     return release;
   }
 
-  /** Boots a release: a new ephemeral key, an attestation of it, a boot proof. What ran under the same id is gone, its boot proof is not. */
+  /**
+   * Boots a release: a new ephemeral key, an attestation of it, a boot proof. What ran under the same id is gone, its
+   * boot proof is not.
+   */
   boot(release: SavedRelease, tx: Transaction): EnclaveInfo {
     return this.#boot(release, tx).info;
   }
@@ -162,14 +191,23 @@ export class Fleet {
     const key = generateQosKeyPair();
     const enclaveId = `${release.app} ${release.name}`;
     const bootProof = this.forgeBootProof(release, at, key);
-    const saved = { enclaveId, app: release.app, release: release.name, bootedAt: at.getTime(), key: saveQosKeyPair(key), bootProof };
+    const saved = {
+      enclaveId,
+      app: release.app,
+      release: release.name,
+      bootedAt: at.getTime(),
+      key: saveQosKeyPair(key),
+      bootProof,
+    };
     tx.put("enclaves", toHex(key.publicKey), saved);
     const running = { info: infoOf(saved, release, key), release, enclave: this.#softwareEnclave(release, key) };
     tx.afterwards(() => this.#running.set(enclaveId, running));
     return running;
   }
 
-  /** The release of an enclave leaves the rolling deployment. Throws RangeError for the last enclave of an application. */
+  /**
+   * The release of an enclave leaves the rolling deployment. Throws RangeError for the last enclave of an application.
+   */
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -200,10 +238,22 @@ export class Fleet {
   }
 
   /** A boot proof of the release with the key, with whatever is to be altered in its making. */
-  forgeBootProof(release: SavedRelease, at: Date, ephemeralKey: QosKeyPair, alterations: Partial<ForgeOptions> = {}): JsonObject {
+  forgeBootProof(
+    release: SavedRelease,
+    at: Date,
+    ephemeralKey: QosKeyPair,
+    alterations: Partial<ForgeOptions> = {},
+  ): JsonObject {
     return forgeEvidence({
-      lab: this.forge(release), at, ephemeralKey, version: release.manifestVersion, encoding: release.encoding, generation: release.generation,
-      ...(release.spelling && { spelling: release.spelling }), payloads: [], ...alterations,
+      lab: this.forge(release),
+      at,
+      ephemeralKey,
+      version: release.manifestVersion,
+      encoding: release.encoding,
+      generation: release.generation,
+      ...(release.spelling && { spelling: release.spelling }),
+      payloads: [],
+      ...alterations,
     }).bootProof;
   }
 
@@ -252,12 +302,26 @@ export class Fleet {
   #softwareEnclave(release: SavedRelease, ephemeralKey: QosKeyPair): SoftwareEnclave {
     const forge = this.forge(release);
     const hash = manifestHash(makeManifest(release.manifestVersion, forge.manifestParts()));
-    return new SoftwareEnclave({ pki: forge.pki, measurements: forge.measurements, manifestHash: hash, generation: release.generation, ephemeralKey });
+    return new SoftwareEnclave({
+      pki: forge.pki,
+      measurements: forge.measurements,
+      manifestHash: hash,
+      generation: release.generation,
+      ephemeralKey,
+    });
   }
 }
 
 function infoOf(saved: SavedEnclave, release: SavedRelease, key: QosKeyPair): EnclaveInfo {
   const { enclaveId, app, bootedAt } = saved;
   const { manifestVersion, generation } = release;
-  return { enclaveId, app, release: release.name, manifestVersion, generation, ephemeralKey: toHex(key.publicKey), bootedAt: new Date(bootedAt) };
+  return {
+    enclaveId,
+    app,
+    release: release.name,
+    manifestVersion,
+    generation,
+    ephemeralKey: toHex(key.publicKey),
+    bootedAt: new Date(bootedAt),
+  };
 }

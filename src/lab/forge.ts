@@ -6,17 +6,45 @@ import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import {
-  type Approval, type Manifest, type ManifestEnvelope, type ManifestVersion, type PivotManifest, type WorkloadManifest,
+  type Approval,
+  type Manifest,
+  type ManifestEnvelope,
+  type ManifestVersion,
+  type PivotManifest,
+  type WorkloadManifest,
   manifestEncodings,
 } from "../decode/manifest/index.js";
 import {
-  type AddressFacts, type Alter, type AppProofAlterations, type DocumentAlterations, type Generation, type Measurements,
-  LAB_LABELS, SoftwareEnclave, addressDerivationPayload, altered, bootProofJson, labMeasurements,
+  type AddressFacts,
+  type Alter,
+  type AppProofAlterations,
+  type DocumentAlterations,
+  type Generation,
+  type Measurements,
+  LAB_LABELS,
+  SoftwareEnclave,
+  addressDerivationPayload,
+  altered,
+  bootProofJson,
+  labMeasurements,
 } from "./enclave.js";
 import { NitroPki, certificatePem } from "./pki.js";
 import {
-  LAB_WORKLOAD, type JsonSpelling, type LabMember, type ManifestEncoding, type ManifestParts, type QosKeyPair, approve,
-  encodeEnvelope, encodeManifest, generateMembers, generateQosKeyPair, makeManifest, manifestHash, memberSet, sha256,
+  LAB_WORKLOAD,
+  type JsonSpelling,
+  type LabMember,
+  type ManifestEncoding,
+  type ManifestParts,
+  type QosKeyPair,
+  approve,
+  encodeEnvelope,
+  encodeManifest,
+  generateMembers,
+  generateQosKeyPair,
+  makeManifest,
+  manifestHash,
+  memberSet,
+  sha256,
 } from "./qos.js";
 
 /** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
@@ -76,7 +104,9 @@ export interface ManifestAlterations {
   /** v3: likewise. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
   /** What takes the place of parts that every version has; after the others. */
-  readonly parts?: (manifest: Manifest) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
+  readonly parts?: (
+    manifest: Manifest,
+  ) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
   /** The hash that approvals sign and the enclave binds. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
@@ -149,13 +179,23 @@ export function forgeEvidence(options: ForgeOptions): ForgedEvidence {
   const { lab, at, generation = "live", ephemeralKey = lab.ephemeralKey } = options;
   const made = forgeManifest(options);
   const enclave = new SoftwareEnclave({
-    pki: lab.pki, measurements: lab.measurements, manifestHash: made.hash, generation, ephemeralKey,
-    otherKey: options.otherKey, manifestCommitment: options.manifestCommitment,
+    pki: lab.pki,
+    measurements: lab.measurements,
+    manifestHash: made.hash,
+    generation,
+    ephemeralKey,
+    otherKey: options.otherKey,
+    manifestCommitment: options.manifestCommitment,
   });
   const document = enclave.attest(at, options.alterDocument, options.nonce);
   const bootProof = bootProofJson({
-    ephemeralKey: ephemeralKey.publicKey, document: document.cose, manifest: made.bytes, envelope: made.envelopeBytes,
-    createdAt: at, manifestVersion: made.manifest.version, labels: lab.labels,
+    ephemeralKey: ephemeralKey.publicKey,
+    document: document.cose,
+    manifest: made.bytes,
+    envelope: made.envelopeBytes,
+    createdAt: at,
+    manifestVersion: made.manifest.version,
+    labels: lab.labels,
   });
   const payloads = options.payloads ?? [addressDerivationPayload(new Date(at.getTime() + 60_000), LAB_ADDRESS)];
   const appProofs = payloads.map((payload) => enclave.appProof(payload, options.alterAppProof));
@@ -186,21 +226,33 @@ function forgeManifest(options: ForgeOptions): ForgedManifest {
   const hash = altered(manifestHash(manifest), alter.hash);
   const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));
   const shares = lab.shareMembers.map((member) => approve(hash, member));
-  const envelope = altered({
-    manifest,
-    manifestSetApprovals: alter.approvals?.(approvals, hash) ?? approvals,
-    shareSetApprovals: alter.shareApprovals?.(shares, hash) ?? shares,
-  }, alter.envelope);
+  const envelope = altered(
+    {
+      manifest,
+      manifestSetApprovals: alter.approvals?.(approvals, hash) ?? approvals,
+      shareSetApprovals: alter.shareApprovals?.(shares, hash) ?? shares,
+    },
+    alter.envelope,
+  );
   const bytes = encodeManifest(alteredManifest(manifest, alter.shown), { encoding, spelling, alterJson: alter.json });
   const envelopeBytes = encodeEnvelope(envelope, {
-    encoding: options.envelopeEncoding ?? encoding, spelling, alterJson: alter.envelopeJson,
+    encoding: options.envelopeEncoding ?? encoding,
+    spelling,
+    alterJson: alter.envelopeJson,
   });
-  return { manifest, hash, bytes: altered(bytes, alter.bytes), envelopeBytes: altered(envelopeBytes, alter.envelopeBytes) };
+  return {
+    manifest,
+    hash,
+    bytes: altered(bytes, alter.bytes),
+    envelopeBytes: altered(envelopeBytes, alter.envelopeBytes),
+  };
 }
 
 /** Throws TypeError where an alteration is given that the manifest's version cannot have: it would change nothing. */
 function alteredManifest(
-  manifest: Manifest, alter: Alter<PivotManifest> | undefined, alterWorkloads?: Alter<WorkloadManifest>,
+  manifest: Manifest,
+  alter: Alter<PivotManifest> | undefined,
+  alterWorkloads?: Alter<WorkloadManifest>,
 ): Manifest {
   const other = manifest.pivot === undefined ? alter : alterWorkloads;
   if (other !== undefined) throw new TypeError(`an alteration of another manifest than ${manifest.version}`);
@@ -237,7 +289,8 @@ export function fingerprintOf(body: Uint8Array): string {
 export function labDeployment(lab: Lab, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
-    threshold: set.threshold, members: set.members.map((member) => toHex(member.pubKey)),
+    threshold: set.threshold,
+    members: set.members.map((member) => toHex(member.pubKey)),
   });
   return {
     name: lab.labels.deploymentLabel,
@@ -256,7 +309,10 @@ export function labDeployment(lab: Lab, version: ManifestVersion = "v2"): JsonOb
 function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject {
   const pivot = { pivotHash: toHex(hash) };
   const pins: { readonly [V in ManifestVersion]: JsonObject } = {
-    v0: pivot, v1: pivot, v2: pivot, v3: { workloads: { [LAB_WORKLOAD]: `sha256:${toHex(hash)}` } },
+    v0: pivot,
+    v1: pivot,
+    v2: pivot,
+    v3: { workloads: { [LAB_WORKLOAD]: `sha256:${toHex(hash)}` } },
   };
   return pins[version];
 }

@@ -7,7 +7,9 @@ import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Of a body that is too large, so much is read and dropped, for a client that reads the answer only when all is sent. */
+/**
+ * Of a body that is too large, so much is read and dropped, for a client that reads the answer only when all is sent.
+ */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
@@ -56,7 +58,12 @@ export class HttpDoor {
   }
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, service: Service, resources: Resources): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  service: Service,
+  resources: Resources,
+): Promise<void> {
   request.on("error", () => response.destroy());
   response.on("error", () => request.destroy());
   try {
@@ -75,7 +82,10 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
 }
 
-/** The CORS protocol's question before a request (Fetch standard, "CORS-preflight request"): it has no stamp and no body. */
+/**
+ * The CORS protocol's question before a request (Fetch standard, "CORS-preflight request"): it has no stamp and no
+ * body.
+ */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
   const asked = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
@@ -139,8 +149,15 @@ function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const { status, body } = new Refusal("REQUEST_INVALID", tooLarge ? "the headers are too large" : "this is no HTTP request", { status: tooLarge ? 431 : 400, code: 3 });
+  const { status, body } = new Refusal(
+    "REQUEST_INVALID",
+    tooLarge ? "the headers are too large" : "this is no HTTP request",
+    { status: tooLarge ? 431 : 400, code: 3 },
+  );
   const bytes = JSON.stringify(body);
   const reason = tooLarge ? "Request Header Fields Too Large" : "Bad Request";
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nAccess-Control-Allow-Origin: *\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\nConnection: close\r\n\r\n${bytes}`);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nAccess-Control-Allow-Origin: *\r\nContent-Type: ` +
+      `application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\nConnection: close\r\n\r\n${bytes}`,
+  );
 }

@@ -1,4 +1,7 @@
-/** `bootproof/lab`: a local service with software enclaves, and the forge that its evidence comes from. For tests and demos only. */
+/**
+ * `bootproof/lab`: a local service with software enclaves, and the forge that its evidence comes from. For tests and
+ * demos only.
+ */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
 export { FAULTS, type FaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
 export type { App, EnclaveInfo, ReleaseOptions } from "./fleet.js";
@@ -8,4 +11,11 @@ export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
 export { StoreInUseError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
-export { type ForgeOptions, type ForgedEvidence, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
+export {
+  type ForgeOptions,
+  type ForgedEvidence,
+  Lab as Forge,
+  forgeEvidence,
+  labDeployment,
+  labPolicy,
+} from "./forge.js";

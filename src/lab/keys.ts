@@ -16,15 +16,16 @@ const ORDERS: Readonly<Record<number, bigint>> = {
 };
 
 /**
- * A new pair, imported from its encoding: where the very object that Node generated is exported as JWK while it collects
- * garbage, Node 20 can wait for itself for ever.
+ * A new pair, imported from its encoding: where the very object that Node generated is exported as JWK while it
+ * collects garbage, Node 20 can wait for itself for ever.
  */
 export function generateKeyPair(curve: Curve | "ed25519"): KeyPair {
   const privateKeyEncoding = { type: "pkcs8", format: "der" } as const;
   const publicKeyEncoding = { type: "spki", format: "der" } as const;
-  const { privateKey } = curve === "ed25519"
-    ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
-    : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
+  const { privateKey } =
+    curve === "ed25519"
+      ? generateKeyPairSync(curve, { privateKeyEncoding, publicKeyEncoding })
+      : generateKeyPairSync("ec", { namedCurve: curve, privateKeyEncoding, publicKeyEncoding });
   return pairOf(privateKey);
 }
 

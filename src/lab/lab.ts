@@ -65,7 +65,12 @@ export interface Lab extends Seed {
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
   /** Registers a passkey with a user. Answers the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
-  setNonces(nonces: { readonly caip2: string; readonly address: string; readonly nonce: string; readonly gasStationNonce: string }): Promise<void>;
+  setNonces(nonces: {
+    readonly caip2: string;
+    readonly address: string;
+    readonly nonce: string;
+    readonly gasStationNonce: string;
+  }): Promise<void>;
   /** When every webhook delivery so far was accepted or given up. */
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
@@ -82,12 +87,20 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     const { fleet, seed, webhookKey } = await openInstallation(state, options, now);
     const misbehaviour = new Misbehaviour(fleet);
     misbehaviour.set(options.faults ?? []);
-    const webhooks = new Webhooks({ key: loadKeyPair(webhookKey), now, sleep: options.sleep, onAttempt: options.onDelivery });
+    const webhooks = new Webhooks({
+      key: loadKeyPair(webhookKey),
+      now,
+      sleep: options.sleep,
+      onAttempt: options.onDelivery,
+    });
     const service = new Service({ state, fleet, webhooks, misbehaviour, now });
-    const door = new HttpDoor(service, new Map<string, Resource>([
-      [JWKS_PATH, { get: () => webhooks.jwks }],
-      [FAULTS_PATH, faultsResource(misbehaviour)],
-    ]));
+    const door = new HttpDoor(
+      service,
+      new Map<string, Resource>([
+        [JWKS_PATH, { get: () => webhooks.jwks }],
+        [FAULTS_PATH, faultsResource(misbehaviour)],
+      ]),
+    );
     const baseUrl = await door.listen(options.port ?? 0);
     return new RunningLab({ state, fleet, misbehaviour, webhooks, door, baseUrl, seed, now });
   } catch (error) {
@@ -108,7 +121,11 @@ async function openStore(dataFolder: string | undefined): ReturnType<typeof leve
 }
 
 /** A new installation, or the one that was kept: its enclaves boot now, as after a power cut. */
-async function openInstallation(state: State, options: LabOptions, now: () => Date): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
+async function openInstallation(
+  state: State,
+  options: LabOptions,
+  now: () => Date,
+): Promise<{ fleet: Fleet; seed: Seed; webhookKey: string }> {
   const kept = state.get("installation", "lab");
   const installation = kept ?? { fleet: newFleet(), webhookKey: saveKeyPair(generateKeyPair("ed25519")) };
   const fleet = new Fleet(installation.fleet, now);
@@ -118,15 +135,20 @@ async function openInstallation(state: State, options: LabOptions, now: () => Da
     else for (const release of tx.all("releases")) fleet.boot(release, tx);
   });
   // Apart, since the enclaves that sign in it have to run; and also after a start that was killed in between.
-  const seed = kept?.seed ?? (await state.transact((tx) => {
-    const planted = plantSeed(tx, fleet, now());
-    tx.put("installation", "lab", { ...installation, seed: planted });
-    return planted;
-  }));
+  const seed =
+    kept?.seed ??
+    (await state.transact((tx) => {
+      const planted = plantSeed(tx, fleet, now());
+      tx.put("installation", "lab", { ...installation, seed: planted });
+      return planted;
+    }));
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
 
-/** A rolling deployment under way: of each application the old release and the new one run, with manifests of both kinds. */
+/**
+ * A rolling deployment under way: of each application the old release and the new one run, with manifests of both
+ * kinds.
+ */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
@@ -233,7 +255,8 @@ class RunningLab implements Lab {
     return state.transact((tx) => {
       const count = tx.all("releases").filter(({ app }) => app === options.app).length;
       const name = options.name ?? `lab.${count + 1}`;
-      if (tx.get("releases", `${options.app} ${name}`) !== undefined) throw new RangeError(`there is a release ${options.app} ${name} already`);
+      if (tx.get("releases", `${options.app} ${name}`) !== undefined)
+        throw new RangeError(`there is a release ${options.app} ${name} already`);
       return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
     });
   }
@@ -262,12 +285,23 @@ class RunningLab implements Lab {
       if (record === undefined) throw new RangeError(`there is no user ${userId}`);
       const created = { createdAt: timestamp(now()), updatedAt: timestamp(now()) };
       const authenticator = {
-        transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"], attestationType: "none", aaguid: "00000000-0000-0000-0000-000000000000", credentialId,
-        model: "software passkey", credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
-        authenticatorId: randomUUID(), authenticatorName: "passkey", ...created,
+        transports: ["AUTHENTICATOR_TRANSPORT_INTERNAL"],
+        attestationType: "none",
+        aaguid: "00000000-0000-0000-0000-000000000000",
+        credentialId,
+        model: "software passkey",
+        credential: { publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
+        authenticatorId: randomUUID(),
+        authenticatorName: "passkey",
+        ...created,
       };
       const relyingParties = { ...record.relyingParties, ...(rpId !== undefined && { [credentialId]: rpId }) };
-      putUser(tx, { ...record, relyingParties }, { authenticators: [...record.user.authenticators, authenticator] }, now());
+      putUser(
+        tx,
+        { ...record, relyingParties },
+        { authenticators: [...record.user.authenticators, authenticator] },
+        now(),
+      );
       return authenticator.authenticatorId;
     });
   }

@@ -1,7 +1,7 @@
 /**
- * The side of the service that answers: honest while no fault is on. While one is, answers are altered on their way out, and
- * what the service knows stays as it is. A fault of the boot runs on enclaves of its own: booted for it, with keys that
- * nothing else has, so that a client that rightly remembers the boot proofs that it verified meets it too.
+ * The side of the service that answers: honest while no fault is on. While one is, answers are altered on their way
+ * out, and what the service knows stays as it is. A fault of the boot runs on enclaves of its own: booted for it, with
+ * keys that nothing else has, so that a client that rightly remembers the boot proofs that it verified meets it too.
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -78,7 +78,10 @@ export class Misbehaviour {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
     const answering = { honest, operation, reader, sign };
-    const altered = this.#on.reduce((activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity, honest);
+    const altered = this.#on.reduce(
+      (activity, { behaviour }) => behaviour.activity?.(activity, answering) ?? activity,
+      honest,
+    );
     const proofs = altered["appProofs"];
     if (!Array.isArray(proofs)) return altered;
     return { ...altered, appProofs: this.#appProofs(proofs as JsonObject[], answering) };
@@ -90,8 +93,11 @@ export class Misbehaviour {
 
   #appProofs(honest: readonly JsonObject[], answering: Answering): JsonObject[] {
     const moved = this.#altersBoot ? honest.map((proof) => this.#movedTo(proof, answering.reader)) : honest;
-    const signed = this.#on.reduce<readonly JsonObject[]>((proofs, { behaviour: { appProof } }) =>
-      (appProof ? proofs.map((proof) => this.#resigned(proof, appProof, answering)) : proofs), moved);
+    const signed = this.#on.reduce<readonly JsonObject[]>(
+      (proofs, { behaviour: { appProof } }) =>
+        appProof ? proofs.map((proof) => this.#resigned(proof, appProof, answering)) : proofs,
+      moved,
+    );
     return [...this.#on.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
   }
 
@@ -121,7 +127,9 @@ export class Misbehaviour {
     return this.#booted.get(key) ?? reader.get("enclaves", key);
   }
 
-  /** What runs in the place of an enclave: booted now, where it is the first time that it is needed under these faults. */
+  /**
+   * What runs in the place of an enclave: booted now, where it is the first time that it is needed under these faults.
+   */
   #enclaveNow(key: string, reader: Reader): Booted | undefined {
     const honest = reader.get("enclaves", key);
     if (honest === undefined || !this.#altersBoot) return undefined;
@@ -158,9 +166,13 @@ function isFaultName(name: string): name is FaultName {
 
 /** All of the alterations; where two alter the same thing, the later one does. */
 function merged(alterations: readonly Partial<ForgeOptions>[]): Partial<ForgeOptions> {
-  return alterations.reduce((before, after) => ({
-    ...before, ...after,
-    alterManifest: { ...before.alterManifest, ...after.alterManifest },
-    alterDocument: { ...before.alterDocument, ...after.alterDocument },
-  }), {});
+  return alterations.reduce(
+    (before, after) => ({
+      ...before,
+      ...after,
+      alterManifest: { ...before.alterManifest, ...after.alterManifest },
+      alterDocument: { ...before.alterDocument, ...after.alterDocument },
+    }),
+    {},
+  );
 }

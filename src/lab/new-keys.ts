@@ -1,6 +1,6 @@
 /**
- * Operations that make keys: service-interface.md does not document them, and deployed services of this family have them
- * (public documentation, 2026). The lab has them so that proofs of addresses come with a fresh request.
+ * Operations that make keys: service-interface.md does not document them, and deployed services of this family have
+ * them (public documentation, 2026). The lab has them so that proofs of addresses come with a fresh request.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import * as z from "zod";
@@ -16,20 +16,39 @@ const name = text.min(1, "empty");
 const formats = Object.keys(ADDRESS_FORMATS) as [AddressFormat, ...AddressFormat[]];
 /** BIP-32: numbers below 2^31, each hardened or not. */
 const path = text.refine(
-  (value) => /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) && value.split("/").slice(1).every((step) => Number.parseInt(step, 10) < 2 ** 31),
+  (value) =>
+    /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) &&
+    value
+      .split("/")
+      .slice(1)
+      .every((step) => Number.parseInt(step, 10) < 2 ** 31),
   "a derivation path wanted, such as m/44'/60'/0'/0/0",
 );
 const curve = z.literal("CURVE_SECP256K1");
 const account = z.strictObject({
-  curve, pathFormat: z.literal("PATH_FORMAT_BIP32"), path, addressFormat: z.enum(formats), name: text.optional(),
+  curve,
+  pathFormat: z.literal("PATH_FORMAT_BIP32"),
+  path,
+  addressFormat: z.enum(formats),
+  name: text.optional(),
 });
 const wallet = z.strictObject({
-  walletName: name, accounts: z.array(account).max(100), mnemonicLength: z.literal([12, 15, 18, 21, 24]).optional(),
+  walletName: name,
+  accounts: z.array(account).max(100),
+  mnemonicLength: z.literal([12, 15, 18, 21, 24]).optional(),
 });
 const privateKeys = z.strictObject({
-  privateKeys: z.array(z.strictObject({
-    privateKeyName: name, curve, privateKeyTags: z.array(text).optional(), addressFormats: z.array(z.enum(formats)),
-  })).min(1, "empty").max(100),
+  privateKeys: z
+    .array(
+      z.strictObject({
+        privateKeyName: name,
+        curve,
+        privateKeyTags: z.array(text).optional(),
+        addressFormats: z.array(z.enum(formats)),
+      }),
+    )
+    .min(1, "empty")
+    .max(100),
 });
 const apiKey = z.strictObject({
   apiKeyName: name,
@@ -38,8 +57,12 @@ const apiKey = z.strictObject({
   expirationSeconds: text.regex(/^[1-9][0-9]{0,9}$/, "seconds wanted").optional(),
 });
 const rootUser = z.strictObject({
-  userName: name, userEmail: text.optional(), userPhoneNumber: text.optional(), apiKeys: z.array(apiKey),
-  authenticators: z.array(z.never()).optional(), oauthProviders: z.array(z.never()).optional(),
+  userName: name,
+  userEmail: text.optional(),
+  userPhoneNumber: text.optional(),
+  apiKeys: z.array(apiKey),
+  authenticators: z.array(z.never()).optional(),
+  oauthProviders: z.array(z.never()).optional(),
 });
 const subOrganization = z.strictObject({
   subOrganizationName: name,
@@ -53,20 +76,32 @@ export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" 
 
 export const KEY_OPERATIONS = {
   createWallet: {
-    name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: wallet,
-    intentMember: "createWalletIntent", resultMember: "createWalletResult",
+    name: "create_wallet",
+    type: "ACTIVITY_TYPE_CREATE_WALLET",
+    parameters: wallet,
+    intentMember: "createWalletIntent",
+    resultMember: "createWalletResult",
   },
   createPrivateKeys: {
-    name: "create_private_keys", type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2", parameters: privateKeys,
-    intentMember: "createPrivateKeysIntentV2", resultMember: "createPrivateKeysResultV2",
+    name: "create_private_keys",
+    type: "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2",
+    parameters: privateKeys,
+    intentMember: "createPrivateKeysIntentV2",
+    resultMember: "createPrivateKeysResultV2",
   },
   createSubOrganization: {
-    name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: subOrganization,
-    intentMember: "createSubOrganizationIntentV7", resultMember: "createSubOrganizationResultV7",
+    name: "create_sub_organization",
+    type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+    parameters: subOrganization,
+    intentMember: "createSubOrganizationIntentV7",
+    resultMember: "createSubOrganizationResultV7",
   },
   createSubOrganizationV8: {
-    name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8", parameters: subOrganization,
-    intentMember: "createSubOrganizationIntentV8", resultMember: "createSubOrganizationResultV8",
+    name: "create_sub_organization",
+    type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
+    parameters: subOrganization,
+    intentMember: "createSubOrganizationIntentV8",
+    resultMember: "createSubOrganizationResultV8",
   },
 } as const satisfies Record<string, KeyOperation>;
 
@@ -106,7 +141,11 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<z.outpu
   const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
   const { subOrganizationName: organizationName, wallet: asked } = parameters;
   tx.put("organizations", subOrganizationId, {
-    organizationId: subOrganizationId, organizationName, parentOrganizationId, rootUserIds, features: [],
+    organizationId: subOrganizationId,
+    organizationName,
+    parentOrganizationId,
+    rootUserIds,
+    features: [],
   });
   if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
   const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
@@ -133,7 +172,12 @@ function makeWallet(tx: Transaction, organizationId: string, wanted: z.output<ty
   const [walletId, seed] = [randomUUID(), randomBytes(64)];
   const accounts = asked.map((one: Account) => ({ path: one.path, address: addressOf(seed, one) }));
   tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts });
-  const proven = accounts.map(({ path: derivationPath, address }) => ({ organizationId, walletId, derivationPath, address }));
+  const proven = accounts.map(({ path: derivationPath, address }) => ({
+    organizationId,
+    walletId,
+    derivationPath,
+    address,
+  }));
   return { walletId, addresses: accounts.map(({ address }) => address), proven };
 }
 
@@ -141,12 +185,23 @@ function makeUser(tx: Transaction, organizationId: string, asked: z.output<typeo
   const userId = randomUUID();
   const created = { createdAt: now, updatedAt: now };
   const apiKeys = asked.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({
-    credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" }, apiKeyId: randomUUID(), apiKeyName, ...created,
+    credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" },
+    apiKeyId: randomUUID(),
+    apiKeyName,
+    ...created,
     ...(expirationSeconds !== undefined && { expirationSeconds }),
   }));
   const { userName, userEmail = "", userPhoneNumber = "" } = asked;
   const user = {
-    userId, userName, userEmail, userPhoneNumber, authenticators: [], apiKeys, userTags: [], oauthProviders: [], ...created,
+    userId,
+    userName,
+    userEmail,
+    userPhoneNumber,
+    authenticators: [],
+    apiKeys,
+    userTags: [],
+    oauthProviders: [],
+    ...created,
   };
   tx.put("users", userId, { organizationId, user, relyingParties: {} });
   return userId;

@@ -2,7 +2,13 @@
 import { randomUUID } from "node:crypto";
 import type * as z from "zod";
 import {
-  FEATURE_NAME_WEBHOOK, QUERY_OPERATIONS, type QueryName, type QueryOperation, SUBMIT_OPERATIONS, type SubmitName, documentedOnly,
+  FEATURE_NAME_WEBHOOK,
+  QUERY_OPERATIONS,
+  type QueryName,
+  type QueryOperation,
+  SUBMIT_OPERATIONS,
+  type SubmitName,
+  documentedOnly,
 } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
 import type { AddressFacts } from "./enclave.js";
@@ -10,7 +16,15 @@ import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName }
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
 import { isExpired } from "./stamps.js";
-import { type ApiKey, type Organization, type Reader, type Transaction, type User, type UserRecord, timestamp } from "./state.js";
+import {
+  type ApiKey,
+  type Organization,
+  type Reader,
+  type Transaction,
+  type User,
+  type UserRecord,
+  timestamp,
+} from "./state.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
 /** One request to change something. */
@@ -45,14 +59,22 @@ const EFFECTS: Effects = {
     const wallet = owned(tx.get("wallets", walletId), organization, `wallet ${walletId}`);
     const renamed = { ...wallet, walletName: walletName ?? wallet.walletName };
     tx.put("wallets", walletId, renamed);
-    const addresses = wallet.accounts.map(({ path, address }) =>
-      ({ organizationId: wallet.organizationId, walletId, derivationPath: path, address }));
+    const addresses = wallet.accounts.map(({ path, address }) => ({
+      organizationId: wallet.organizationId,
+      walletId,
+      derivationPath: path,
+      address,
+    }));
     return { result: { walletId }, addresses };
   },
 
   updateFiatOnRampCredential({ tx, organization, parameters }) {
     const { fiatOnrampCredentialId, ...fields } = parameters;
-    const credential = owned(tx.get("credentials", fiatOnrampCredentialId), organization, `fiat on-ramp credential ${fiatOnrampCredentialId}`);
+    const credential = owned(
+      tx.get("credentials", fiatOnrampCredentialId),
+      organization,
+      `fiat on-ramp credential ${fiatOnrampCredentialId}`,
+    );
     tx.put("credentials", fiatOnrampCredentialId, { ...credential, ...withoutUndefined(fields) });
     return { result: { fiatOnRampCredentialId: fiatOnrampCredentialId } };
   },
@@ -90,28 +112,48 @@ const EFFECTS: Effects = {
   },
 
   async createReadWriteSession({ tx, organization, actor, parameters, now }) {
-    const { targetPublicKey, userId = actor.user.userId, apiKeyName = "Read Write Session", invalidateExisting = false } = parameters;
+    const {
+      targetPublicKey,
+      userId = actor.user.userId,
+      apiKeyName = "Read Write Session",
+      invalidateExisting = false,
+    } = parameters;
     const { expirationSeconds = DEFAULT_SESSION_SECONDS } = parameters;
     const record = userOf(tx, organization, userId);
-    if (userId !== actor.user.userId && !isRoot(organization, actor)) throw notAllowed("only a root user makes sessions for others");
+    if (userId !== actor.user.userId && !isRoot(organization, actor))
+      throw notAllowed("only a root user makes sessions for others");
     if (!/^[1-9][0-9]{0,6}$/.test(expirationSeconds) || Number(expirationSeconds) > MAX_SESSION_SECONDS) {
       throw invalid(`parameters.expirationSeconds: 1 to ${MAX_SESSION_SECONDS} wanted`);
     }
     const { publicKey, credentialBundle } = await sealSession(targetPublicKey);
     const created = timestamp(now);
     const key: ApiKey = {
-      credential: { publicKey, type: SESSION_KEY }, apiKeyId: randomUUID(), apiKeyName, createdAt: created, updatedAt: created, expirationSeconds,
+      credential: { publicKey, type: SESSION_KEY },
+      apiKeyId: randomUUID(),
+      apiKeyName,
+      createdAt: created,
+      updatedAt: created,
+      expirationSeconds,
     };
-    const isOver = (one: ApiKey): boolean => one.credential.type === SESSION_KEY && (invalidateExisting || isExpired(one, now));
+    const isOver = (one: ApiKey): boolean =>
+      one.credential.type === SESSION_KEY && (invalidateExisting || isExpired(one, now));
     putUser(tx, record, { apiKeys: [...record.user.apiKeys.filter((one) => !isOver(one)), key] }, now);
     const { organizationId, organizationName } = organization;
-    const result = { organizationId, organizationName, userId, username: record.user.userName, apiKeyId: key.apiKeyId, credentialBundle };
+    const result = {
+      organizationId,
+      organizationName,
+      userId,
+      username: record.user.userName,
+      apiKeyId: key.apiKeyId,
+      credentialBundle,
+    };
     return { intent: { userId, apiKeyName, expirationSeconds, invalidateExisting }, result };
   },
 
   setOrganizationFeature({ tx, organization, parameters }) {
     const { name, value } = parameters;
-    if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name)) throw invalid(`parameters.name: ${name} is no feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
+    if (!/^FEATURE_NAME_[A-Z0-9_]+$/.test(name))
+      throw invalid(`parameters.name: ${name} is no feature's name, such as ${FEATURE_NAME_WEBHOOK}`);
     if (name === FEATURE_NAME_WEBHOOK && value !== "") checkWebhookUrl(value);
     const features = [...organization.features.filter((feature) => feature.name !== name), { name, value }];
     tx.put("organizations", organization.organizationId, { ...organization, features });
@@ -136,16 +178,24 @@ interface Question<Parameters> {
 
 type QueryParametersOf<N extends QueryName> = z.output<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
 /** Those that the state alone can answer; the others are the enclaves'. */
-type Answers = { readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (question: Question<QueryParametersOf<N>>) => JsonObject };
+type Answers = {
+  readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
+    question: Question<QueryParametersOf<N>>,
+  ) => JsonObject;
+};
 
 export const ANSWERS: Answers = {
   listEarnEnabledVaults({ reader, organization, parameters }) {
     const { provider, caip19 } = parameters;
     const { organizationId, parentOrganizationId } = organization;
-    const enabledVaults = reader.all("vaults")
+    const enabledVaults = reader
+      .all("vaults")
       .filter((one) => one.organizationId === (parentOrganizationId ?? organizationId))
       .map(({ vault }) => vault)
-      .filter((vault) => (provider === undefined || vault.provider === provider) && (caip19 === undefined || vault.caip19 === caip19))
+      .filter(
+        (vault) =>
+          (provider === undefined || vault.provider === provider) && (caip19 === undefined || vault.caip19 === caip19),
+      )
       .map((vault) => (parentOrganizationId === undefined ? vault : withoutClientFees(vault)));
     return { enabledVaults };
   },
@@ -185,14 +235,24 @@ export interface LabSubmitOperation extends KeyOperation {
   readonly key: LabSubmitName;
 }
 
-export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS })
-  .map(([key, { name, type, parameters, intentMember, resultMember }]) =>
-    ({ name, type, parameters, intentMember, resultMember, key: key as LabSubmitName }));
+export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }).map(
+  ([key, { name, type, parameters, intentMember, resultMember }]) => ({
+    name,
+    type,
+    parameters,
+    intentMember,
+    resultMember,
+    key: key as LabSubmitName,
+  }),
+);
 
 /** By path segment. */
-export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> =
-  new Map(Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) =>
-    [operation.name, { ...operation, parameters: documentedOnly(operation.parameters), key: key as QueryName }]));
+export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> = new Map(
+  Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) => [
+    operation.name,
+    { ...operation, parameters: documentedOnly(operation.parameters), key: key as QueryName },
+  ]),
+);
 
 export function isRoot(organization: Organization, record: UserRecord): boolean {
   return organization.organizationId === record.organizationId && organization.rootUserIds.includes(record.user.userId);
@@ -206,8 +266,13 @@ export function userOf(reader: Reader, organization: Organization, userId: strin
   return owned(reader.get("users", userId), organization, `user ${userId}`);
 }
 
-export function owned<T extends { readonly organizationId: string }>(record: T | undefined, organization: Organization, what: string): T {
-  if (record?.organizationId !== organization.organizationId) throw notFound(`there is no ${what} in organization ${organization.organizationId}`);
+export function owned<T extends { readonly organizationId: string }>(
+  record: T | undefined,
+  organization: Organization,
+  what: string,
+): T {
+  if (record?.organizationId !== organization.organizationId)
+    throw notFound(`there is no ${what} in organization ${organization.organizationId}`);
   return record;
 }
 
@@ -220,7 +285,9 @@ function refuseEmpty(name: string, list: readonly unknown[]): void {
 }
 
 function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
 }
 
 /** A record as JSON: what is readonly in types is not there. */

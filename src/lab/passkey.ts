@@ -17,7 +17,9 @@ export interface PasskeyRegistration {
 /** The part of CredentialRequestOptions that is used (WebAuthn level 2, section 5.5). */
 export interface AssertionOptions {
   readonly publicKey?: {
-    readonly challenge: BufferSource; readonly rpId?: string; readonly allowCredentials?: readonly { readonly id: BufferSource }[];
+    readonly challenge: BufferSource;
+    readonly rpId?: string;
+    readonly allowCredentials?: readonly { readonly id: BufferSource }[];
   };
 }
 
@@ -26,7 +28,12 @@ export interface Assertion {
   readonly id: string;
   readonly rawId: ArrayBuffer;
   readonly type: "public-key";
-  readonly response: { readonly authenticatorData: ArrayBuffer; readonly clientDataJSON: ArrayBuffer; readonly signature: ArrayBuffer; readonly userHandle: null };
+  readonly response: {
+    readonly authenticatorData: ArrayBuffer;
+    readonly clientDataJSON: ArrayBuffer;
+    readonly signature: ArrayBuffer;
+    readonly userHandle: null;
+  };
   /** Some clients ask for them: none were. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
@@ -50,22 +57,38 @@ export class SoftwarePasskey implements PasskeyRegistration {
     return toHex(publicPoint(this.#key));
   }
 
-  /** As `navigator.credentials.get`: the person always agrees. Throws NotAllowedError where this passkey is not the one that is wanted. */
+  /**
+   * As `navigator.credentials.get`: the person always agrees. Throws NotAllowedError where this passkey is not the one
+   * that is wanted.
+   */
   async get(options: AssertionOptions): Promise<Assertion> {
     const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = options.publicKey!;
-    const isAllowed = allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
-    if (rpId !== this.rpId || !isAllowed) throw new DOMException("no passkey of this authenticator is wanted", "NotAllowedError");
+    const isAllowed =
+      allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
+    if (rpId !== this.rpId || !isAllowed)
+      throw new DOMException("no passkey of this authenticator is wanted", "NotAllowedError");
     const challenge = bytesOf(wanted);
-    const clientData = { type: "webauthn.get", challenge: Buffer.from(challenge).toString("base64url"), origin: this.origin, crossOrigin: false };
+    const clientData = {
+      type: "webauthn.get",
+      challenge: Buffer.from(challenge).toString("base64url"),
+      origin: this.origin,
+      crossOrigin: false,
+    };
     const clientDataJSON = toUtf8(JSON.stringify(clientData));
-    const authenticatorData = concatBytes(sha256(toUtf8(this.rpId)), Uint8Array.of(USER_PRESENT_AND_VERIFIED, 0, 0, 0, 0));
+    const authenticatorData = concatBytes(
+      sha256(toUtf8(this.rpId)),
+      Uint8Array.of(USER_PRESENT_AND_VERIFIED, 0, 0, 0, 0),
+    );
     const signature = signDer(this.#key, "sha256", concatBytes(authenticatorData, sha256(clientDataJSON)));
     return {
       id: this.credentialId,
       rawId: bufferOf(this.#id),
       type: "public-key",
       response: {
-        authenticatorData: bufferOf(authenticatorData), clientDataJSON: bufferOf(clientDataJSON), signature: bufferOf(signature), userHandle: null,
+        authenticatorData: bufferOf(authenticatorData),
+        clientDataJSON: bufferOf(clientDataJSON),
+        signature: bufferOf(signature),
+        userHandle: null,
       },
       getClientExtensionResults: () => ({}),
     };
@@ -73,7 +96,9 @@ export class SoftwarePasskey implements PasskeyRegistration {
 }
 
 function bytesOf(source: BufferSource): Uint8Array {
-  return source instanceof ArrayBuffer ? new Uint8Array(source) : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+  return source instanceof ArrayBuffer
+    ? new Uint8Array(source)
+    : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 }
 
 function bufferOf(bytes: Uint8Array): ArrayBuffer {

@@ -6,10 +6,29 @@
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "../bytes.js";
 import {
-  derBitString, derExplicit, derInteger, derNamedBits, derOctetString, derOid, derPrintableString, derSequence, derSet, derTime,
-  derTrue, derUtf8String,
+  derBitString,
+  derExplicit,
+  derInteger,
+  derNamedBits,
+  derOctetString,
+  derOid,
+  derPrintableString,
+  derSequence,
+  derSet,
+  derTime,
+  derTrue,
+  derUtf8String,
 } from "./der.js";
-import { type Digest, type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signDer, subjectPublicKeyInfo } from "./keys.js";
+import {
+  type Digest,
+  type KeyPair,
+  generateKeyPair,
+  loadKeyPair,
+  publicPoint,
+  saveKeyPair,
+  signDer,
+  subjectPublicKeyInfo,
+} from "./keys.js";
 
 export interface ExtensionSpec {
   readonly id: string;
@@ -51,8 +70,13 @@ export interface CertificateSpec {
 export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
 
 export const OID = {
-  basicConstraints: "2.5.29.19", keyUsage: "2.5.29.15", subjectKeyIdentifier: "2.5.29.14", authorityKeyIdentifier: "2.5.29.35",
-  nameConstraints: "2.5.29.30", ecdsaWithSha256: "1.2.840.10045.4.3.2", ecdsaWithSha384: "1.2.840.10045.4.3.3",
+  basicConstraints: "2.5.29.19",
+  keyUsage: "2.5.29.15",
+  subjectKeyIdentifier: "2.5.29.14",
+  authorityKeyIdentifier: "2.5.29.35",
+  nameConstraints: "2.5.29.30",
+  ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  ecdsaWithSha384: "1.2.840.10045.4.3.3",
 } as const;
 
 /** Bits of KeyUsage (RFC 5280 section 4.2.1.3). */
@@ -110,10 +134,19 @@ export class NitroPki {
   /** A new authority, or one that was kept. */
   constructor(saved?: SavedPki) {
     const key = (place: keyof typeof CHAIN): KeyPair => (saved ? loadKeyPair(saved.keys[place]) : p384());
-    this.#keys = { root: key("root"), region: key("region"), zone: key("zone"), instance: key("instance"), leaf: key("leaf") };
+    this.#keys = {
+      root: key("root"),
+      region: key("region"),
+      zone: key("zone"),
+      instance: key("instance"),
+      leaf: key("leaf"),
+    };
     const savedRoot = saved && fromBase64(saved.rootCertificate)!;
     this.rootSpec = {
-      ...certificate(this.#keys.root, distinguishedName({ C: "US", O: "bootproof", OU: "lab", CN: "lab.nitro-enclaves" })),
+      ...certificate(
+        this.#keys.root,
+        distinguishedName({ C: "US", O: "bootproof", OU: "lab", CN: "lab.nitro-enclaves" }),
+      ),
       notBefore: new Date("2019-10-28T13:28:05Z"),
       notAfter: new Date("2049-10-28T14:28:05Z"),
       extensions: authority(),
@@ -125,7 +158,11 @@ export class NitroPki {
   save(): SavedPki {
     const { root, region, zone, instance, leaf } = this.#keys;
     const keys = {
-      root: saveKeyPair(root), region: saveKeyPair(region), zone: saveKeyPair(zone), instance: saveKeyPair(instance), leaf: saveKeyPair(leaf),
+      root: saveKeyPair(root),
+      region: saveKeyPair(region),
+      zone: saveKeyPair(zone),
+      instance: saveKeyPair(instance),
+      leaf: saveKeyPair(leaf),
     };
     return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
@@ -155,11 +192,24 @@ export class NitroPki {
     const leafUsage = keyUsage(false, KEY_USAGE.digitalSignature, KEY_USAGE.nonRepudiation);
     return [
       this.rootSpec,
-      { ...certificate(region, lab("5f2c1a.lab-1.nitro-enclaves")), ...life(at, 5 * DAY, 20 * DAY), extensions: authority(2) },
-      { ...certificate(zone, lab("7d3e9b.zonal.lab-1.nitro-enclaves")), ...life(at, 2 * DAY, 6 * DAY), extensions: authority(1) },
-      { ...certificate(instance, lab(`${host}.lab-1.nitro-enclaves`)), ...life(at, HOUR, DAY), extensions: authority(0) },
       {
-        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)), ...life(at, 1000, LEAF_LIFE_MS),
+        ...certificate(region, lab("5f2c1a.lab-1.nitro-enclaves")),
+        ...life(at, 5 * DAY, 20 * DAY),
+        extensions: authority(2),
+      },
+      {
+        ...certificate(zone, lab("7d3e9b.zonal.lab-1.nitro-enclaves")),
+        ...life(at, 2 * DAY, 6 * DAY),
+        extensions: authority(1),
+      },
+      {
+        ...certificate(instance, lab(`${host}.lab-1.nitro-enclaves`)),
+        ...life(at, HOUR, DAY),
+        extensions: authority(0),
+      },
+      {
+        ...certificate(leaf, lab(`${host}-enc0123456789abcdef.lab-1.aws`)),
+        ...life(at, 1000, LEAF_LIFE_MS),
         extensions: [basicConstraints(false), leafUsage],
       },
     ];
@@ -192,7 +242,10 @@ function extension(spec: ExtensionSpec): Uint8Array {
 }
 
 /** The parts that all good certificates have in common. */
-function certificate(key: KeyPair, subject: Uint8Array): Omit<CertificateSpec, "notBefore" | "notAfter" | "extensions"> {
+function certificate(
+  key: KeyPair,
+  subject: Uint8Array,
+): Omit<CertificateSpec, "notBefore" | "notAfter" | "extensions"> {
   const algorithm = algorithmIdentifier(OID.ecdsaWithSha384);
   const serial = createHash("sha256").update(publicPoint(key)).digest().subarray(0, 16);
   serial[0] = (serial[0]! & 0x7f) | 0x40;

@@ -4,9 +4,23 @@ import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { canonicalQosJson } from "../decode/qos-json.js";
 import {
-  type Approval, type BridgeConfig, type Manifest, type ManifestByVersion, type ManifestEnvelope, type ManifestOf,
-  type ManifestVersion, type MemberSet, type PivotManifest, type QuorumMember, type Workload, type WorkloadManifest,
-  approvalNames, encodeBorshEnvelope, encodeBorshManifest, manifestEncodings, manifestHashInput,
+  type Approval,
+  type BridgeConfig,
+  type Manifest,
+  type ManifestByVersion,
+  type ManifestEnvelope,
+  type ManifestOf,
+  type ManifestVersion,
+  type MemberSet,
+  type PivotManifest,
+  type QuorumMember,
+  type Workload,
+  type WorkloadManifest,
+  approvalNames,
+  encodeBorshEnvelope,
+  encodeBorshManifest,
+  manifestEncodings,
+  manifestHashInput,
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
@@ -75,16 +89,28 @@ export function makeManifest<V extends ManifestVersion>(version: V, parts: Manif
 
 const MAKERS: { readonly [V in ManifestVersion]: (parts: ManifestParts) => ManifestByVersion[V] } = {
   v0: ({ pivotHash, ...parts }) => ({
-    version: "v0", ...parts, pivot: olderPivot(pivotHash), patchSet: patchSetOf(parts),
+    version: "v0",
+    ...parts,
+    pivot: olderPivot(pivotHash),
+    patchSet: patchSetOf(parts),
   }),
   v1: ({ pivotHash, ...parts }) => ({
-    version: "v1", ...parts, pivot: newerPivot(pivotHash), patchSet: patchSetOf(parts),
+    version: "v1",
+    ...parts,
+    pivot: newerPivot(pivotHash),
+    patchSet: patchSetOf(parts),
   }),
   v2: ({ pivotHash, ...parts }) => ({
-    version: "v2", ...parts, pivot: { ...newerPivot(pivotHash), env: new Map([["LOG_LEVEL", "info"]]) }, dns: DNS,
+    version: "v2",
+    ...parts,
+    pivot: { ...newerPivot(pivotHash), env: new Map([["LOG_LEVEL", "info"]]) },
+    dns: DNS,
   }),
   v3: ({ pivotHash, ...parts }) => ({
-    version: "v3", ...parts, workloads: [workload(pivotHash)], dns: DNS,
+    version: "v3",
+    ...parts,
+    workloads: [workload(pivotHash)],
+    dns: DNS,
     volumes: new Map([["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }]]),
   }),
 };
@@ -110,7 +136,9 @@ export const LAB_WORKLOAD = "signer";
 
 function workload(imageDigest: Uint8Array): Workload {
   return {
-    name: LAB_WORKLOAD, imageDigest, restart: "always",
+    name: LAB_WORKLOAD,
+    imageDigest,
+    restart: "always",
     mounts: [
       { type: "volume", source: "scratch", mountPath: "/var/scratch", readOnly: false },
       { type: "file", source: "/qos.quorum.key", mountPath: "/run/qos/quorum.key", readOnly: true },
@@ -145,7 +173,10 @@ export function encodeManifest(manifest: Manifest, { encoding, spelling, alterJs
   return jsonBytes(manifestJson(manifest, spelling), isCanonical(manifest.version, spelling), alterJson);
 }
 
-export function encodeEnvelope(envelope: ManifestEnvelope, { encoding, spelling, alterJson }: ManifestEncoding): Uint8Array {
+export function encodeEnvelope(
+  envelope: ManifestEnvelope,
+  { encoding, spelling, alterJson }: ManifestEncoding,
+): Uint8Array {
   if (encoding === "borsh") return encodeBorshEnvelope(envelope);
   return jsonBytes(envelopeJson(envelope, spelling), isCanonical(envelope.manifest.version, spelling), alterJson);
 }
@@ -163,7 +194,8 @@ function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding
 
 /** A manifest in its version's JSON, camel case. */
 export function manifestJson<V extends ManifestVersion>(
-  manifest: ManifestOf<V>, spelling: JsonSpelling = {},
+  manifest: ManifestOf<V>,
+  spelling: JsonSpelling = {},
 ): JsonObject {
   return spelledObject(JSON_FORMS[manifest.version](manifest), spelling);
 }
@@ -171,8 +203,10 @@ export function manifestJson<V extends ManifestVersion>(
 const JSON_FORMS: { readonly [V in ManifestVersion]: (manifest: ManifestByVersion[V]) => object } = {
   v0: unversionedJson,
   v1: unversionedJson,
-  v2: ({ pivot: { env, ...pivot }, ...manifest }) => (
-    { ...manifest, pivot: { ...pivot, ...(env && { env: envJson(env) }) } }),
+  v2: ({ pivot: { env, ...pivot }, ...manifest }) => ({
+    ...manifest,
+    pivot: { ...pivot, ...(env && { env: envJson(env) }) },
+  }),
   v3: workloadManifestJson,
 };
 
@@ -188,7 +222,9 @@ function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: Work
   return {
     ...manifest,
     workloads: workloads.map(({ imageDigest, mounts, ...rest }) => ({
-      ...rest, type: "oci", image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
+      ...rest,
+      type: "oci",
+      image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
       ...(mounts.length > 0 && { mounts }),
     })),
     enclave: { type: "nitro", ...enclave },
@@ -224,7 +260,8 @@ function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): strin
 /** PCR16 (setup) or PCR17 (live) of an enclave that committed to manifest and key. */
 export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
   const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
-  const preimage = `{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(hash)}"}`;
+  const preimage =
+    `{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}",` + `"manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 

@@ -22,7 +22,11 @@ export class Refusal extends Error {
   /** As gRPC counts. */
   readonly code: number;
 
-  constructor(category: RefusalCategory, message: string, facts: { readonly status: number; readonly code: number } = KINDS[category]) {
+  constructor(
+    category: RefusalCategory,
+    message: string,
+    facts: { readonly status: number; readonly code: number } = KINDS[category],
+  ) {
     super(message);
     this.category = category;
     this.status = facts.status;

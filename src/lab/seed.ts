@@ -22,7 +22,12 @@ export interface Seed {
   /** A user whom policies bind: may rename wallets if a second user approves. */
   readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
   /** A root user of the child organization. */
-  readonly child: { readonly userId: string; readonly walletId: string; readonly walletActivityId: string; readonly apiKey: ApiKeyPair };
+  readonly child: {
+    readonly userId: string;
+    readonly walletId: string;
+    readonly walletActivityId: string;
+    readonly apiKey: ApiKeyPair;
+  };
 }
 
 export interface SeedIds {
@@ -42,27 +47,53 @@ const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 export function plantSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   const planter = new Planter(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
-  const [apiKey, spareApiKey, operatorKey, childKey] = [generateApiKey(), generateApiKey(), generateApiKey(), generateApiKey()];
+  const [apiKey, spareApiKey, operatorKey, childKey] = [
+    generateApiKey(),
+    generateApiKey(),
+    generateApiKey(),
+    generateApiKey(),
+  ];
   const userTagId = planter.tag(organizationId, "engineers");
   const spare = planter.apiKey("spare", spareApiKey);
-  const admin = planter.user(organizationId, "admin", [planter.apiKey("lab", apiKey), spare], { oauthProviders: [planter.oauthProvider()] });
-  const operator = planter.user(organizationId, "operator", [planter.apiKey("operator", operatorKey)], { userTags: [userTagId] });
+  const admin = planter.user(organizationId, "admin", [planter.apiKey("lab", apiKey), spare], {
+    oauthProviders: [planter.oauthProvider()],
+  });
+  const operator = planter.user(organizationId, "operator", [planter.apiKey("operator", operatorKey)], {
+    userTags: [userTagId],
+  });
   const customer = planter.user(childOrganizationId, "customer", [planter.apiKey("customer", childKey)]);
   planter.organization({ organizationId, organizationName: "Lab", rootUserIds: [admin], features: [] });
   planter.organization({
-    organizationId: childOrganizationId, organizationName: "Lab, first customer", parentOrganizationId: organizationId, rootUserIds: [customer], features: [],
+    organizationId: childOrganizationId,
+    organizationName: "Lab, first customer",
+    parentOrganizationId: organizationId,
+    rootUserIds: [customer],
+    features: [],
   });
   const wallet = planter.wallet(organizationId, admin, "treasury");
   const childWallet = planter.wallet(childOrganizationId, customer, "savings");
   const ids = {
-    userId: admin, walletId: wallet.walletId, userTagId, policyId: planter.policies(organizationId),
-    spareApiKeyId: spare.apiKeyId, fiatOnrampCredentialId: planter.onRampCredential(organizationId),
+    userId: admin,
+    walletId: wallet.walletId,
+    userTagId,
+    policyId: planter.policies(organizationId),
+    spareApiKeyId: spare.apiKeyId,
+    fiatOnrampCredentialId: planter.onRampCredential(organizationId),
   };
   planter.vaults(organizationId, wallet.address);
   return {
-    organizationId, childOrganizationId, apiKey, ids, walletActivityId: wallet.activityId,
+    organizationId,
+    childOrganizationId,
+    apiKey,
+    ids,
+    walletActivityId: wallet.activityId,
     operator: { userId: operator, apiKey: operatorKey },
-    child: { userId: customer, walletId: childWallet.walletId, walletActivityId: childWallet.activityId, apiKey: childKey },
+    child: {
+      userId: customer,
+      walletId: childWallet.walletId,
+      walletActivityId: childWallet.activityId,
+      apiKey: childKey,
+    },
   };
 }
 
@@ -86,20 +117,38 @@ class Planter {
   }
 
   apiKey(apiKeyName: string, { publicKey }: ApiKeyPair): ApiKey {
-    return { credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" }, apiKeyId: randomUUID(), apiKeyName, ...this.#created };
+    return {
+      credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" },
+      apiKeyId: randomUUID(),
+      apiKeyName,
+      ...this.#created,
+    };
   }
 
   oauthProvider(): User["oauthProviders"][number] {
     return {
-      providerId: randomUUID(), providerName: "lab sign-in", issuer: "https://accounts.lab.example", audience: "lab-app", subject: "admin", ...this.#created,
+      providerId: randomUUID(),
+      providerName: "lab sign-in",
+      issuer: "https://accounts.lab.example",
+      audience: "lab-app",
+      subject: "admin",
+      ...this.#created,
     };
   }
 
   user(organizationId: string, userName: string, apiKeys: readonly ApiKey[], more: Partial<User> = {}): string {
     const userId = randomUUID();
     const user = {
-      userId, userName, userEmail: `${userName}@lab.example`, userPhoneNumber: "+15550100", authenticators: [], apiKeys, userTags: [], oauthProviders: [],
-      ...this.#created, ...more,
+      userId,
+      userName,
+      userEmail: `${userName}@lab.example`,
+      userPhoneNumber: "+15550100",
+      authenticators: [],
+      apiKeys,
+      userTags: [],
+      oauthProviders: [],
+      ...this.#created,
+      ...more,
     };
     this.#tx.put("users", userId, { organizationId, user, relyingParties: {} });
     return userId;
@@ -115,7 +164,11 @@ class Planter {
   policies(organizationId: string): string {
     const policies = [
       { policyName: "operators rename wallets together", activityTypes: ["ACTIVITY_TYPE_UPDATE_WALLET"], approvals: 2 },
-      { policyName: "everybody makes sessions", activityTypes: ["ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"], approvals: 1 },
+      {
+        policyName: "everybody makes sessions",
+        activityTypes: ["ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2"],
+        approvals: 1,
+      },
     ].map((policy) => ({ organizationId, policyId: randomUUID(), effect: "EFFECT_ALLOW" as const, ...policy }));
     for (const policy of policies) this.#tx.put("policies", policy.policyId, policy);
     return policies[0]!.policyId;
@@ -124,14 +177,22 @@ class Planter {
   onRampCredential(organizationId: string): string {
     const fiatOnrampCredentialId = randomUUID();
     this.#tx.put("credentials", fiatOnrampCredentialId, {
-      organizationId, fiatOnrampCredentialId, onrampProvider: "FIAT_ON_RAMP_PROVIDER_ALPHA", projectId: "lab-project",
-      publishableApiKey: "pk_lab", encryptedSecretApiKey: "lab",
+      organizationId,
+      fiatOnrampCredentialId,
+      onrampProvider: "FIAT_ON_RAMP_PROVIDER_ALPHA",
+      projectId: "lab-project",
+      publishableApiKey: "pk_lab",
+      encryptedSecretApiKey: "lab",
     });
     return fiatOnrampCredentialId;
   }
 
   /** A wallet with real addresses, and the activity in which the signer's enclaves answered for them. */
-  wallet(organizationId: string, userId: string, walletName: string): { walletId: string; address: string; activityId: string } {
+  wallet(
+    organizationId: string,
+    userId: string,
+    walletName: string,
+  ): { walletId: string; address: string; activityId: string } {
     const [walletId, seed] = [randomUUID(), randomBytes(64)];
     const accounts = PATHS.map((path) => ({ path, address: ethereumAddress(seed, path) }));
     const wallet = { organizationId, walletId, walletName, accounts };
@@ -141,8 +202,16 @@ class Planter {
   }
 
   #nonces(address: string, index: number): void {
-    for (const [caip2, nonce, gasStationNonce] of [["eip155:1", 7 + index, 2 + index], ["eip155:8453", 41 + index, 12 + index]] as const) {
-      const record = { caip2, address: address.toLowerCase(), nonce: String(nonce), gasStationNonce: String(gasStationNonce) };
+    for (const [caip2, nonce, gasStationNonce] of [
+      ["eip155:1", 7 + index, 2 + index],
+      ["eip155:8453", 41 + index, 12 + index],
+    ] as const) {
+      const record = {
+        caip2,
+        address: address.toLowerCase(),
+        nonce: String(nonce),
+        gasStationNonce: String(gasStationNonce),
+      };
       this.#tx.put("nonces", noncesId(caip2, address), record);
     }
   }
@@ -150,20 +219,47 @@ class Planter {
   #walletActivity({ organizationId, walletId, walletName, accounts }: Wallet, userId: string): string {
     const id = randomUUID();
     const parameters = {
-      walletName, accounts: accounts.map(({ path }) => ({ curve: "CURVE_SECP256K1", pathFormat: "PATH_FORMAT_BIP32", path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })),
+      walletName,
+      accounts: accounts.map(({ path }) => ({
+        curve: "CURVE_SECP256K1",
+        pathFormat: "PATH_FORMAT_BIP32",
+        path,
+        addressFormat: "ADDRESS_FORMAT_ETHEREUM",
+      })),
     };
     const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId), this.#tx);
-    const addresses = accounts.map(({ path, address }) => this.#fleet.appProof("signer", (at) =>
-      addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }), this.#tx));
+    const addresses = accounts.map(({ path, address }) =>
+      this.#fleet.appProof(
+        "signer",
+        (at) => addressDerivationPayload(at, { organizationId, walletId, derivationPath: path, address }),
+        this.#tx,
+      ),
+    );
     const milliseconds = String(this.#now.getTime());
     const activity = {
-      id, organizationId, status: "ACTIVITY_STATUS_COMPLETED", type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: milliseconds,
+      id,
+      organizationId,
+      status: "ACTIVITY_STATUS_COMPLETED",
+      type: "ACTIVITY_TYPE_CREATE_WALLET",
+      timestampMs: milliseconds,
       intent: { createWalletIntent: parameters },
       result: { createWalletResult: { walletId, addresses: accounts.map(({ address }) => address) } },
-      votes: [], fingerprint: fingerprintOf(toUtf8(id)), canApprove: false, canReject: false,
-      createdAt: milliseconds, updatedAt: milliseconds, appProofs: [decision, ...addresses],
+      votes: [],
+      fingerprint: fingerprintOf(toUtf8(id)),
+      canApprove: false,
+      canReject: false,
+      createdAt: milliseconds,
+      updatedAt: milliseconds,
+      appProofs: [decision, ...addresses],
     };
-    this.#tx.put("activities", id, { activity, userId, operation: "create_wallet", parameters, generateAppProofs: true, approvalsWanted: 1 });
+    this.#tx.put("activities", id, {
+      activity,
+      userId,
+      operation: "create_wallet",
+      parameters,
+      generateAppProofs: true,
+      approvalsWanted: 1,
+    });
     return id;
   }
 
@@ -172,19 +268,38 @@ class Planter {
     const common = { clientFeeBps: "1000", depositsDisabled: false, clientFeeWallet };
     const vaults = [
       {
-        provider: "EARN_PROVIDER_ALPHA", caip19: USDC, name: "Lab USDC Prime", curator: "Lab Curators", apyPct: "0.0512", netApyPct: "0.0461",
-        totalDeposited: "1250000000", display: { usd: "1250.00", crypto: "1250.0" },
-        claimableClientFee: "1840000", claimableClientFeeDisplay: { usd: "1.84", crypto: "1.84" },
+        provider: "EARN_PROVIDER_ALPHA",
+        caip19: USDC,
+        name: "Lab USDC Prime",
+        curator: "Lab Curators",
+        apyPct: "0.0512",
+        netApyPct: "0.0461",
+        totalDeposited: "1250000000",
+        display: { usd: "1250.00", crypto: "1250.0" },
+        claimableClientFee: "1840000",
+        claimableClientFeeDisplay: { usd: "1.84", crypto: "1.84" },
       },
       {
-        provider: "EARN_PROVIDER_BETA", caip19: DAI, name: "DAI", curator: "", apyPct: "0.0300", netApyPct: "0.0270",
-        totalDeposited: "42000000000000000000", display: { usd: "42.00", crypto: "42.0" },
-        claimableClientFee: "0", claimableClientFeeDisplay: { usd: "0.00", crypto: "0.0" },
+        provider: "EARN_PROVIDER_BETA",
+        caip19: DAI,
+        name: "DAI",
+        curator: "",
+        apyPct: "0.0300",
+        netApyPct: "0.0270",
+        totalDeposited: "42000000000000000000",
+        display: { usd: "42.00", crypto: "42.0" },
+        claimableClientFee: "0",
+        claimableClientFeeDisplay: { usd: "0.00", crypto: "0.0" },
       },
     ];
     for (const vault of vaults) {
       const wrapperAddress = address();
-      const whole: JsonObject & { wrapperAddress: string; provider: string; caip19: string } = { vaultAddress: address(), wrapperAddress, ...common, ...vault };
+      const whole: JsonObject & { wrapperAddress: string; provider: string; caip19: string } = {
+        vaultAddress: address(),
+        wrapperAddress,
+        ...common,
+        ...vault,
+      };
       this.#tx.put("vaults", wrapperAddress, { organizationId, vault: whole });
     }
   }

@@ -11,7 +11,17 @@ import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } fro
 import type { Fleet } from "./fleet.js";
 import { fingerprintOf } from "./forge.js";
 import type { Misbehaviour } from "./misbehaviour.js";
-import { ANSWERS, type LabSubmitOperation, type Outcome, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
+import {
+  ANSWERS,
+  type LabSubmitOperation,
+  type Outcome,
+  QUERIES,
+  SUBMITS,
+  carryOut,
+  isRoot,
+  owned,
+  usersOf,
+} from "./operations.js";
 import { sha256 } from "./qos.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
@@ -56,7 +66,9 @@ const getWalletParameters = z.strictObject({ walletId: z.string() });
 const filter = z.union([z.string(), z.array(z.string())]).optional();
 const count = z.string().regex(/^[1-9][0-9]{0,2}$/, "1 to 999 wanted");
 const listActivitiesParameters = z.strictObject({
-  filterByStatus: filter, filterByType: filter, paginationOptions: z.strictObject({ limit: count.optional() }).optional(),
+  filterByStatus: filter,
+  filterByType: filter,
+  paginationOptions: z.strictObject({ limit: count.optional() }).optional(),
 });
 const DEFAULT_PAGE = "10";
 
@@ -107,8 +119,10 @@ export class Service {
       const organization = tx.get("organizations", organizationId)!;
       const id = tx.get("fingerprints", bareFingerprint(String(parameters["fingerprint"]))) ?? "";
       const waiting = tx.get("activities", id);
-      if (waiting?.activity.organizationId !== organizationId) throw notFound("there is no activity of this fingerprint in the organization");
-      if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED") throw invalid("the activity waits for no votes");
+      if (waiting?.activity.organizationId !== organizationId)
+        throw notFound("there is no activity of this fingerprint in the organization");
+      if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
+        throw invalid("the activity waits for no votes");
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
       // Who votes may ask for proofs where who submitted did not.
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
@@ -123,7 +137,11 @@ export class Service {
     if (key === "getBootProof") return { bootProof: this.#bootProof(String(rest["ephemeralKey"])) };
     if (key === "getLatestBootProof") return { bootProof: await this.#latestBootProof(String(rest["appName"])) };
     if (key === "listAppProofs") return { appProofs: this.#activity(organization, rest, name)["appProofs"] ?? [] };
-    const answer = ANSWERS[key] as (question: { reader: Reader; organization: Organization; parameters: JsonObject }) => JsonObject;
+    const answer = ANSWERS[key] as (question: {
+      reader: Reader;
+      organization: Organization;
+      parameters: JsonObject;
+    }) => JsonObject;
     return answer({ reader: this.#state, organization, parameters: rest });
   }
 
@@ -134,11 +152,15 @@ export class Service {
 
   /** The newest first. */
   listActivities(stamped: Stamped): JsonObject {
-    const { organization: { organizationId }, rest } = this.#question(stamped, listActivitiesParameters);
+    const {
+      organization: { organizationId },
+      rest,
+    } = this.#question(stamped, listActivitiesParameters);
     const { filterByStatus, filterByType, paginationOptions } = rest as z.output<typeof listActivitiesParameters>;
     const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
       [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
-    const newest = this.#state.all("activities")
+    const newest = this.#state
+      .all("activities")
       .filter(({ activity }) => activity.organizationId === organizationId)
       .filter(({ activity }) => passes(filterByStatus, activity.status) && passes(filterByType, activity["type"]))
       .sort((one, other) => Number(other.activity["createdAt"]) - Number(one.activity["createdAt"]));
@@ -156,7 +178,11 @@ export class Service {
 
   getWallet(stamped: Stamped): JsonObject {
     const { organization, rest } = this.#question(stamped, getWalletParameters);
-    const wallet = owned(this.#state.get("wallets", String(rest["walletId"])), organization, `wallet ${String(rest["walletId"])}`);
+    const wallet = owned(
+      this.#state.get("wallets", String(rest["walletId"])),
+      organization,
+      `wallet ${String(rest["walletId"])}`,
+    );
     return { wallet: { walletId: wallet.walletId, walletName: wallet.walletName } };
   }
 
@@ -166,11 +192,16 @@ export class Service {
     const late = now.getTime() - Number(envelope.timestampMs);
     if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
       const by = `${Math.abs(Math.round(late / 1000))} s ${late > 0 ? "old" : "in the future"}`;
-      throw invalid(`timestampMs: the request is ${by}; at most ${LIVENESS_MS.past / 1000} s and ${LIVENESS_MS.future / 1000} s are allowed`);
+      throw invalid(
+        `timestampMs: the request is ${by}; at most ${LIVENESS_MS.past / 1000} s and ${LIVENESS_MS.future / 1000} s ` +
+          `are allowed`,
+      );
     }
     const organization = this.#organization(envelope.organizationId);
     if (caller.record.organizationId !== organization.organizationId) {
-      throw notAllowed(`user ${caller.record.user.userId} does not belong to organization ${organization.organizationId}`);
+      throw notAllowed(
+        `user ${caller.record.user.userId} does not belong to organization ${organization.organizationId}`,
+      );
     }
     return envelope;
   }
@@ -190,7 +221,8 @@ export class Service {
 
   #organization(organizationId: string): Organization {
     const organization = this.#state.get("organizations", organizationId);
-    if (organization === undefined) throw new Refusal("ORGANIZATION_NOT_FOUND", `there is no organization ${organizationId}`);
+    if (organization === undefined)
+      throw new Refusal("ORGANIZATION_NOT_FOUND", `there is no organization ${organizationId}`);
     return organization;
   }
 
@@ -211,13 +243,20 @@ export class Service {
   }
 
   #activity(organization: Organization, { activityId }: JsonObject, operation: string): JsonObject {
-    const record = this.#misbehaviour.refuses(operation) ? undefined : this.#state.get("activities", String(activityId));
+    const record = this.#misbehaviour.refuses(operation)
+      ? undefined
+      : this.#state.get("activities", String(activityId));
     owned(record?.activity, organization, `activity ${String(activityId)}`);
     return this.#answered(record!, operation);
   }
 
   /** A new activity: carried out at once, or kept until enough users have approved. */
-  async #begin(operation: LabSubmitOperation, stamped: Stamped, envelope: Envelope, tx: Transaction): Promise<ActivityRecord> {
+  async #begin(
+    operation: LabSubmitOperation,
+    stamped: Stamped,
+    envelope: Envelope,
+    tx: Transaction,
+  ): Promise<ActivityRecord> {
     const { caller, body, now } = stamped;
     const { name, type, intentMember } = operation;
     const organization = tx.get("organizations", envelope.organizationId)!;
@@ -226,28 +265,52 @@ export class Service {
     const [id, fingerprint, milliseconds] = [randomUUID(), fingerprintOf(body), String(now.getTime())];
     const created: ActivityRecord = {
       activity: {
-        id, organizationId: organization.organizationId, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", type, timestampMs,
-        intent: { [intentMember]: parameters }, result: {}, votes: [], fingerprint, canApprove: true, canReject: true,
-        createdAt: milliseconds, updatedAt: milliseconds,
+        id,
+        organizationId: organization.organizationId,
+        status: "ACTIVITY_STATUS_CONSENSUS_NEEDED",
+        type,
+        timestampMs,
+        intent: { [intentMember]: parameters },
+        result: {},
+        votes: [],
+        fingerprint,
+        canApprove: true,
+        canReject: true,
+        createdAt: milliseconds,
+        updatedAt: milliseconds,
       },
-      userId: caller.record.user.userId, operation: name, parameters, generateAppProofs, approvalsWanted: wanted,
+      userId: caller.record.user.userId,
+      operation: name,
+      parameters,
+      generateAppProofs,
+      approvalsWanted: wanted,
     };
     tx.put("fingerprints", bareFingerprint(fingerprint), id);
     return this.#vote(created, organization, "VOTE_SELECTION_APPROVED", stamped, tx);
   }
 
   /** Adds the caller's vote, and carries the activity out where it was the last that was needed. */
-  async #vote(before: ActivityRecord, organization: Organization, selection: string, stamped: Stamped, tx: Transaction): Promise<ActivityRecord> {
+  async #vote(
+    before: ActivityRecord,
+    organization: Organization,
+    selection: string,
+    stamped: Stamped,
+    tx: Transaction,
+  ): Promise<ActivityRecord> {
     const votes = before.activity["votes"] as JsonObject[];
-    if (votes.some((vote) => vote["userId"] === stamped.caller.record.user.userId)) throw invalid("the user has voted on this activity already");
+    if (votes.some((vote) => vote["userId"] === stamped.caller.record.user.userId))
+      throw invalid("the user has voted on this activity already");
     const activity = {
-      ...before.activity, votes: [...votes, voteOf(stamped, before.activity.id, selection)], updatedAt: String(stamped.now.getTime()),
+      ...before.activity,
+      votes: [...votes, voteOf(stamped, before.activity.id, selection)],
+      updatedAt: String(stamped.now.getTime()),
     };
     const voted = { ...before, activity };
     const rejected = selection === "VOTE_SELECTION_REJECTED";
-    const after = rejected || activity.votes.length < before.approvalsWanted
-      ? this.#unfinished(voted, organization, rejected, tx)
-      : await this.#finish(voted, organization, stamped.now, votes.length > 0, tx);
+    const after =
+      rejected || activity.votes.length < before.approvalsWanted
+        ? this.#unfinished(voted, organization, rejected, tx)
+        : await this.#finish(voted, organization, stamped.now, votes.length > 0, tx);
     tx.put("activities", after.activity.id, after);
     tx.afterwards(() => this.#tell(organization, after.activity));
     return after;
@@ -261,7 +324,13 @@ export class Service {
   }
 
   /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
-  async #finish(record: ActivityRecord, organization: Organization, now: Date, waited: boolean, tx: Transaction): Promise<ActivityRecord> {
+  async #finish(
+    record: ActivityRecord,
+    organization: Organization,
+    now: Date,
+    waited: boolean,
+    tx: Transaction,
+  ): Promise<ActivityRecord> {
     const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
     // Of what the decision rested on, before anything is changed.
@@ -270,36 +339,66 @@ export class Service {
       const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
       const outcome: Outcome = await carryOut(key, { tx, organization, actor, parameters: record.parameters, now });
       const activity = {
-        ...done, status: "ACTIVITY_STATUS_COMPLETED",
-        intent: { [intentMember]: { ...record.parameters, ...outcome.intent } }, result: { [resultMember]: outcome.result },
+        ...done,
+        status: "ACTIVITY_STATUS_COMPLETED",
+        intent: { [intentMember]: { ...record.parameters, ...outcome.intent } },
+        result: { [resultMember]: outcome.result },
       };
-      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ALLOW", outcome.addresses ?? [], tx, facts);
+      return this.#withProofs(
+        { ...record, activity },
+        organization,
+        "OUTCOME_ALLOW",
+        outcome.addresses ?? [],
+        tx,
+        facts,
+      );
     } catch (error) {
       if (!waited || !(error instanceof Refusal)) throw error;
-      const activity = { ...done, status: "ACTIVITY_STATUS_FAILED", failure: { code: error.code, message: error.message } };
+      const activity = {
+        ...done,
+        status: "ACTIVITY_STATUS_FAILED",
+        failure: { code: error.code, message: error.message },
+      };
       return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ERROR", [], tx, facts);
     }
   }
 
   /** The activity with what the enclaves sign about it, where that was asked for. */
   #withProofs(
-    record: ActivityRecord, organization: Organization, outcome: string, addresses: readonly AddressFacts[], tx: Transaction,
+    record: ActivityRecord,
+    organization: Organization,
+    outcome: string,
+    addresses: readonly AddressFacts[],
+    tx: Transaction,
     known?: JsonObject,
   ): ActivityRecord {
     if (!record.generateAppProofs) return record;
     const facts = known ?? this.#decisionFacts(record, organization, tx);
     const { organizationId } = organization;
-    const decision = this.#fleet.appProof("policy-engine", (at) => policyOutcomePayload(at, organizationId, outcome, facts), tx);
-    const derived = addresses.map((facts) => this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx));
+    const decision = this.#fleet.appProof(
+      "policy-engine",
+      (at) => policyOutcomePayload(at, organizationId, outcome, facts),
+      tx,
+    );
+    const derived = addresses.map((facts) =>
+      this.#fleet.appProof("signer", (at) => addressDerivationPayload(at, facts), tx),
+    );
     return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };
   }
 
   /** What the policy engine had before it, as hashes; the votes themselves. */
   #decisionFacts({ activity, userId }: ActivityRecord, organization: Organization, tx: Transaction): JsonObject {
     const { id, type, timestampMs, intent } = activity;
-    const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) =>
-      ({ userId: voter!, publicKey: publicKey!, scheme: scheme!, signature: signature! }));
-    const parent = organization.parentOrganizationId === undefined ? undefined : tx.get("organizations", organization.parentOrganizationId);
+    const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) => ({
+      userId: voter!,
+      publicKey: publicKey!,
+      scheme: scheme!,
+      signature: signature!,
+    }));
+    const parent =
+      organization.parentOrganizationId === undefined
+        ? undefined
+        : tx.get("organizations", organization.parentOrganizationId);
     return {
       decisionContextDigest: digest({ id, type, timestampMs, intent, userId, approvals }),
       organizationDataDigest: digest(organizationData(tx, organization)),
@@ -320,7 +419,10 @@ export class Service {
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/** Queries of deployed services of this family (service-facts, "Queries that ordinary SDKs make"), which the interface lacks. */
+/**
+ * Queries of deployed services of this family (service-facts, "Queries that ordinary SDKs make"), which the interface
+ * lacks.
+ */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["get_wallet", (service, stamped) => service.getWallet(stamped)],
   ["get_activity", (service, stamped) => service.getActivity(stamped)],
@@ -337,7 +439,9 @@ function handlerOf(path: string): Handler | undefined {
     return QUERIES.has(name) ? (service, stamped) => service.query(name, stamped) : undefined;
   }
   if (Object.hasOwn(DECISIONS, name)) return (service, stamped) => service.decide(name as DecisionName, stamped);
-  return SUBMITS.some((operation) => operation.name === name) ? (service, stamped) => service.submit(name, stamped) : undefined;
+  return SUBMITS.some((operation) => operation.name === name)
+    ? (service, stamped) => service.submit(name, stamped)
+    : undefined;
 }
 
 /** The operation of a path: of two versions, the one whose type the request names. */
@@ -346,10 +450,15 @@ function submitOf(name: string, json: JsonValue): LabSubmitOperation {
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
-/** How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it at all. */
+/**
+ * How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it
+ * at all.
+ */
 function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
   if (isRoot(organization, caller.record)) return 1;
-  const policies = reader.all("policies").filter((policy) => policy.organizationId === organization.organizationId && policy.activityTypes.includes(type));
+  const policies = reader
+    .all("policies")
+    .filter((policy) => policy.organizationId === organization.organizationId && policy.activityTypes.includes(type));
   const denied = policies.length === 0 || policies.some((policy) => policy.effect === "EFFECT_DENY");
   if (denied) throw notAllowed(`no policy allows user ${caller.record.user.userId} to submit ${type}`);
   return Math.min(...policies.map((policy) => policy.approvals));
@@ -359,17 +468,30 @@ function voteOf({ caller, body, now }: Stamped, activityId: string, selection: s
   const { user } = caller.record;
   const { publicKey, signature, scheme } = caller;
   return {
-    id: randomUUID(), userId: user.userId, user: user as unknown as JsonObject, activityId, selection, message: fromUtf8(body)!,
-    publicKey, signature, scheme, createdAt: String(now.getTime()),
+    id: randomUUID(),
+    userId: user.userId,
+    user: user as unknown as JsonObject,
+    activityId,
+    selection,
+    message: fromUtf8(body)!,
+    publicKey,
+    signature,
+    scheme,
+    createdAt: String(now.getTime()),
   };
 }
 
 /** All that the service knows of an organization and that a decision may rest on. */
 function organizationData(reader: Reader, organization: Organization): QosJsonInput {
   const { organizationId } = organization;
-  const own = <T extends { readonly organizationId: string }>(records: readonly T[]): T[] => records.filter((record) => record.organizationId === organizationId);
+  const own = <T extends { readonly organizationId: string }>(records: readonly T[]): T[] =>
+    records.filter((record) => record.organizationId === organizationId);
   const data = {
-    organization, users: usersOf(reader, organization), tags: own(reader.all("tags")), wallets: own(reader.all("wallets")), policies: own(reader.all("policies")),
+    organization,
+    users: usersOf(reader, organization),
+    tags: own(reader.all("tags")),
+    wallets: own(reader.all("wallets")),
+    policies: own(reader.all("policies")),
   };
   return data as unknown as QosJsonInput;
 }
@@ -391,7 +513,11 @@ function withOneAppProofFlag(json: JsonValue): JsonValue {
   const { generateAppProofs: beside } = json;
   // What is no flag is left for the schema to refuse.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
-  return { ...json, parameters, generateAppProofs: typeof beside === "boolean" || beside === undefined ? wanted! : beside };
+  return {
+    ...json,
+    parameters,
+    generateAppProofs: typeof beside === "boolean" || beside === undefined ? wanted! : beside,
+  };
 }
 
 /** Strict JSON. Throws Refusal. */

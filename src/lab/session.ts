@@ -1,4 +1,6 @@
-/** Sessions: a new key pair for a user, sealed to the key that the caller named (service-facts.md, "credentialBundle"). */
+/**
+ * Sessions: a new key pair for a user, sealed to the key that the caller named (service-facts.md, "credentialBundle").
+ */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
 import { createBase58check } from "@scure/base";
 import { ECDH } from "node:crypto";
@@ -17,7 +19,9 @@ export interface SealedSession {
   readonly credentialBundle: string;
 }
 
-/** Makes a session's key pair and seals it to the target: a point of P-256 in hex, compressed or not. Throws Refusal. */
+/**
+ * Makes a session's key pair and seals it to the target: a point of P-256 in hex, compressed or not. Throws Refusal.
+ */
 export async function sealSession(targetPublicKey: string): Promise<SealedSession> {
   const target = uncompressed(targetPublicKey);
   const session = generateApiKey();
@@ -29,7 +33,10 @@ async function seal(session: ApiKeyPair, target: Uint8Array): Promise<string> {
   const recipientPublicKey = await suite.kem.deserializePublicKey(bufferOf(target));
   const sender = await suite.createSenderContext({ recipientPublicKey, info: bufferOf(INFO) });
   const encapsulated = new Uint8Array(sender.enc);
-  const sealed = await sender.seal(bufferOf(Buffer.from(session.privateKey, "hex")), bufferOf(concatBytes(encapsulated, target)));
+  const sealed = await sender.seal(
+    bufferOf(Buffer.from(session.privateKey, "hex")),
+    bufferOf(concatBytes(encapsulated, target)),
+  );
   return base58check.encode(concatBytes(compressedPoint(encapsulated), new Uint8Array(sealed)));
 }
 

@@ -1,4 +1,6 @@
-/** Who made a request: the two kinds of stamp (service-facts.md, X-Stamp and X-Stamp-WebAuthn) over the body as it came. */
+/**
+ * Who made a request: the two kinds of stamp (service-facts.md, X-Stamp and X-Stamp-WebAuthn) over the body as it came.
+ */
 import { ECDH, type KeyObject, createHash, createPublicKey, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toHex, toUtf8 } from "../bytes.js";
@@ -30,7 +32,8 @@ export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, rea
   if (apiKey === undefined && passkey === undefined) {
     throw new Refusal("SIGNATURE_MISSING", "the request has no stamp: X-Stamp or X-Stamp-WebAuthn wanted");
   }
-  if (apiKey !== undefined && passkey !== undefined) throw bad("the request has two stamps, X-Stamp and X-Stamp-WebAuthn: one wanted");
+  if (apiKey !== undefined && passkey !== undefined)
+    throw bad("the request has two stamps, X-Stamp and X-Stamp-WebAuthn: one wanted");
   return apiKey === undefined ? byPasskey(String(passkey), body, reader) : byApiKey(String(apiKey), body, reader, now);
 }
 
@@ -43,7 +46,8 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
   const key = compressedKey(publicKey);
   const der = fromHex(signature);
   if (key === null) throw bad("X-Stamp: publicKey is not a compressed point of P-256 in hex");
-  if (der === null || !verify("sha256", body, key, der)) throw bad("X-Stamp: the signature is not the key's over the body as it was received");
+  if (der === null || !verify("sha256", body, key, der))
+    throw bad("X-Stamp: the signature is not the key's over the body as it was received");
   for (const record of reader.all("users")) {
     const found = record.user.apiKeys.find(({ credential }) => credential.publicKey === publicKey);
     if (found === undefined) continue;
@@ -55,7 +59,10 @@ function byApiKey(header: string, body: Uint8Array, reader: Reader, now: Date): 
 
 export function isExpired(key: ApiKey, now: Date): boolean {
   if (key.expirationSeconds === undefined) return false;
-  return now.getTime() >= 1000 * (Number(key.createdAt.seconds) + Number(key.expirationSeconds)) + Number(key.createdAt.nanos) / 1e6;
+  return (
+    now.getTime() >=
+    1000 * (Number(key.createdAt.seconds) + Number(key.expirationSeconds)) + Number(key.createdAt.nanos) / 1e6
+  );
 }
 
 /** WebAuthn level 2, section 7.2, as far as it goes for a registered credential. */
@@ -63,13 +70,21 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
   const stamp = stampJson("X-Stamp-WebAuthn", header);
   const member = (name: string): Uint8Array => base64url("X-Stamp-WebAuthn", text("X-Stamp-WebAuthn", stamp, name));
   const credentialId = text("X-Stamp-WebAuthn", stamp, "credentialId").replace(/=+$/, "");
-  const [authenticatorData, clientDataJson, signature] = [member("authenticatorData"), member("clientDataJson"), member("signature")];
+  const [authenticatorData, clientDataJson, signature] = [
+    member("authenticatorData"),
+    member("clientDataJson"),
+    member("signature"),
+  ];
   for (const record of reader.all("users")) {
     const authenticator = record.user.authenticators.find((one) => one.credentialId === credentialId);
     if (authenticator === undefined) continue;
     const { publicKey } = authenticator.credential;
     const signed = concatBytes(authenticatorData, sha256(clientDataJson));
-    const key = createPublicKey({ key: Buffer.from(concatBytes(P256_SPKI, fromHex(publicKey)!)), format: "der", type: "spki" });
+    const key = createPublicKey({
+      key: Buffer.from(concatBytes(P256_SPKI, fromHex(publicKey)!)),
+      format: "der",
+      type: "spki",
+    });
     if (!verify("sha256", signed, key, signature)) throw bad("X-Stamp-WebAuthn: the signature is not the passkey's");
     checkClientData(clientDataJson, body);
     checkAuthenticatorData(authenticatorData, record.relyingParties[credentialId]);

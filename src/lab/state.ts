@@ -211,8 +211,8 @@ export class State implements Reader {
   }
 
   /**
-   * Runs the work on a transaction, one at a time in the order of the calls. When the work is done its changes are written,
-   * and only then seen by others. Where the work or the writing throws, there are no changes.
+   * Runs the work on a transaction, one at a time in the order of the calls. When the work is done its changes are
+   * written, and only then seen by others. Where the work or the writing throws, there are no changes.
    */
   async transact<R>(work: (tx: Transaction) => R | Promise<R>): Promise<R> {
     const run = this.#last.then(async () => {
@@ -264,7 +264,10 @@ export class Transaction implements Reader {
   all<T extends Table>(table: T): Tables[T][] {
     const own = [...this.#changes].filter(([key]) => split(key)[0] === table);
     if (own.length === 0) return this.#base.all(table);
-    const records = new Map<string, unknown>([...this.#base.records(table), ...own.map(([key, value]) => [split(key)[1], value] as const)]);
+    const records = new Map<string, unknown>([
+      ...this.#base.records(table),
+      ...own.map(([key, value]) => [split(key)[1], value] as const),
+    ]);
     return [...records.values()].filter((record) => record !== undefined) as Tables[T][];
   }
 
@@ -281,7 +284,9 @@ export class Transaction implements Reader {
   }
 
   changes(): Change[] {
-    return [...this.#changes].map(([key, value]) => (value === undefined ? { key } : { key, value: value as JsonValue }));
+    return [...this.#changes].map(([key, value]) =>
+      value === undefined ? { key } : { key, value: value as JsonValue },
+    );
   }
 }
 

@@ -1,11 +1,11 @@
 /**
  * Where the lab's state is kept: in memory, or in a folder.
  *
- * The folder's store is LevelDB, by the package `classic-level`: embedded, no server, one folder; its compiled part comes
- * inside the package for every platform that Node runs on, so that installing needs no compiler, no download and no
- * install script; a batch is atomic, and with `sync` it is on the disk before it is acknowledged; what a killed process
- * left half written is dropped when the store is opened again. SQLite was the other candidate: Node 20 has none built in,
- * and its packages download their compiled part. A file of our own would have had to earn the same trust.
+ * The folder's store is LevelDB, by the package `classic-level`: embedded, no server, one folder; its compiled part
+ * comes inside the package for every platform that Node runs on, so that installing needs no compiler, no download and
+ * no install script; a batch is atomic, and with `sync` it is on the disk before it is acknowledged; what a killed
+ * process left half written is dropped when the store is opened again. SQLite was the other candidate: Node 20 has none
+ * built in, and its packages download their compiled part. A file of our own would have had to earn the same trust.
  */
 import type { ClassicLevel } from "classic-level";
 import type { JsonValue } from "../decode/json.js";

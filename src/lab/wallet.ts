@@ -39,7 +39,8 @@ function ethereumAddressOf(privateKey: Uint8Array): string {
 /** BIP-32, "Master key generation" and "Private parent key → private child key". */
 function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
   let node = hmacSha512(toUtf8("Bitcoin seed"), seed);
-  for (const step of path.split("/").slice(1)) node = child(node, Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0));
+  for (const step of path.split("/").slice(1))
+    node = child(node, Number.parseInt(step, 10) + (step.endsWith("'") ? HARDENED : 0));
   return node.subarray(0, 32);
 }
 
@@ -57,7 +58,8 @@ function child(parent: Uint8Array, index: number): Uint8Array {
 /** EIP-55: a hex digit is a capital where the hash of the address says so. */
 function checksummed(address: string): string {
   const hash = toHex(keccak_256(toUtf8(address)));
-  return `0x${[...address].map((digit, index) => (Number.parseInt(hash[index]!, 16) >= 8 ? digit.toUpperCase() : digit)).join("")}`;
+  const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;
+  return `0x${[...address].map((digit, index) => (isUpper(index) ? digit.toUpperCase() : digit)).join("")}`;
 }
 
 function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {

@@ -1,4 +1,6 @@
-/** Deliveries of activities (service-facts.md, "Webhook deliveries"): signed, retried where a receiver may yet recover. */
+/**
+ * Deliveries of activities (service-facts.md, "Webhook deliveries"): signed, retried where a receiver may yet recover.
+ */
 import { createHash, randomUUID, sign } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { toHex, toUtf8 } from "../bytes.js";
@@ -28,9 +30,13 @@ const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
 /** Throws Refusal where the lab does not deliver to the URL. */
 export function checkWebhookUrl(value: string): void {
   const url = URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid("parameters.value: the webhook's URL is not one of http or https");
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw invalid("parameters.value: the webhook's URL is not one of http or https");
   if (!LOOPBACK.test(url.hostname)) {
-    throw invalid(`parameters.value: ${url.hostname} is not this machine: the lab delivers to the loopback only, so that a test can send nothing out of it`);
+    throw invalid(
+      `parameters.value: ${url.hostname} is not this machine: the lab delivers to the loopback only, so that a test ` +
+        `can send nothing out of it`,
+    );
   }
 }
 
@@ -46,7 +52,12 @@ export class Webhooks {
   readonly #pending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
 
-  constructor(options: { key: KeyPair; now: () => Date; sleep?: Sleep | undefined; onAttempt?: ((attempt: DeliveryAttempt) => void) | undefined }) {
+  constructor(options: {
+    key: KeyPair;
+    now: () => Date;
+    sleep?: Sleep | undefined;
+    onAttempt?: ((attempt: DeliveryAttempt) => void) | undefined;
+  }) {
     this.#key = options.key;
     this.#now = options.now;
     this.#sleep = options.sleep ?? realSleep;
@@ -96,11 +107,19 @@ export class Webhooks {
     await this.#sleep(milliseconds, this.#stop.signal).catch(() => {});
   }
 
-  /** The receiver's status; null where it could not be reached. Redirects are not followed: they would lead elsewhere. */
+  /**
+   * The receiver's status; null where it could not be reached. Redirects are not followed: they would lead elsewhere.
+   */
   async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
     try {
-      const answer = await fetch(url, { method: "POST", headers: this.#headers(eventId, body), body: Buffer.from(body), redirect: "manual", signal });
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: this.#headers(eventId, body),
+        body: Buffer.from(body),
+        redirect: "manual",
+        signal,
+      });
       await answer.body?.cancel();
       return answer.status;
     } catch {

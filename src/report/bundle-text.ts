@@ -10,13 +10,18 @@ export interface BundleFacts {
   readonly packed: {
     readonly now: string;
     readonly verdict: Verdict;
-    readonly differences: readonly { readonly place: string; readonly packed: string | null; readonly anew: string | null }[];
+    readonly differences: readonly {
+      readonly place: string;
+      readonly packed: string | null;
+      readonly anew: string | null;
+    }[];
   } | null;
 }
 
 /** Whoever chose the policy chose the answer. */
 export const POLICY_CHOSEN_BY_MAKER =
-  "the policy came out of the bundle itself: whoever made the bundle chose what passes, its trust anchors included, and " +
+  "the policy came out of the bundle itself: whoever made the bundle chose what passes, its trust anchors included, " +
+  "and " +
   "anybody can make one that passes. Hold it against a policy of your own: --policy FILE.";
 
 const MAX_SHOWN = 8;
@@ -33,20 +38,30 @@ export function renderBundleNotice(facts: BundleFacts, verdict: Verdict, options
 }
 
 /** `verdict`: today's by the same policy, where it is the same. */
-function packedLines({ now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>, verdict: Verdict | null, paint: Paint): string[] {
+function packedLines(
+  { now, verdict: then, differences }: NonNullable<BundleFacts["packed"]>,
+  verdict: Verdict | null,
+  paint: Paint,
+): string[] {
   const made = `The bundle was made at ${now}. Its report is not believed: everything was verified anew.`;
-  const aged = verdict === "rejected" && then !== "rejected"
-    ? [`As of ${now} it is ${then}: what changed is the time. --now ${now} counts ages as they were.`]
-    : [];
+  const aged =
+    verdict === "rejected" && then !== "rejected"
+      ? [`As of ${now} it is ${then}: what changed is the time. --now ${now} counts ages as they were.`]
+      : [];
   return [
     ...[made, ...aged].flatMap((text) => wrapped("", text)).map((line) => paint(line, "dim")),
-    ...(differences.length === 0 ? [] : [
-      ...but("the report inside is not what its evidence yields:", paint),
-      ...differences.slice(0, MAX_SHOWN).flatMap(({ place, packed, anew }) => {
-        return wrapped("    - ", `${printableStart(place, MAX_VALUE)}: ${shown(packed)} in the report, ${shown(anew)} in truth`);
-      }),
-      ...(differences.length > MAX_SHOWN ? [`    and ${differences.length - MAX_SHOWN} more`] : []),
-    ]),
+    ...(differences.length === 0
+      ? []
+      : [
+          ...but("the report inside is not what its evidence yields:", paint),
+          ...differences.slice(0, MAX_SHOWN).flatMap(({ place, packed, anew }) => {
+            return wrapped(
+              "    - ",
+              `${printableStart(place, MAX_VALUE)}: ${shown(packed)} in the report, ${shown(anew)} in truth`,
+            );
+          }),
+          ...(differences.length > MAX_SHOWN ? [`    and ${differences.length - MAX_SHOWN} more`] : []),
+        ]),
   ];
 }
 

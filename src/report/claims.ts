@@ -8,18 +8,28 @@ import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
-  ActivityClaims, AppProofClaims, BootProofClaims, HardwareClaims, ImageClaims, ManifestClaims,
+  ActivityClaims,
+  AppProofClaims,
+  BootProofClaims,
+  HardwareClaims,
+  ImageClaims,
+  ManifestClaims,
 } from "./report.js";
 
 /** A verified boot proof never changes: its parts are spelled out once, however many app proofs it is asked for. */
-const known = new WeakMap<VerifiedBootProof, { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }>();
+const known = new WeakMap<
+  VerifiedBootProof,
+  { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }
+>();
 
 /**
  * `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified.
  * `matched`: null where no policy was given.
  */
 export function bootProofClaims(
-  bootProof: VerifiedBootProof, trustAnchor: TrustAnchor, matched: MatchedDeployment | null,
+  bootProof: VerifiedBootProof,
+  trustAnchor: TrustAnchor,
+  matched: MatchedDeployment | null,
 ): BootProofClaims {
   const { attestation, commitment, debug, manifestCommitted } = bootProof;
   const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
@@ -30,14 +40,18 @@ export function bootProofClaims(
 
 /** Of a bare document. `debug`: debug mode was found, and allowed. */
 export function attestationClaims(
-  attestation: VerifiedAttestation, debug: boolean, matched: MatchedDeployment | null,
+  attestation: VerifiedAttestation,
+  debug: boolean,
+  matched: MatchedDeployment | null,
 ): BootProofClaims {
   const image = { debug, manifest: null, commitment: null, manifestCommitted: false };
   return claimsOf(hardwareClaims(attestation), image, matched);
 }
 
 function claimsOf(
-  hardware: HardwareClaims, image: Omit<ImageClaims, "pinned" | "pinnedPcrs">, matched: MatchedDeployment | null,
+  hardware: HardwareClaims,
+  image: Omit<ImageClaims, "pinned" | "pinnedPcrs">,
+  matched: MatchedDeployment | null,
 ): BootProofClaims {
   return {
     hardware,
@@ -96,7 +110,10 @@ export function appProofClaims({ payload }: VerifiedAppProof, bootProof: number)
 }
 
 export function activityClaims(facts: VerifiedActivity): ActivityClaims {
-  const { activity: { id, organizationId, type }, appProofs } = facts;
+  const {
+    activity: { id, organizationId, type },
+    appProofs,
+  } = facts;
   return {
     id,
     organizationId,

@@ -46,8 +46,14 @@ function compareLines(expected: string, actual: string): LinePair {
   if (pairs === null) return { expected: clipped(expected), actual: clipped(actual), note: null };
   const compared = pairs.map(([one, other]) => compareHex(one.toLowerCase(), other.toLowerCase()));
   return {
-    expected: withHex(expected, compared.map((pair) => pair.expected)),
-    actual: withHex(actual, compared.map((pair) => pair.actual)),
+    expected: withHex(
+      expected,
+      compared.map((pair) => pair.expected),
+    ),
+    actual: withHex(
+      actual,
+      compared.map((pair) => pair.actual),
+    ),
     note: compared.length === 1 ? compared[0]!.note : null,
   };
 }
@@ -68,7 +74,10 @@ function withHex(text: string, shown: readonly string[]): string {
 
 /** A value that is compared with nothing like it: long hex in it is shortened, then the text. */
 function clipped(text: string): string {
-  return printableStart(text.replace(LONG_HEX, (hex) => (hex.length > WHOLE ? shortHex(hex, 16) : hex)), MAX_TEXT);
+  return printableStart(
+    text.replace(LONG_HEX, (hex) => (hex.length > WHOLE ? shortHex(hex, 16) : hex)),
+    MAX_TEXT,
+  );
 }
 
 function compareHex(expected: string, actual: string): LinePair {

@@ -19,7 +19,8 @@ export function renderInspection(inspection: Inspection, options: TextOptions): 
   const paint = painter(options.color);
   const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
   const lines = [
-    first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")), ...others,
+    first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")),
+    ...others,
     "",
     paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...faultLines(inspection.faults, paint),
@@ -39,8 +40,13 @@ function valueLines(name: string, value: Described, indent: string, depth: numbe
   if (entries.length === 0) return leaf(name, NONE, indent);
   if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), indent);
   const inside = depth === 0 ? indent : indent + INDENT;
-  const width = entries.reduce((widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest), 0);
-  const lines = entries.flatMap(([key, item]) => valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1));
+  const width = entries.reduce(
+    (widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest),
+    0,
+  );
+  const lines = entries.flatMap(([key, item]) =>
+    valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1),
+  );
   return depth === 0 ? lines : [`${indent}${printable(name)}`, ...lines];
 }
 
@@ -51,7 +57,9 @@ function leaf(name: string, text: string, indent: string): string[] {
 /** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */
 function entriesOf(value: readonly Described[] | DescribedObject): [string, Described][] {
   if (Array.isArray(value)) return value.map((item: Described, index) => [`[${index}]`, item]);
-  const members = Object.entries(value as DescribedObject).filter((entry): entry is [string, Described] => entry[1] !== undefined);
+  const members = Object.entries(value as DescribedObject).filter(
+    (entry): entry is [string, Described] => entry[1] !== undefined,
+  );
   const merged: [string, Described][] = [];
   for (const [name, item] of members) {
     const last = merged.at(-1);

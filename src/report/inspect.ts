@@ -1,7 +1,13 @@
 /** Looking at evidence without verifying any of it: what kind of thing these bytes are, and what they say. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
-import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, appProofList, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
+import {
+  MAX_APP_PROOFS,
+  MAX_PAYLOADS_VALUES,
+  appProofList,
+  readAppProof,
+  readAppProofPayloadText,
+} from "../decode/app-proof.js";
 import { unarmoured } from "../decode/armour.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
@@ -10,7 +16,13 @@ import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText }
 import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, type ValueBudget, isJsonObject, parseJson } from "../decode/json.js";
 import {
-  type Approval, type Manifest, type MemberSet, type Pivot, type PivotManifest, type WorkloadManifest, decodeManifest,
+  type Approval,
+  type Manifest,
+  type MemberSet,
+  type Pivot,
+  type PivotManifest,
+  type WorkloadManifest,
+  decodeManifest,
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { type Fault, type Reading, attempt, faultText } from "../errors.js";
@@ -18,7 +30,13 @@ import { manifestHash, sha256 } from "../verify/digest.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
 
 export type InspectedKind =
-  | "boot proof" | "attestation document" | "manifest" | "manifest envelope" | "app proof" | "app proofs" | "activity"
+  | "boot proof"
+  | "attestation document"
+  | "manifest"
+  | "manifest envelope"
+  | "app proof"
+  | "app proofs"
+  | "activity"
   | "certificate";
 
 /** A value as JSON has it, numbers as numbers; a member that is undefined is left out. */
@@ -44,7 +62,9 @@ const MAX_VALUES = 50_000;
 /** Faults of all app proofs of a file. */
 const MAX_FAULTS = 1000;
 const LEFT_OUT = "(left out)";
-const NOT_VERIFIED = "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is true.";
+const NOT_VERIFIED =
+  "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it " +
+  "is true.";
 const BASIC_CONSTRAINTS = "2.5.29.19";
 const PEM_START = "-----BEGIN CERTIFICATE-----";
 
@@ -64,7 +84,9 @@ export async function inspectUnverified(bytes: Uint8Array): Promise<Inspection |
 function bounded(value: Described, budget: ValueBudget): Described {
   budget.left--;
   if (value === null || typeof value !== "object") return value;
-  const entries = Object.entries(value as DescribedObject).filter((entry): entry is [string, Described] => entry[1] !== undefined);
+  const entries = Object.entries(value as DescribedObject).filter(
+    (entry): entry is [string, Described] => entry[1] !== undefined,
+  );
   const shown: [string, Described][] = [];
   for (const [name, item] of entries) {
     if (budget.left <= 0) break;
@@ -89,7 +111,12 @@ async function lookAtText(bytes: Uint8Array): Promise<Look | null> {
   const text = fromUtf8(bytes);
   if (text === null || !text.includes(PEM_START)) return null;
   const decoded = attempt(() => parseTrustAnchor("inspected", text).certificate);
-  return lookOf("certificate", "PEM", decoded.faults, decoded.value === undefined ? null : await describeCertificate(decoded.value));
+  return lookOf(
+    "certificate",
+    "PEM",
+    decoded.faults,
+    decoded.value === undefined ? null : await describeCertificate(decoded.value),
+  );
 }
 
 function beginsAsJson(bytes: Uint8Array): boolean {
@@ -99,15 +126,20 @@ function beginsAsJson(bytes: Uint8Array): boolean {
 }
 
 async function lookAtJson(json: JsonValue, bytes: Uint8Array): Promise<Look | null> {
-  const has = (value: unknown, ...names: string[]): boolean => isJsonObject(value) && names.some((name) => Object.hasOwn(value, name));
+  const has = (value: unknown, ...names: string[]): boolean =>
+    isJsonObject(value) && names.some((name) => Object.hasOwn(value, name));
   const all = (value: unknown, ...names: string[]): boolean => names.every((name) => has(value, name));
-  if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64")) return lookAtBootProof(json);
-  if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest")) return lookAtEnvelope(bytes, "JSON");
+  if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64"))
+    return lookAtBootProof(json);
+  if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest"))
+    return lookAtEnvelope(bytes, "JSON");
   if (all(json, "namespace") && has(json, "pivot", "workloads")) return lookAtManifest(bytes, "JSON");
   if (has(json, "activity") || all(json, "intent", "result")) return lookAtActivity(json);
   const proofs = appProofList(json);
   if (proofs.length === 0 || !proofs.every((proof) => has(proof, "proofPayload"))) return null;
-  return Array.isArray(json) || has(json, "appProofs") ? lookAtAppProofs(proofs) : lookAtAppProof(proofs[0], { left: MAX_PAYLOADS_VALUES });
+  return Array.isArray(json) || has(json, "appProofs")
+    ? lookAtAppProofs(proofs)
+    : lookAtAppProof(proofs[0], { left: MAX_PAYLOADS_VALUES });
 }
 
 async function lookAtBinary(bytes: Uint8Array): Promise<Look | null> {
@@ -140,7 +172,10 @@ async function lookAtBootProof(json: JsonValue): Promise<Look> {
   return {
     ...lookOf("boot proof", "JSON", faults, says),
     faults: [
-      ...faultList(faults), ...within("attestationDocument", document), ...within("manifest", manifest), ...within("manifestEnvelope", envelope),
+      ...faultList(faults),
+      ...within("attestationDocument", document),
+      ...within("manifest", manifest),
+      ...within("manifestEnvelope", envelope),
     ],
   };
 }
@@ -148,7 +183,8 @@ async function lookAtBootProof(json: JsonValue): Promise<Look> {
 /** The envelope, with the manifest in it told by its hash alone where it is the one told already. */
 function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
   const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
-  const hash = (description: Described | undefined): Described | undefined => (description as DescribedObject | null | undefined)?.["hash"];
+  const hash = (description: Described | undefined): Described | undefined =>
+    (description as DescribedObject | null | undefined)?.["hash"];
   return enclosed && hash(enclosed) === hash(manifest) ? { manifestHash: hash(manifest), ...approvals } : envelope;
 }
 
@@ -172,7 +208,8 @@ async function lookAtDocument(bytes: Uint8Array): Promise<Look> {
 }
 
 async function describeDocument(document: Reading<AttestationDocument>["value"]): Promise<Described> {
-  const pcrs = document.pcrs && Object.fromEntries([...document.pcrs].map(([index, value]) => [String(index), toHex(value)]));
+  const pcrs =
+    document.pcrs && Object.fromEntries([...document.pcrs].map(([index, value]) => [String(index), toHex(value)]));
   const certificates = [...(document.cabundle ?? []), ...(document.certificate ? [document.certificate] : [])];
   return {
     moduleId: document.moduleId,
@@ -255,7 +292,12 @@ function describePivot(pivot: Pivot): DescribedObject {
 function describeWorkloads({ workloads, volumes }: WorkloadManifest): DescribedObject {
   return {
     workloads: workloads.map(({ name, imageDigest, restart, mounts }) => {
-      return { name, imageDigest: `sha256:${toHex(imageDigest)}`, restart, mounts: mounts.map((mount) => ({ ...mount })) };
+      return {
+        name,
+        imageDigest: `sha256:${toHex(imageDigest)}`,
+        restart,
+        mounts: mounts.map((mount) => ({ ...mount })),
+      };
     }),
     volumes: volumes && Object.fromEntries([...volumes].map(([name, volume]) => [name, { ...volume }])),
   };
@@ -266,7 +308,10 @@ function describePatchSet({ patchSet }: PivotManifest): Described | undefined {
 }
 
 function describeSet(set: MemberSet): Described {
-  return { threshold: set.threshold, members: set.members.map((member) => ({ alias: member.alias, pubKey: toHex(member.pubKey) })) };
+  return {
+    threshold: set.threshold,
+    members: set.members.map((member) => ({ alias: member.alias, pubKey: toHex(member.pubKey) })),
+  };
 }
 
 function describeApproval(approval: Approval): Described {
@@ -292,7 +337,8 @@ function lookAtAppProofs(proofs: readonly unknown[]): Look {
   const looks = proofs.slice(0, MAX_APP_PROOFS).map((proof) => lookAtAppProof(proof, budget));
   const all = looks.flatMap((look, index) => within(`[${index}]`, look));
   const faults = all.length > MAX_FAULTS ? [...all.slice(0, MAX_FAULTS), `and ${all.length - MAX_FAULTS} more`] : all;
-  if (proofs.length > MAX_APP_PROOFS) faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
+  if (proofs.length > MAX_APP_PROOFS)
+    faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
   return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
 }
 
@@ -300,7 +346,10 @@ function lookAtActivity(json: JsonValue): Look {
   const { value, faults } = readActivity(json);
   const proofs = value.appProofs && lookAtAppProofs(value.appProofs);
   const says = { ...(value as DescribedObject), appProofs: proofs?.says };
-  return { ...lookOf("activity", "JSON", faults, says), faults: [...faultList(faults), ...within("appProofs", proofs)] };
+  return {
+    ...lookOf("activity", "JSON", faults, says),
+    faults: [...faultList(faults), ...within("appProofs", proofs)],
+  };
 }
 
 function lookOf(kind: InspectedKind, encoding: string, faults: readonly Fault[], says: Described): Look {

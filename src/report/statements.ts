@@ -65,9 +65,12 @@ function capitalized(statement: string): string {
 function bootStatements(report: Report, boot: BootProofClaims, index: number): string[] {
   return [
     ...hardwareStatements(boot, isAws(report, index)),
-    ...(answersNonce(report, index) ? [
-      `the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older than that.`,
-    ] : []),
+    ...(answersNonce(report, index)
+      ? [
+          `the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older ` +
+            `than that.`,
+        ]
+      : []),
     ...(isVouchedFor(boot) ? imageStatements(boot) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
@@ -176,14 +179,21 @@ function payloadStatement(proof: AppProofClaims): string {
   if (proof.type === "APP_PROOF_TYPE_POLICY_OUTCOME" && isJsonObject(outcome)) {
     return `the policy decision is ${member(outcome, "outcome")} for ${facts(outcome, OUTCOME_FACTS)}.`;
   }
-  return `${printableStart(printableJson(JSON.stringify(proof.payload)), 400)} (of a type that this tool does not know).`;
+  return (
+    `${printableStart(printableJson(JSON.stringify(proof.payload)), 400)} (of a type that this tool does not ` +
+    `know).`
+  );
 }
 
 const DERIVATION_FACTS: Readonly<Record<string, string>> = {
-  organizationId: "organization", walletId: "wallet", derivationPath: "path",
+  organizationId: "organization",
+  walletId: "wallet",
+  derivationPath: "path",
 };
 const OUTCOME_FACTS: Readonly<Record<string, string>> = {
-  organizationId: "organization", decisionContextDigest: "decision context", organizationDataDigest: "organization data",
+  organizationId: "organization",
+  decisionContextDigest: "decision context",
+  organizationDataDigest: "organization data",
 };
 
 /** The members that are there, each after its word. */
@@ -200,10 +210,12 @@ function member(object: JsonObject, name: string): string {
 /** That the answer is one to the question needs no enclave; that an address is backed needs every one of them. */
 function activityStatements(activity: ActivityClaims, claims: Claims): string[] {
   return [
-    ...(activity.asked.length === 0 ? [] : [
-      `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
-        `${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
-    ]),
+    ...(activity.asked.length === 0
+      ? []
+      : [
+          `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
+            `${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
+        ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
   ];
 }
@@ -227,7 +239,9 @@ export function answersNonce(report: Report, index: number): boolean {
 }
 
 function passedFor(report: Report, id: CheckId, index: number): boolean {
-  return report.checks.some((check) => check.id === id && check.subject === `boot[${index}]` && check.status === "pass");
+  return report.checks.some(
+    (check) => check.id === id && check.subject === `boot[${index}]` && check.status === "pass",
+  );
 }
 
 /** The first of the items, and how many more there are. */

@@ -34,7 +34,10 @@ const OTHER = "Other";
 
 const WORDS: Readonly<Record<CheckStatus, string>> = { pass: "ok  ", fail: "FAIL", warn: "WARN", skip: "skip" };
 const STYLES: Readonly<Record<CheckStatus, Style[]>> = {
-  pass: ["green"], fail: ["bold", "red"], warn: ["yellow"], skip: ["dim"],
+  pass: ["green"],
+  fail: ["bold", "red"],
+  warn: ["yellow"],
+  skip: ["dim"],
 };
 const VERDICT_STYLES: Readonly<Record<Verdict, Style>> = { verified: "green", authentic: "yellow", rejected: "red" };
 const ID_WIDTH = 20;
@@ -75,8 +78,10 @@ export function renderFailures(report: Report, options: TextOptions): string {
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: () => {
-    return "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, " +
-      "anybody's.";
+    return (
+      "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, " +
+      "anybody's."
+    );
   },
   rejected: (report) => `REJECTED: nothing is proven. ${failureSentence(report)}`,
 };
@@ -113,7 +118,8 @@ function verdictLines(report: Report, paint: Paint): string[] {
   const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
   const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report)];
   return [
-    paint(word, "bold", style) + first!.slice(word.length), ...others,
+    paint(word, "bold", style) + first!.slice(word.length),
+    ...others,
     ...buts.map((line) => paint(line, "bold", "yellow")),
     ...[...small.flatMap((line) => wrapped("", line)), ...evidenceLines(report)].map((line) => paint(line, "dim")),
   ];
@@ -133,7 +139,10 @@ function evidenceLines({ evidence }: Report): string[] {
   const named = evidence.filter(({ name }) => name !== null);
   const lines = named.slice(0, MAX_PIECES).flatMap((piece, index) => {
     const digest = piece.sha256 === null ? "" : ` (SHA-256 ${shortHex(piece.sha256)})`;
-    return wrapped(index === 0 ? "evidence: " : " ".repeat("evidence: ".length), labelOf(piece.subject, { evidence }) + digest);
+    return wrapped(
+      index === 0 ? "evidence: " : " ".repeat("evidence: ".length),
+      labelOf(piece.subject, { evidence }) + digest,
+    );
   });
   return named.length <= MAX_PIECES ? lines : [...lines, `and ${named.length - MAX_PIECES} more`];
 }
@@ -152,7 +161,9 @@ function nameText(name: string): string {
 function countWords(checks: readonly Check[]): string[] {
   const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
   const words: [number, string][] = [
-    [count("pass"), "passed"], [count("fail"), "failed"], [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
+    [count("pass"), "passed"],
+    [count("fail"), "failed"],
+    [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
     [count("skip"), "skipped"],
   ];
   return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
@@ -260,8 +271,11 @@ function comparisonLines(check: Check, paint: Paint): string[] {
 }
 
 function sideLines(title: string, values: readonly string[]): string[] {
-  const shown = values.length > MAX_LINES ? [...values.slice(0, MAX_LINES), `and ${values.length - MAX_LINES} more`] : values;
-  return shown.flatMap((value, index) => wrapped(`${DEEP_INDENT}${(index === 0 ? title : "").padEnd("expected".length)}  `, value));
+  const shown =
+    values.length > MAX_LINES ? [...values.slice(0, MAX_LINES), `and ${values.length - MAX_LINES} more`] : values;
+  return shown.flatMap((value, index) =>
+    wrapped(`${DEEP_INDENT}${(index === 0 ? title : "").padEnd("expected".length)}  `, value),
+  );
 }
 
 function markDifferences(line: string, style: Style, paint: Paint): string {
@@ -273,5 +287,8 @@ function statementLines(title: string, statements: readonly string[], paint: Pai
 }
 
 function paragraphs(list: readonly string[][]): string {
-  return `${list.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n")}\n`;
+  return `${list
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join("\n"))
+    .join("\n\n")}\n`;
 }

@@ -12,7 +12,8 @@ import { answersNonce, isAws, listed } from "./statements.js";
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
-const REJECTED = "Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed.";
+const REJECTED =
+  "Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed.";
 
 /** What is left open, the gravest first; of rejected evidence everything is. */
 export function unprovenStatements(report: Report): string[] {
@@ -35,10 +36,12 @@ export function caveats(report: Report): string[] {
   if (claims === null) return [];
   return [
     ...claims.bootProofs.flatMap((boot, index) => [
-      ...(isAws(report, index) ? [] : [
-        `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: ` +
-          "nothing shows that this is AWS hardware.",
-      ]),
+      ...(isAws(report, index)
+        ? []
+        : [
+            `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: ` +
+              "nothing shows that this is AWS hardware.",
+          ]),
       ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
     ]),
     ...scopeCaveats(report, claims),
@@ -70,20 +73,24 @@ function warnings(report: Report, id: CheckId): string[] {
 
 function openIdentity(report: Report): string[] {
   if (report.verdict !== "authentic") return [];
-  return ["Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
-    "enclave. Pin the deployment that you expect with `bootproof pin`, and verify with --policy."];
+  return [
+    "Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
+      "enclave. Pin the deployment that you expect with `bootproof pin`, and verify with --policy.",
+  ];
 }
 
 function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string[] {
   const { hardware, image } = boot;
   return [
-    ...(image.debug ? [
-      `What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`,
-    ] : []),
-    ...(aws ? [] : [
-      `That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
-        "which whoever holds its key can use at will.",
-    ]),
+    ...(image.debug
+      ? [`What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`]
+      : []),
+    ...(aws
+      ? []
+      : [
+          `That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
+            "which whoever holds its key can use at will.",
+        ]),
     ...boot.open.map((question) => openQuestion(question, who)),
     ...openAboutKind(boot, who),
     ...(image.manifest === null ? openAboutDocument(boot, who) : []),
@@ -105,8 +112,10 @@ function openQuestion(question: Question, who: string): string {
 
 function openAboutKind({ image }: BootProofClaims, who: string): string[] {
   if (image.commitment === "legacy") {
-    return [`Which application asked for the document of ${who}: it is a legacy one without commitment ` +
-      "(PCR16, PCR17), and whatever ran inside could have asked for it, over another key or manifest."];
+    return [
+      `Which application asked for the document of ${who}: it is a legacy one without commitment ` +
+        "(PCR16, PCR17), and whatever ran inside could have asked for it, over another key or manifest.",
+    ];
   }
   if (image.commitment !== "setup") return [];
   return [
@@ -119,10 +128,12 @@ function openAboutKind({ image }: BootProofClaims, who: string): string[] {
 function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
   const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
   return [
-    ...(image.pinned && !pinsRelease ? [
-      `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, ` +
-        "and every image that it signed passes.",
-    ] : []),
+    ...(image.pinned && !pinsRelease
+      ? [
+          `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, ` +
+            "and every image that it signed passes.",
+        ]
+      : []),
     `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. ` +
       "What its public key and user data stand for is between you and the application.",
   ];
@@ -156,13 +167,16 @@ function whoseProofs(report: Report): string[] {
   if (statuses.length === 0 || statuses.includes("skip")) {
     return ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."];
   }
-  return statuses.includes("warn") ? ["Whose the app proofs are that name no organization: only their enclave is known."] : [];
+  return statuses.includes("warn")
+    ? ["Whose the app proofs are that name no organization: only their enclave is known."]
+    : [];
 }
 
-const DECISION = "That the decision was about this request, and that none was withheld: the enclave signed what it " +
+const DECISION =
+  "That the decision was about this request, and that none was withheld: the enclave signed what it " +
   "decided, for which organization and when, and no more.";
-const NO_DECISION = "That an enclave decided to allow this: no decision is among the app proofs, and one may have been " +
-  "withheld.";
+const NO_DECISION =
+  "That an enclave decided to allow this: no decision is among the app proofs, and one may have been " + "withheld.";
 const ORIGIN = "no proof speaks of how it came to be";
 
 function walletStatement(walletId: string | null): string {
@@ -173,22 +187,28 @@ function walletStatement(walletId: string | null): string {
 function openActivity(activity: ActivityClaims): string[] {
   const { asked, walletId, subOrganizationId, coveredAddresses, resultWithoutProof, decisions } = activity;
   return [
-    ...(asked.length > 0 ? [] : [
-      "Whose activity it should be: nobody said, neither the organization nor what was asked of it.",
-    ]),
+    ...(asked.length > 0
+      ? []
+      : ["Whose activity it should be: nobody said, neither the organization nor what was asked of it."]),
     ...(asked.includes("parameters") ? [] : [openRequest(activity)]),
-    ...(subOrganizationId === null ? [] : [
-      `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): ` +
-        "its id is all that a proof speaks of.",
-    ]),
+    ...(subOrganizationId === null
+      ? []
+      : [
+          `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): ` +
+            "its id is all that a proof speaks of.",
+        ]),
     ...openSecrets(walletId, coveredAddresses),
     decisions > 0 ? DECISION : NO_DECISION,
     ...openAddresses(activity),
-    ...(resultWithoutProof.length === 0 ? [] : [
-      `Of the result, ${listed(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof speaks of ` +
-        `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
-    ]),
-    "The rest of the activity (its status, votes, fingerprint and other fields): the service's word, signed by no enclave.",
+    ...(resultWithoutProof.length === 0
+      ? []
+      : [
+          `Of the result, ${listed(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof ` +
+            `speaks of ` +
+            `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
+        ]),
+    "The rest of the activity (its status, votes, fingerprint and other fields): the service's word, signed by no " +
+      "enclave.",
   ];
 }
 

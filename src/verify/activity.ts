@@ -1,6 +1,6 @@
 /**
- * An activity and its app proofs: whether it is the answer to what was asked, and whether what the enclave signed agrees
- * with what the service says was done (rules: `src/verify/README.md`, "Activities").
+ * An activity and its app proofs: whether it is the answer to what was asked, and whether what the enclave signed
+ * agrees with what the service says was done (rules: `src/verify/README.md`, "Activities").
  */
 import { Checklist } from "../checks.js";
 import { type Activity, readActivity } from "../decode/activity.js";
@@ -12,7 +12,16 @@ import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
-  COMPLETED, type Expected, type Question, activityContradictions, askedMembers, isEmpty, isSubOrganizationType, isVotedOn, soleMember, unansweredAddresses,
+  COMPLETED,
+  type Expected,
+  type Question,
+  activityContradictions,
+  askedMembers,
+  isEmpty,
+  isSubOrganizationType,
+  isVotedOn,
+  soleMember,
+  unansweredAddresses,
 } from "./expectation.js";
 
 /** Types that make keys: whatever address their results hold is new, unless the caller sent it. */
@@ -94,34 +103,55 @@ export interface ActivityDemands {
 }
 
 /**
- * Asks `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity, inside it
- * or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
+ * Asks `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity,
+ * inside it or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
  */
 export function checkActivity(
-  opened: OpenedActivity, appProofs: readonly (VerifiedAppProof | null)[], { question, coverage: required, uses }: ActivityDemands,
+  opened: OpenedActivity,
+  appProofs: readonly (VerifiedAppProof | null)[],
+  { question, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
   const { log, value, whole } = opened;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const coverage = coverageOf({
-    intent: soleMember(value.intent), result: soleMember(value.result), walletId: wallet.id,
+    intent: soleMember(value.intent),
+    result: soleMember(value.result),
+    walletId: wallet.id,
     // An intent that was held against what was submitted is the caller's own word.
-    mayRepeatIntent: (question?.parameters ?? null) !== null || !MAKES_KEYS.test(value.type ?? ""), proofs: derivations,
+    mayRepeatIntent: (question?.parameters ?? null) !== null || !MAKES_KEYS.test(value.type ?? ""),
+    proofs: derivations,
   });
   const answers = checkRequest(question, value, coverage, log);
   const organization = spokenOf(value, proofs, question);
   // Of what could not be read nothing is known to differ.
   const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
-    ...organization.contradictions, ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
+    ...organization.contradictions,
+    ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
-    ...outcomeContradictions(proofs, value.status), ...reuseContradictions(proofs, usedFor(question, value), uses),
+    ...outcomeContradictions(proofs, value.status),
+    ...reuseContradictions(proofs, usedFor(question, value), uses),
   ];
-  const agrees = checkClaims(value, contradictions, proofs.length, appProofs.length, organization.subOrganizationId, log);
+  const agrees = checkClaims(
+    value,
+    contradictions,
+    proofs.length,
+    appProofs.length,
+    organization.subOrganizationId,
+    log,
+  );
   const covers = checkCoverage(value, coverage, required, log);
   if (whole === null || !answers || !agrees || !covers || proofs.length !== appProofs.length) return null;
-  const facts = { activity: whole, appProofs: proofs, coverage, question, wallet: wallet.id, subOrganizationId: organization.subOrganizationId };
+  const facts = {
+    activity: whole,
+    appProofs: proofs,
+    coverage,
+    question,
+    wallet: wallet.id,
+    subOrganizationId: organization.subOrganizationId,
+  };
   return new VerifiedActivity(facts, LEAVE);
 }
 
@@ -153,20 +183,28 @@ interface Organizations {
 }
 
 /** A proof speaks of the activity's organization; those of a new sub-organization may speak of that one. */
-function spokenOf(activity: ReadActivity, proofs: readonly VerifiedAppProof[], question: Question | null): Organizations {
+function spokenOf(
+  activity: ReadActivity,
+  proofs: readonly VerifiedAppProof[],
+  question: Question | null,
+): Organizations {
   const { organizationId } = activity;
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
   const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
   const foreign = spoken.filter((claimed) => claimed !== organizationId);
   const made = madeOrganization(activity, question);
   return {
-    contradictions: foreign.filter((claimed) => claimed !== made)
+    contradictions: foreign
+      .filter((claimed) => claimed !== made)
       .map((claimed) => `an app proof speaks of organization ${claimed}, the activity of ${organizationId}`),
     subOrganizationId: foreign.includes(made ?? "") ? made : null,
   };
 }
 
-function claimedOrganization({ addressDerivationProof, policyOutcomeProof }: VerifiedAppProof["payload"]): string | undefined {
+function claimedOrganization({
+  addressDerivationProof,
+  policyOutcomeProof,
+}: VerifiedAppProof["payload"]): string | undefined {
   return (addressDerivationProof ?? policyOutcomeProof)?.organizationId;
 }
 
@@ -207,7 +245,8 @@ function walletsIn(holder: JsonValue | undefined): string[] {
 function walletContradictions({ id, inResult }: ActivityWallet, proofs: readonly AddressDerivationProof[]): string[] {
   const named = [...new Set(proofs.map(({ walletId }) => walletId))];
   return named.flatMap((walletId) => {
-    if (walletId === undefined) return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
+    if (walletId === undefined)
+      return inResult === null ? [] : [`an app proof names no wallet, the result names ${inResult}`];
     return walletId === id ? [] : [`an app proof speaks of wallet ${walletId}, the activity of ${id ?? "none"}`];
   });
 }
@@ -220,11 +259,14 @@ function strayText(address: string, derivationPath: string | undefined): string 
 /** The outcomes of each organization's last decision, by organization: the order of the proofs says nothing. */
 export function lastDecisions(proofs: readonly VerifiedAppProof[]): ReadonlyMap<string, readonly PolicyOutcome[]> {
   const latest = new Map<string, { timestampMs: number; outcomes: PolicyOutcome[] }>();
-  for (const { payload: { policyOutcomeProof, timestampMs } } of proofs) {
+  for (const {
+    payload: { policyOutcomeProof, timestampMs },
+  } of proofs) {
     if (policyOutcomeProof === undefined) continue;
     const { organizationId, outcome } = policyOutcomeProof;
     const known = latest.get(organizationId);
-    if (known === undefined || timestampMs > known.timestampMs) latest.set(organizationId, { timestampMs, outcomes: [outcome] });
+    if (known === undefined || timestampMs > known.timestampMs)
+      latest.set(organizationId, { timestampMs, outcomes: [outcome] });
     else if (timestampMs === known.timestampMs) known.outcomes.push(outcome);
   }
   return new Map([...latest].map(([organizationId, { outcomes }]) => [organizationId, outcomes]));
@@ -233,37 +275,57 @@ export function lastDecisions(proofs: readonly VerifiedAppProof[]): ReadonlyMap<
 /** An activity that is completed was allowed: by what the enclave decided last, where it says what it decided. */
 function outcomeContradictions(proofs: readonly VerifiedAppProof[], status: string | undefined): string[] {
   if (status !== COMPLETED) return [];
-  const denied = [...lastDecisions(proofs)].filter(([, outcomes]) => !outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"));
-  return denied.map(([organizationId, outcomes]) =>
-    `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, and the activity is said to be completed`);
+  const denied = [...lastDecisions(proofs)].filter(
+    ([, outcomes]) => !outcomes.every((outcome) => outcome === "OUTCOME_ALLOW"),
+  );
+  return denied.map(
+    ([organizationId, outcomes]) =>
+      `the enclave's last decision for ${organizationId} is ${outcomes.join(", ")}, and the activity is said to be ` +
+      `completed`,
+  );
 }
 
 function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, uses: AppProofUses | null): string[] {
-  return uses?.areFree(proofs, use) === false ? ["one of its app proofs came with the answer to something else before"] : [];
+  return uses?.areFree(proofs, use) === false
+    ? ["one of its app proofs came with the answer to something else before"]
+    : [];
 }
 
 /** The caveat of the one exception, which headlines repeat. */
 const NEW_ORGANIZATION = "its app proofs speak of a new sub-organization: no enclave signed that it is new, or yours";
 
 function checkClaims(
-  activity: ReadActivity, contradictions: readonly string[], proofs: number, given: number, subOrganizationId: string | null, log: Checklist,
+  activity: ReadActivity,
+  contradictions: readonly string[],
+  proofs: number,
+  given: number,
+  subOrganizationId: string | null,
+  log: Checklist,
 ): boolean {
   if (contradictions.length > 0) return log.conclude("activity.claims", contradictions);
-  if (activity.organizationId === undefined || !activity.intent || !activity.result) log.skip("activity.claims", "the activity could not be read");
+  if (activity.organizationId === undefined || !activity.intent || !activity.result)
+    log.skip("activity.claims", "the activity could not be read");
   else if (proofs === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
-  else if (proofs < given) log.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
+  else if (proofs < given)
+    log.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
   else if (subOrganizationId !== null) log.warn("activity.claims", NEW_ORGANIZATION);
   else log.pass("activity.claims");
   return proofs > 0;
 }
 
-function checkCoverage(activity: ReadActivity, { covered, uncovered }: Coverage, required: boolean, log: Checklist): boolean {
+function checkCoverage(
+  activity: ReadActivity,
+  { covered, uncovered }: Coverage,
+  required: boolean,
+  log: Checklist,
+): boolean {
   if (activity.result === undefined) {
     log.skip("activity.coverage", "the result could not be read");
     return false;
   }
   const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
-  if (uncovered.length === 0) log.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
+  if (uncovered.length === 0)
+    log.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
   else if (required) log.fail("activity.coverage", reason);
   else log.warn("activity.coverage", reason);
   return uncovered.length === 0 || !required;
@@ -274,7 +336,10 @@ const MAX_WITHOUT_PROOF = 100;
 
 /** The result's members that no app proof speaks of: whole, but for those in which some place is covered. */
 function membersWithoutProof(
-  { result }: Activity, proofs: readonly VerifiedAppProof[], { coveredPaths }: Coverage, subOrganizationId: string | null,
+  { result }: Activity,
+  proofs: readonly VerifiedAppProof[],
+  { coveredPaths }: Coverage,
+  subOrganizationId: string | null,
 ): string[] {
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const proven = new Set<JsonValue>([...derivations.map(({ walletId }) => walletId ?? ""), subOrganizationId ?? ""]);
@@ -283,9 +348,12 @@ function membersWithoutProof(
   const walk = (value: JsonValue, path: string, name: string): string[] => {
     const isProven = covered.has(path) || (["walletId", "subOrganizationId"].includes(name) && proven.has(value));
     if (isEmpty(value) || isProven) return [];
-    if (Array.isArray(value) && partly.has(path)) return value.flatMap((item, index) => walk(item, `${path}[${index}]`, ""));
+    if (Array.isArray(value) && partly.has(path))
+      return value.flatMap((item, index) => walk(item, `${path}[${index}]`, ""));
     if (!isJsonObject(value)) return [path];
-    return Object.entries(value).flatMap(([member, inner], index) => walk(inner, memberPath(path, member, index), member));
+    return Object.entries(value).flatMap(([member, inner], index) =>
+      walk(inner, memberPath(path, member, index), member),
+    );
   };
   const sole = soleMember(result);
   return sole === undefined ? [] : walk(sole, "", "").slice(0, MAX_WITHOUT_PROOF);

@@ -1,7 +1,8 @@
 /**
- * Which addresses of a result are backed by an app proof. Where an intent has accounts, place i of the result's addresses
- * belongs to accounts[i]: a proof backs it that names the same wallet, the same path and the same address. Elsewhere
- * (private keys have neither wallet nor accounts) a proof of the same address does. Rules: `src/verify/README.md`.
+ * Which addresses of a result are backed by an app proof. Where an intent has accounts, place i of the result's
+ * addresses belongs to accounts[i]: a proof backs it that names the same wallet, the same path and the same address.
+ * Elsewhere (private keys have neither wallet nor accounts) a proof of the same address does. Rules:
+ * `src/verify/README.md`.
  */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
@@ -50,14 +51,19 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
   const coveredPlaces = positional.filter(backed);
   const proven = new Set(coveredPlaces.map(({ address }) => comparableAddress(address!)));
   // Beside accounts, another address is covered only by a proof that backs one of theirs.
-  const coveredElsewhere = elsewhere.filter((place) => (accounts === undefined ? backed(place) : place.address !== null && proven.has(comparableAddress(place.address))));
+  const coveredElsewhere = elsewhere.filter((place) =>
+    accounts === undefined ? backed(place) : place.address !== null && proven.has(comparableAddress(place.address)),
+  );
   const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
   const places = [...positional, ...elsewhere];
   return {
     covered: distinct(places.filter((place) => covered.has(place)).map(({ address }) => address!)),
     uncovered: distinct(places.filter((place) => !covered.has(place)).map(({ address, path }) => address ?? path)),
     coveredPaths: [...covered].map(({ path }) => path),
-    stray: accounts === undefined && others.length === 0 ? [] : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
+    stray:
+      accounts === undefined && others.length === 0
+        ? []
+        : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
   };
 }
 
@@ -83,11 +89,13 @@ class ProofIndex {
 }
 
 /**
- * Proofs that fit no place. Beside accounts a proof has the path of one and its address; where the lists do not match, the path
- * of any account will do, for nobody knows which address is whose.
+ * Proofs that fit no place. Beside accounts a proof has the path of one and its address; where the lists do not match,
+ * the path of any account will do, for nobody knows which address is whose.
  */
 function strayProofs(
-  proofs: readonly AddressDerivationProof[], places: readonly Place[], accounts: readonly JsonValue[] | undefined,
+  proofs: readonly AddressDerivationProof[],
+  places: readonly Place[],
+  accounts: readonly JsonValue[] | undefined,
 ): AddressDerivationProof[] {
   const keyOf = (address: string, path: string | undefined): string => `${path ?? ""}\n${comparableAddress(address)}`;
   const exact = new Set<string>();
@@ -97,7 +105,8 @@ function strayProofs(
     else if (address !== null) exact.add(keyOf(address, derivationPath ?? undefined));
   }
   const paths = new Set((accounts ?? []).map((account) => memberOf(account, "path") ?? ""));
-  const isWithheld = places.length === 0 || places.some(({ address, derivationPath }) => address === null && derivationPath === null);
+  const isWithheld =
+    places.length === 0 || places.some(({ address, derivationPath }) => address === null && derivationPath === null);
   return proofs.filter(({ address, derivationPath }) => {
     if (accounts === undefined) return !exact.has(keyOf(address, undefined));
     const fitsSome = isWithheld || unplaced.has(comparableAddress(address));
@@ -117,21 +126,30 @@ function memberOf(holder: JsonValue | undefined, name: string): JsonValue | unde
 }
 
 /**
- * The places of the result's address lists, each with the path of its account: without any where the lengths differ, and then
- * an account without an address is a place, too.
+ * The places of the result's address lists, each with the path of its account: without any where the lengths differ,
+ * and then an account without an address is a place, too.
  */
 function positionalPlaces(result: JsonValue | undefined, accounts: readonly JsonValue[]): Place[] {
-  const holders = [{ path: "addresses", list: memberOf(result, "addresses") }, { path: "wallet.addresses", list: memberOf(memberOf(result, "wallet"), "addresses") }];
+  const holders = [
+    { path: "addresses", list: memberOf(result, "addresses") },
+    { path: "wallet.addresses", list: memberOf(memberOf(result, "wallet"), "addresses") },
+  ];
   const lists = holders.flatMap(({ path, list }) => (Array.isArray(list) && list.length > 0 ? [{ path, list }] : []));
   const pathOf = (index: number, list: readonly JsonValue[]): string | null => {
     const path = memberOf(accounts[index], "path");
     return list.length === accounts.length && typeof path === "string" && path !== "" ? path : null;
   };
-  const withheld = (from: number): Place[] => accounts.slice(from)
-    .map((_, index) => ({ path: `addresses[${from + index}]`, address: null, derivationPath: null }));
+  const withheld = (from: number): Place[] =>
+    accounts
+      .slice(from)
+      .map((_, index) => ({ path: `addresses[${from + index}]`, address: null, derivationPath: null }));
   if (lists.length === 0) return withheld(0);
   return lists.flatMap(({ path, list }) => [
-    ...list.map((entry, index) => ({ path: `${path}[${index}]`, address: addressOf(entry), derivationPath: pathOf(index, list) })),
+    ...list.map((entry, index) => ({
+      path: `${path}[${index}]`,
+      address: addressOf(entry),
+      derivationPath: pathOf(index, list),
+    })),
     ...withheld(list.length),
   ]);
 }

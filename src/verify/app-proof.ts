@@ -88,7 +88,11 @@ export function openAppProof(input: TakenInput, subject: CheckSubject, budget: V
   return { log, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
-function openPayload({ proofPayload }: ReadAppProof, log: Checklist, budget: ValueBudget): Reading<AppProofPayload> | null {
+function openPayload(
+  { proofPayload }: ReadAppProof,
+  log: Checklist,
+  budget: ValueBudget,
+): Reading<AppProofPayload> | null {
   if (proofPayload === undefined) {
     log.skip("app.payload", "the payload could not be read");
     return null;
@@ -99,13 +103,18 @@ function openPayload({ proofPayload }: ReadAppProof, log: Checklist, budget: Val
 }
 
 /** Asks the other checks of an app proof, under the one of the boot proofs whose attested key it names. */
-export async function checkAppProof(opened: OpenedAppProof, setting: AppProofSetting, context: VerifyContext): Promise<CheckedAppProof> {
+export async function checkAppProof(
+  opened: OpenedAppProof,
+  setting: AppProofSetting,
+  context: VerifyContext,
+): Promise<CheckedAppProof> {
   const { log, proof, payload, whole } = opened;
   const named = checkKey(proof, setting.candidates, log);
   const isSigned = await checkSignature(proof, named.bootProof, context.memory, log);
   const isTimely = checkTime(payload.timestampMs, named.bootProof, setting.requestedAt, context.now, log);
   const isAnswer = checkRequest(payload, setting, context, log);
-  if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer) return { log, verified: null };
+  if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer)
+    return { log, verified: null };
   const facts = { payload: whole.payload, signature: whole.proof.signature, bootProof: named.bootProof };
   return { log, verified: new VerifiedAppProof(facts, LEAVE) };
 }
@@ -119,7 +128,11 @@ interface NamedBootProof {
 
 const NOBODY: NamedBootProof = { bootProof: null, maySign: false };
 
-function checkKey({ publicKey }: ReadAppProof, candidates: readonly BootProofCandidate[], log: Checklist): NamedBootProof {
+function checkKey(
+  { publicKey }: ReadAppProof,
+  candidates: readonly BootProofCandidate[],
+  log: Checklist,
+): NamedBootProof {
   if (publicKey === undefined) {
     log.skip("app.key", "the key could not be read");
     return NOBODY;
@@ -128,7 +141,8 @@ function checkKey({ publicKey }: ReadAppProof, candidates: readonly BootProofCan
   const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
   if (bootProof !== null) return checkKind(bootProof, log);
   if (named.length > 0) log.skip("app.key", "the boot proof of this key was rejected");
-  else if (candidates.some(({ statedKey }) => statedKey === null)) log.skip("app.key", "no readable boot proof attests this key");
+  else if (candidates.some(({ statedKey }) => statedKey === null))
+    log.skip("app.key", "no readable boot proof attests this key");
   else log.fail("app.key", "no boot proof that was given attests this key");
   return NOBODY;
 }
@@ -136,12 +150,18 @@ function checkKey({ publicKey }: ReadAppProof, candidates: readonly BootProofCan
 /** Only keys of the kinds that are listed for it sign app proofs. */
 function checkKind(bootProof: VerifiedBootProof, log: Checklist): NamedBootProof {
   const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
-  log.conclude("app.key", maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`]);
+  log.conclude(
+    "app.key",
+    maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
+  );
   return { bootProof, maySign };
 }
 
 async function checkSignature(
-  { publicKey, proofPayload, signature }: ReadAppProof, bootProof: VerifiedBootProof | null, memory: SignatureMemory, log: Checklist,
+  { publicKey, proofPayload, signature }: ReadAppProof,
+  bootProof: VerifiedBootProof | null,
+  memory: SignatureMemory,
+  log: Checklist,
 ): Promise<boolean> {
   if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
     log.skip("app.signature", "key, payload or signature could not be read");
@@ -149,12 +169,18 @@ async function checkSignature(
   }
   const key = await (bootProof?.signingKey() ?? memory.key("P-256", signingPoint(publicKey)));
   const isValid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
-  const wrong = isQosPublicKey(publicKey) ? "the signature is not one of the key over this payload" : "the key is not two points of P-256";
+  const wrong = isQosPublicKey(publicKey)
+    ? "the signature is not one of the key over this payload"
+    : "the key is not two points of P-256";
   return log.conclude("app.signature", isValid ? [] : [wrong]);
 }
 
 function checkTime(
-  timestampMs: number | undefined, bootProof: VerifiedBootProof | null, requestedAt: number | null, now: Date, log: Checklist,
+  timestampMs: number | undefined,
+  bootProof: VerifiedBootProof | null,
+  requestedAt: number | null,
+  now: Date,
+  log: Checklist,
 ): boolean {
   if (timestampMs === undefined) {
     log.skip("app.time", "timestampMs could not be read");
@@ -162,15 +188,18 @@ function checkTime(
   }
   const made = new Date(timestampMs).toISOString();
   const booted = bootProof?.attestation.document.timestamp;
-  const beforeBoot = booted !== undefined && timestampMs < booted - SKEW_MS
-    ? [`made at ${made}, before the boot document of ${new Date(booted).toISOString()}`] : [];
+  const beforeBoot =
+    booted !== undefined && timestampMs < booted - SKEW_MS
+      ? [`made at ${made}, before the boot document of ${new Date(booted).toISOString()}`]
+      : [];
   // Such an enclave answers for a document at any time of its life.
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const reasons = [
     ...(timestampMs > now.getTime() + SKEW_MS ? [`made at ${made}, in the future of ${now.toISOString()}`] : []),
     ...(isAnyTime ? [] : beforeBoot),
     ...(requestedAt !== null && timestampMs < requestedAt - SKEW_MS
-      ? [`made at ${made}, before the request of ${new Date(requestedAt).toISOString()} was sent`] : []),
+      ? [`made at ${made}, before the request of ${new Date(requestedAt).toISOString()} was sent`]
+      : []),
   ];
   if (reasons.length > 0) return log.conclude("app.time", reasons);
   if (booted === undefined) log.skip("app.time", "there is no verified boot proof to compare with");
@@ -180,7 +209,12 @@ function checkTime(
 }
 
 /** Of proofs that came without an activity: whether they speak of what was asked for. */
-function checkRequest(payload: ReadPayload, { withActivity, unanswered }: AppProofSetting, { question }: VerifyContext, log: Checklist): boolean {
+function checkRequest(
+  payload: ReadPayload,
+  { withActivity, unanswered }: AppProofSetting,
+  { question }: VerifyContext,
+  log: Checklist,
+): boolean {
   const skipped = (reason: string): boolean => {
     log.skip("app.request", reason);
     return true;
@@ -192,5 +226,8 @@ function checkRequest(payload: ReadPayload, { withActivity, unanswered }: AppPro
   if (claim === undefined && missing.length === 0) {
     return log.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
   }
-  return log.conclude("app.request", [...(claim === undefined ? [] : proofContradictions(question, claim)), ...missing]);
+  return log.conclude("app.request", [
+    ...(claim === undefined ? [] : proofContradictions(question, claim)),
+    ...missing,
+  ]);
 }

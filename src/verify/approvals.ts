@@ -17,20 +17,25 @@ export interface CheckedApprovals {
  * repeated one too; whether one may be repeated, and how many there have to be, is asked apart.
  */
 export async function checkApprovals(
-  approvals: readonly Approval[], set: MemberSet, manifestHash: Uint8Array, memory: SignatureMemory,
+  approvals: readonly Approval[],
+  set: MemberSet,
+  manifestHash: Uint8Array,
+  memory: SignatureMemory,
 ): Promise<CheckedApprovals> {
   const members = new Set(set.members.map(identityOf));
   const seen = new Set<string>();
-  const answers = await Promise.all(approvals.map(async ({ member, signature }, index) => {
-    const who = `approval ${index + 1} (${member.alias})`;
-    const key = toHex(member.pubKey);
-    if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
-    const isRepeated = seen.has(key);
-    seen.add(key);
-    const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
-    if (!valid) return { fault: `${who}: the signature is not one of its member over this manifest` };
-    return isRepeated ? { repeated: `${who} is a second one of the same member` } : { member };
-  }));
+  const answers = await Promise.all(
+    approvals.map(async ({ member, signature }, index) => {
+      const who = `approval ${index + 1} (${member.alias})`;
+      const key = toHex(member.pubKey);
+      if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
+      const isRepeated = seen.has(key);
+      seen.add(key);
+      const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
+      if (!valid) return { fault: `${who}: the signature is not one of its member over this manifest` };
+      return isRepeated ? { repeated: `${who} is a second one of the same member` } : { member };
+    }),
+  );
   return {
     faults: [...memberFaults(set), ...answers.flatMap((answer) => answer.fault ?? [])],
     repeated: answers.flatMap((answer) => answer.repeated ?? []),
@@ -57,8 +62,12 @@ function memberFaults(set: MemberSet): string[] {
   return [
     ...invalid.map((member) => `the key of member ${member.alias} is not two points of P-256`),
     ...repeated(members.map((member) => member.alias)).map((alias) => `two members have the alias ${alias}`),
-    ...repeated(members.map((member) => toHex(encryptionPoint(member.pubKey)))).map(() => "two members share an encryption point"),
-    ...repeated(members.map((member) => toHex(signingPoint(member.pubKey)))).map(() => "two members share a signing point"),
+    ...repeated(members.map((member) => toHex(encryptionPoint(member.pubKey)))).map(
+      () => "two members share an encryption point",
+    ),
+    ...repeated(members.map((member) => toHex(signingPoint(member.pubKey)))).map(
+      () => "two members share a signing point",
+    ),
   ];
 }
 

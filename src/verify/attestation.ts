@@ -1,7 +1,11 @@
 /** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
 import { isAllZero } from "../bytes.js";
 import type { CheckId, Checklist } from "../checks.js";
-import { type AttestationDocument, type AttestationDocumentReading, readAttestationDocument } from "../decode/attestation-document.js";
+import {
+  type AttestationDocument,
+  type AttestationDocumentReading,
+  readAttestationDocument,
+} from "../decode/attestation-document.js";
 import { type CoseSign1, algorithmFaults, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
 import type { Manifest } from "../decode/manifest/index.js";
 import { attempt, faultText, wholeOf } from "../errors.js";
@@ -12,7 +16,11 @@ import type { SignatureMemory } from "./signature-memory.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
 export const ATTESTATION_CHECKS = [
-  "cose.structure", "cose.algorithm", "cose.signature", "doc.structure", ...PATH_CHECKS,
+  "cose.structure",
+  "cose.algorithm",
+  "cose.signature",
+  "doc.structure",
+  ...PATH_CHECKS,
 ] as const satisfies readonly CheckId[];
 
 const COSE_SIGNATURE_LENGTH = 96;
@@ -58,7 +66,11 @@ export class VerifiedAttestation {
 const LEAVE = Symbol("verified");
 
 /** Asks {@link ATTESTATION_CHECKS} of the bytes of a COSE_Sign1. */
-export async function checkAttestation(bytes: Uint8Array, context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
+export async function checkAttestation(
+  bytes: Uint8Array,
+  context: VerifyContext,
+  log: Checklist,
+): Promise<CheckedAttestation> {
   const message = checkStructure(bytes, log);
   if (message === undefined) return unread(log, "the COSE_Sign1 could not be read");
   const isEs384 = log.conclude("cose.algorithm", algorithmFaults(message));
@@ -89,11 +101,17 @@ function checkStructure(bytes: Uint8Array, log: Checklist): CoseSign1 | undefine
   return decoded.value;
 }
 
-function checkDocument(message: CoseSign1, log: Checklist): { value: AttestationDocumentReading["value"]; whole: AttestationDocument | null } {
+function checkDocument(
+  message: CoseSign1,
+  log: Checklist,
+): { value: AttestationDocumentReading["value"]; whole: AttestationDocument | null } {
   const reading = readAttestationDocument(message.payload);
   const { value, faults, unknownKeys } = reading;
   if (faults.length === 0 && unknownKeys.length > 0) {
-    log.warn("doc.structure", `the document has keys that its format does not name, ignored: ${unknownKeys.join(", ")}`);
+    log.warn(
+      "doc.structure",
+      `the document has keys that its format does not name, ignored: ${unknownKeys.join(", ")}`,
+    );
   } else {
     log.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
   }
@@ -101,14 +119,20 @@ function checkDocument(message: CoseSign1, log: Checklist): { value: Attestation
 }
 
 /** The moment that certificates are held against; undefined where it is the document's, which could not be read. */
-export function validationTimeOf(document: AttestationDocumentReading["value"], context: VerifyContext): Date | undefined {
+export function validationTimeOf(
+  document: AttestationDocumentReading["value"],
+  context: VerifyContext,
+): Date | undefined {
   if (context.at === "now") return context.now;
   if (context.at !== "document") return context.at;
   return document.timestamp === undefined ? undefined : new Date(document.timestamp);
 }
 
 async function checkPath(
-  document: AttestationDocumentReading["value"], time: Date | undefined, context: VerifyContext, log: Checklist,
+  document: AttestationDocumentReading["value"],
+  time: Date | undefined,
+  context: VerifyContext,
+  log: Checklist,
 ): Promise<TrustAnchor | null> {
   const { certificate, cabundle } = document;
   if (certificate === undefined || cabundle === undefined) {
@@ -119,7 +143,10 @@ async function checkPath(
 }
 
 async function checkSignature(
-  message: CoseSign1, document: AttestationDocumentReading["value"], memory: SignatureMemory, log: Checklist,
+  message: CoseSign1,
+  document: AttestationDocumentReading["value"],
+  memory: SignatureMemory,
+  log: Checklist,
 ): Promise<boolean> {
   const { signature } = message;
   if (signature.length !== COSE_SIGNATURE_LENGTH) {
@@ -128,7 +155,10 @@ async function checkSignature(
   if (document.certificate === undefined) return log.skip("cose.signature", "the leaf certificate could not be read");
   const point = pointOfSpki("P-384", document.certificate.subjectPublicKeyInfo);
   const isValid = point !== null && (await memory.verify("P-384", point, signatureInput(message), signature));
-  return log.conclude("cose.signature", isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"]);
+  return log.conclude(
+    "cose.signature",
+    isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"],
+  );
 }
 
 /**
@@ -136,7 +166,10 @@ async function checkSignature(
  * could not be read. Answers whether debug mode was found, and allowed; null where the check did not pass.
  */
 export function checkDebugMode(
-  document: AttestationDocumentReading["value"], manifest: Manifest | null | undefined, allowDebug: boolean, log: Checklist,
+  document: AttestationDocumentReading["value"],
+  manifest: Manifest | null | undefined,
+  allowDebug: boolean,
+  log: Checklist,
 ): boolean | null {
   const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
   const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));

@@ -4,12 +4,24 @@ import { type Check, type CheckId, Checklist, type CheckSubject } from "../check
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { TakenInput } from "../decode/input.js";
 import {
-  type Manifest, type ManifestEnvelope, type QuorumMember, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, manifestDraft,
+  type Manifest,
+  type ManifestEnvelope,
+  type QuorumMember,
+  declaredManifestVersion,
+  decodeManifest,
+  decodeManifestEnvelope,
+  manifestDraft,
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
 import {
-  type CheckedAttestation, type VerifiedAttestation, checkAttestation, checkDebugMode, unread, validationTimeOf, verifiedAttestation,
+  type CheckedAttestation,
+  type VerifiedAttestation,
+  checkAttestation,
+  checkDebugMode,
+  unread,
+  validationTimeOf,
+  verifiedAttestation,
 } from "./attestation.js";
 import { recheckCertificatePath } from "./certificate-path.js";
 import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
@@ -37,7 +49,9 @@ interface BootProofFacts {
   readonly checks: readonly Check[];
 }
 
-/** A boot proof of which every check passed. Only verification makes one; its byte arrays and maps are to be read only. */
+/**
+ * A boot proof of which every check passed. Only verification makes one; its byte arrays and maps are to be read only.
+ */
 export class VerifiedBootProof {
   readonly #verified = true;
   #signingKey: Promise<VerifyingKey | null> | undefined;
@@ -106,7 +120,11 @@ export interface BootProofInput {
 }
 
 /** Asks every check of a boot proof, bare or in its wrapper, or of one that was verified before. */
-export async function checkBootProof({ input, wantedKeys }: BootProofInput, context: VerifyContext, subject: CheckSubject): Promise<CheckedBootProof> {
+export async function checkBootProof(
+  { input, wantedKeys }: BootProofInput,
+  context: VerifyContext,
+  subject: CheckSubject,
+): Promise<CheckedBootProof> {
   if (VerifiedBootProof.isOne(input)) return recheckBootProof(input, wantedKeys, context, subject);
   const log = new Checklist(subject);
   const { value: proof, whole } = checkDecoding(input, log);
@@ -124,17 +142,38 @@ export async function checkBootProof({ input, wantedKeys }: BootProofInput, cont
   const commitment = await checkCommitment(document, approved.manifestHash, log);
   const debug = checkDebugMode(document, approved.manifest, context.allowDebug, log);
   const attestation = verifiedAttestation(checked);
-  const isWhole = whole !== null && attestation !== null && approved.facts !== null && bound && ephemeralKey !== null && commitment !== null && debug !== null;
-  const verified = isWhole ? new VerifiedBootProof({
-    ...approved.facts, attestation, commitment, debug, ephemeralKey, unverifiedLabels: whole.labels, checks: Object.freeze(log.list()),
-  }, LEAVE) : null;
+  const isWhole =
+    whole !== null &&
+    attestation !== null &&
+    approved.facts !== null &&
+    bound &&
+    ephemeralKey !== null &&
+    commitment !== null &&
+    debug !== null;
+  const verified = isWhole
+    ? new VerifiedBootProof(
+        {
+          ...approved.facts,
+          attestation,
+          commitment,
+          debug,
+          ephemeralKey,
+          unverifiedLabels: whole.labels,
+          checks: Object.freeze(log.list()),
+        },
+        LEAVE,
+      )
+    : null;
   const trustAnchor = attestation?.trustAnchor ?? null;
   return { log, verified, statedKey: document.publicKey ?? null, validationTime: checked.validationTime, trustAnchor };
 }
 
 /** Asks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
 function recheckBootProof(
-  verified: VerifiedBootProof, wantedKeys: readonly WantedKey[], context: VerifyContext, subject: CheckSubject,
+  verified: VerifiedBootProof,
+  wantedKeys: readonly WantedKey[],
+  context: VerifyContext,
+  subject: CheckSubject,
 ): CheckedBootProof {
   const log = new Checklist(subject);
   const { attestation, ephemeralKey } = verified;
@@ -151,8 +190,12 @@ function recheckBootProof(
 
 const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
 
-function checkDecoding(input: TakenInput, log: Checklist): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
-  const reading = input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
+function checkDecoding(
+  input: TakenInput,
+  log: Checklist,
+): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
+  const reading =
+    input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
   const { value, faults, missing } = reading;
   if (faults.length === 0 && missing.length > 0) {
     log.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
@@ -162,7 +205,11 @@ function checkDecoding(input: TakenInput, log: Checklist): { readonly value: Rea
   return { value, whole: wholeOf<BootProof>(reading) };
 }
 
-async function checkDocument(proof: ReadBootProof, context: VerifyContext, log: Checklist): Promise<CheckedAttestation> {
+async function checkDocument(
+  proof: ReadBootProof,
+  context: VerifyContext,
+  log: Checklist,
+): Promise<CheckedAttestation> {
   if (proof.attestationDocument === undefined) return unread(log, "the attestation document's field could not be read");
   return checkAttestation(proof.attestationDocument, context, log);
 }
@@ -182,12 +229,27 @@ interface CheckedManifest {
 
 async function checkManifest(proof: ReadBootProof, memory: SignatureMemory, log: Checklist): Promise<CheckedManifest> {
   const declared = proof.declaredManifestVersion;
-  const { value: manifest, isDeclared } = decodeAs("manifest.decode", proof.manifest, decodeManifest, (value) => value, declared, log);
-  const envelope = decodeAs("envelope.decode", proof.manifestEnvelope, decodeManifestEnvelope, (value) => value.manifest, declared, log);
+  const { value: manifest, isDeclared } = decodeAs(
+    "manifest.decode",
+    proof.manifest,
+    decodeManifest,
+    (value) => value,
+    declared,
+    log,
+  );
+  const envelope = decodeAs(
+    "envelope.decode",
+    proof.manifestEnvelope,
+    decodeManifestEnvelope,
+    (value) => value.manifest,
+    declared,
+    log,
+  );
   const hash = manifest && (await manifestHash(manifest));
   const isSame = await checkSameManifest(manifest, hash, envelope.value, log);
   const approvers = await checkEnvelopeApprovals(envelope.value, memory, log);
-  const isGood = manifest !== undefined && hash !== undefined && isDeclared && envelope.isDeclared && isSame && approvers !== null;
+  const isGood =
+    manifest !== undefined && hash !== undefined && isDeclared && envelope.isDeclared && isSame && approvers !== null;
   return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
 }
 
@@ -197,41 +259,56 @@ interface DecodedAs<T> {
   readonly isDeclared: boolean;
 }
 
-/** Decodes, and holds the version against the declared one. A value of another version is still handed on, to be asked. */
+/**
+ * Decodes, and holds the version against the declared one. A value of another version is still handed on, to be asked.
+ */
 function decodeAs<T>(
-  id: CheckId, bytes: Uint8Array | undefined, decode: (bytes: Uint8Array) => T, manifestOf: (value: T) => Manifest,
-  declared: string | null | undefined, log: Checklist,
+  id: CheckId,
+  bytes: Uint8Array | undefined,
+  decode: (bytes: Uint8Array) => T,
+  manifestOf: (value: T) => Manifest,
+  declared: string | null | undefined,
+  log: Checklist,
 ): DecodedAs<T> {
-  if (bytes === undefined) return { value: undefined, isDeclared: log.skip(id, "its field of the boot proof could not be read") };
+  if (bytes === undefined)
+    return { value: undefined, isDeclared: log.skip(id, "its field of the boot proof could not be read") };
   const decoded = attempt(() => decode(bytes));
   if (decoded.value === undefined) return { value: undefined, isDeclared: log.fail(id, faultText(decoded.faults)) };
   const { version } = manifestOf(decoded.value);
   const agrees = declared === null || declared === undefined || declaredManifestVersion(declared) === version;
   const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;
   const draft = manifestDraft(version);
-  const isDeclared = agrees && draft !== null
-    ? log.warn(id, `version ${version}: ${draft}`)
-    : log.conclude(id, agrees ? [] : [other], `version ${version}`);
+  const isDeclared =
+    agrees && draft !== null
+      ? log.warn(id, `version ${version}: ${draft}`)
+      : log.conclude(id, agrees ? [] : [other], `version ${version}`);
   return { value: decoded.value, isDeclared };
 }
 
 async function checkSameManifest(
-  manifest: Manifest | undefined, hash: Uint8Array | undefined, envelope: ManifestEnvelope | undefined, log: Checklist,
+  manifest: Manifest | undefined,
+  hash: Uint8Array | undefined,
+  envelope: ManifestEnvelope | undefined,
+  log: Checklist,
 ): Promise<boolean> {
   if (!manifest || !hash || !envelope) return log.skip("envelope.manifest", "manifest or envelope could not be read");
   const approvedHash = await manifestHash(envelope.manifest);
   return log.conclude("envelope.manifest", [
-    ...(envelope.manifest.version === manifest.version ? [] : [`the envelope's manifest is ${envelope.manifest.version}, the manifest is ${manifest.version}`]),
+    ...(envelope.manifest.version === manifest.version
+      ? []
+      : [`the envelope's manifest is ${envelope.manifest.version}, the manifest is ${manifest.version}`]),
     ...(equalBytes(approvedHash, hash) ? [] : ["the envelope's manifest has another hash than the manifest"]),
   ]);
 }
 
 /**
- * The envelope is asked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved; null
- * where not as the set demands.
+ * The envelope is asked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved;
+ * null where not as the set demands.
  */
 async function checkEnvelopeApprovals(
-  envelope: ManifestEnvelope | undefined, memory: SignatureMemory, log: Checklist,
+  envelope: ManifestEnvelope | undefined,
+  memory: SignatureMemory,
+  log: Checklist,
 ): Promise<readonly QuorumMember[] | null> {
   if (envelope === undefined) {
     log.skipRest(["envelope.approvals", "envelope.shares"], "the envelope could not be read");
@@ -239,15 +316,32 @@ async function checkEnvelopeApprovals(
   }
   const { manifestSet } = envelope.manifest;
   const hash = await manifestHash(envelope.manifest);
-  const { faults, repeated, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, memory);
-  const summary = `${approvers.length} of ${manifestSet.members.length} members approved, ${manifestSet.threshold} wanted`;
+  const { faults, repeated, approvers } = await checkApprovals(
+    envelope.manifestSetApprovals,
+    manifestSet,
+    hash,
+    memory,
+  );
+  const summary =
+    `${approvers.length} of ${manifestSet.members.length} members approved, ${manifestSet.threshold} ` + `wanted`;
   const reasons = [...faults, ...repeated, ...thresholdFaults(manifestSet, approvers.length)];
-  const answers = [log.conclude("envelope.approvals", reasons, summary), await checkShares(envelope, hash, memory, log)];
+  const answers = [
+    log.conclude("envelope.approvals", reasons, summary),
+    await checkShares(envelope, hash, memory, log),
+  ];
   return answers.every(Boolean) ? approvers : null;
 }
 
-/** QOS records an approval for every share that is posted, and asks nothing about repeats: those are told, and count once. */
-async function checkShares({ manifest, shareSetApprovals }: ManifestEnvelope, hash: Uint8Array, memory: SignatureMemory, log: Checklist): Promise<boolean> {
+/**
+ * QOS records an approval for every share that is posted, and asks nothing about repeats: those are told, and count
+ * once.
+ */
+async function checkShares(
+  { manifest, shareSetApprovals }: ManifestEnvelope,
+  hash: Uint8Array,
+  memory: SignatureMemory,
+  log: Checklist,
+): Promise<boolean> {
   if (shareSetApprovals.length === 0) return log.pass("envelope.shares", "there are no share-set approvals");
   const { faults, repeated, approvers } = await checkApprovals(shareSetApprovals, manifest.shareSet, hash, memory);
   if (faults.length > 0) return log.conclude("envelope.shares", faults);

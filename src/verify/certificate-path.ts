@@ -12,7 +12,11 @@ import type { SignatureMemory } from "./signature-memory.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
 export const PATH_CHECKS = [
-  "chain.anchor", "chain.signature", "chain.algorithm", "chain.validity", "chain.constraints",
+  "chain.anchor",
+  "chain.signature",
+  "chain.algorithm",
+  "chain.validity",
+  "chain.constraints",
 ] as const;
 
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
@@ -43,8 +47,17 @@ export async function checkCertificatePath(
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, memory);
   const answers = [
-    reportAnchor(anchor, anchors, claimedRoot, broken.some((link) => link.below === 1), log),
-    log.conclude("chain.signature", broken.map((link) => link.fault)),
+    reportAnchor(
+      anchor,
+      anchors,
+      claimedRoot,
+      broken.some((link) => link.below === 1),
+      log,
+    ),
+    log.conclude(
+      "chain.signature",
+      broken.map((link) => link.fault),
+    ),
     log.conclude("chain.algorithm", await algorithmFaults(path, memory)),
     reportValidity(path, validationTime, log),
     log.conclude("chain.constraints", path.flatMap(constraintFaults)),
@@ -52,10 +65,15 @@ export async function checkCertificatePath(
   return answers.every(Boolean) ? anchor : null;
 }
 
-/** Asks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or another time. */
+/**
+ * Asks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or another
+ * time.
+ */
 export function recheckCertificatePath(
-  attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> }, anchors: readonly TrustAnchor[],
-  validationTime: Date | undefined, log: Checklist,
+  attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
+  anchors: readonly TrustAnchor[],
+  validationTime: Date | undefined,
+  log: Checklist,
 ): TrustAnchor | null {
   const { certificate, cabundle } = attestation.document;
   const anchor = anchorOf(cabundle[0]!, anchors);
@@ -80,16 +98,26 @@ function placed(path: readonly Certificate[]): Placed[] {
 }
 
 function reportAnchor(
-  anchor: TrustAnchor | null, anchors: readonly TrustAnchor[], claimed: Certificate, firstLinkBroken: boolean, log: Checklist,
+  anchor: TrustAnchor | null,
+  anchors: readonly TrustAnchor[],
+  claimed: Certificate,
+  firstLinkBroken: boolean,
+  log: Checklist,
 ): boolean {
   const names = anchors.map((candidate) => candidate.name).join(", ");
   if (anchor === null) {
-    const reason = `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ${names}`;
+    const reason =
+      `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ` + `${names}`;
     return log.fail("chain.anchor", reason);
   }
-  if (firstLinkBroken) return log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
+  if (firstLinkBroken)
+    return log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
   if (isAwsNitroRoot(anchor)) return log.pass("chain.anchor", `starts at ${anchor.name}`);
-  return log.warn("chain.anchor", `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's word is`);
+  return log.warn(
+    "chain.anchor",
+    `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
+      `word is`,
+  );
 }
 
 interface BrokenLink {
@@ -99,18 +127,22 @@ interface BrokenLink {
 }
 
 async function brokenLinks(path: readonly Placed[], memory: SignatureMemory): Promise<BrokenLink[]> {
-  const links = await Promise.all(path.slice(1).map(async (lower, index): Promise<BrokenLink[]> => {
-    const issuer = path[index]!.certificate;
-    const fault = (message: string): BrokenLink => ({ below: index + 1, fault: `${lower.place}: ${message}` });
-    const named = equalBytes(lower.certificate.issuer, issuer.subject);
-    const signed = await isSignedBy(lower.certificate, issuer, memory);
-    return [
-      ...(named ? [] : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
-      ...(signed ? [] : [fault("is not signed by the certificate above it")]),
-      // A self-signed root is its own issuer: a second copy of it would pass as a link.
-      ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is the certificate above it once more")] : []),
-    ];
-  }));
+  const links = await Promise.all(
+    path.slice(1).map(async (lower, index): Promise<BrokenLink[]> => {
+      const issuer = path[index]!.certificate;
+      const fault = (message: string): BrokenLink => ({ below: index + 1, fault: `${lower.place}: ${message}` });
+      const named = equalBytes(lower.certificate.issuer, issuer.subject);
+      const signed = await isSignedBy(lower.certificate, issuer, memory);
+      return [
+        ...(named
+          ? []
+          : [fault(`names ${nameText(lower.certificate.issuer)} as its issuer, not the certificate above it`)]),
+        ...(signed ? [] : [fault("is not signed by the certificate above it")]),
+        // A self-signed root is its own issuer: a second copy of it would pass as a link.
+        ...(equalBytes(lower.certificate.der, issuer.der) ? [fault("is the certificate above it once more")] : []),
+      ];
+    }),
+  );
   return links.flat();
 }
 
@@ -122,17 +154,25 @@ async function isSignedBy(certificate: Certificate, issuer: Certificate, memory:
 }
 
 async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory): Promise<string[]> {
-  const faults = await Promise.all(path.map(async (entry) => {
-    const { innerSignatureAlgorithm: inner, outerSignatureAlgorithm: outer, subjectPublicKeyInfo } = entry.certificate;
-    const point = pointOfSpki("P-384", subjectPublicKeyInfo);
-    const key = point === null ? null : await memory.key("P-384", point);
-    const reasons = [
-      ...(key === null ? ["its key is not a point of P-384"] : []),
-      ...(equalBytes(inner, outer) ? [] : ["names two signature algorithms, one signed and one beside the signature"]),
-      ...(equalBytes(outer, ECDSA_WITH_SHA384) ? [] : ["is not signed with ECDSA and SHA-384"]),
-    ];
-    return reasons.map((reason) => `${entry.place}: ${reason}`);
-  }));
+  const faults = await Promise.all(
+    path.map(async (entry) => {
+      const {
+        innerSignatureAlgorithm: inner,
+        outerSignatureAlgorithm: outer,
+        subjectPublicKeyInfo,
+      } = entry.certificate;
+      const point = pointOfSpki("P-384", subjectPublicKeyInfo);
+      const key = point === null ? null : await memory.key("P-384", point);
+      const reasons = [
+        ...(key === null ? ["its key is not a point of P-384"] : []),
+        ...(equalBytes(inner, outer)
+          ? []
+          : ["names two signature algorithms, one signed and one beside the signature"]),
+        ...(equalBytes(outer, ECDSA_WITH_SHA384) ? [] : ["is not signed with ECDSA and SHA-384"]),
+      ];
+      return reasons.map((reason) => `${entry.place}: ${reason}`);
+    }),
+  );
   return faults.flat();
 }
 
@@ -167,7 +207,9 @@ function constraintFaults(entry: Placed): string[] {
 function extensionFaults(certificate: Certificate): string[] {
   const ids = certificate.extensions.map((extension) => extension.id);
   const repeated = ids.filter((id, index) => ids.indexOf(id) !== index);
-  const unknown = certificate.extensions.filter(({ id, critical }) => critical && id !== BASIC_CONSTRAINTS && id !== KEY_USAGE);
+  const unknown = certificate.extensions.filter(
+    ({ id, critical }) => critical && id !== BASIC_CONSTRAINTS && id !== KEY_USAGE,
+  );
   return [
     ...repeated.map((id) => `extension ${id} appears twice`),
     ...unknown.map(({ id }) => `critical extension ${id} is not one that this verifier processes`),
@@ -180,11 +222,17 @@ function basicConstraintsFaults(certificate: Certificate, isLeaf: boolean, casBe
   const decoded = attempt(() => decodeBasicConstraints(extension.value));
   if (decoded.value === undefined) return [faultText(decoded.faults)];
   const { ca, pathLen } = decoded.value;
-  if (isLeaf) return [...(ca ? ["is a CA, where the leaf must not be one"] : []), ...(pathLen === null ? [] : ["has a pathLenConstraint on a leaf"])];
+  if (isLeaf)
+    return [
+      ...(ca ? ["is a CA, where the leaf must not be one"] : []),
+      ...(pathLen === null ? [] : ["has a pathLenConstraint on a leaf"]),
+    ];
   return [
     ...(ca ? [] : ["is not a CA"]),
     ...(extension.critical ? [] : ["basicConstraints is not critical"]),
-    ...(pathLen === null || casBelow <= pathLen ? [] : [`pathLenConstraint ${pathLen}, with ${casBelow} CA certificates below it`]),
+    ...(pathLen === null || casBelow <= pathLen
+      ? []
+      : [`pathLenConstraint ${pathLen}, with ${casBelow} CA certificates below it`]),
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an enclave's own boot code committed to in its PCRs (qos.md, "What ties it all together"): a table of the kinds of
- * commitment. What is not listed here is no commitment, and its key signs nothing.
+ * What an enclave's own boot code committed to in its PCRs (qos.md, "What ties it all together"): a table of the kinds
+ * of commitment. What is not listed here is no commitment, and its key signs nothing.
  */
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
@@ -19,9 +19,17 @@ interface CommitmentRow {
 /** The kinds of document, by what the enclave committed to before it asked for it. */
 export const COMMITMENTS = {
   /** The key that the application serves with. */
-  live: { register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" }, signsAppProofs: true, attestsAnyTime: true },
+  live: {
+    register: { pcr: 17, domain: "qos-live-manifest-pcr-commitment-v1" },
+    signsAppProofs: true,
+    attestsAnyTime: true,
+  },
   /** The key that shares are encrypted to, before the enclave holds its quorum key. */
-  setup: { register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" }, signsAppProofs: false, attestsAnyTime: false },
+  setup: {
+    register: { pcr: 16, domain: "qos-setup-manifest-pcr-commitment-v1" },
+    signsAppProofs: false,
+    attestsAnyTime: false,
+  },
   /** Images until mid 2026 lock PCR0 to 15 only, and commit to nothing. */
   legacy: { register: null, signsAppProofs: true, attestsAnyTime: false },
 } as const satisfies Record<string, CommitmentRow>;
@@ -31,7 +39,9 @@ export type CommitmentKind = keyof typeof COMMITMENTS;
 export const COMMITMENT_KINDS = Object.keys(COMMITMENTS) as readonly CommitmentKind[];
 
 /** The kinds that stand in a register. */
-export type RegisteredKind = { [K in CommitmentKind]: (typeof COMMITMENTS)[K]["register"] extends null ? never : K }[CommitmentKind];
+export type RegisteredKind = {
+  [K in CommitmentKind]: (typeof COMMITMENTS)[K]["register"] extends null ? never : K;
+}[CommitmentKind];
 
 const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COMMITMENTS[kind].register !== null);
 
@@ -48,9 +58,15 @@ async function committedPcr(preimage: string): Promise<Uint8Array> {
 }
 
 /** The value of the register of a kind, for this manifest and this key. */
-export async function commitmentPcr(kind: RegisteredKind, manifestHash: Uint8Array, ephemeralKey: Uint8Array): Promise<Uint8Array> {
+export async function commitmentPcr(
+  kind: RegisteredKind,
+  manifestHash: Uint8Array,
+  ephemeralKey: Uint8Array,
+): Promise<Uint8Array> {
   const { domain } = COMMITMENTS[kind].register;
-  return committedPcr(`{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(manifestHash)}"}`);
+  return committedPcr(
+    `{"domain":"${domain}","ephemeralPublicKey":"${toHex(ephemeralKey)}","manifestHash":"${toHex(manifestHash)}"}`,
+  );
 }
 
 /** The value of PCR18, for this manifest. */
@@ -67,9 +83,14 @@ export interface Commitment {
 
 type Pcrs = AttestationDocument["pcrs"];
 
-/** `bind.commitment`. Answers what the enclave committed to; null where that could not be asked, or where what is there is none. */
+/**
+ * `bind.commitment`. Answers what the enclave committed to; null where that could not be asked, or where what is there
+ * is none.
+ */
 export async function checkCommitment(
-  document: AttestationDocumentReading["value"], manifestHash: Uint8Array | undefined, log: Checklist,
+  document: AttestationDocumentReading["value"],
+  manifestHash: Uint8Array | undefined,
+  log: Checklist,
 ): Promise<Commitment | null> {
   const { pcrs, publicKey } = document;
   if (pcrs === undefined) {
@@ -77,7 +98,11 @@ export async function checkCommitment(
     return null;
   }
   if ([...pcrs.keys()].every((index) => index < LEGACY_PCRS)) {
-    log.warn("bind.commitment", "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked for this document itself");
+    log.warn(
+      "bind.commitment",
+      "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked " +
+        "for this document itself",
+    );
     return { kind: "legacy", manifestCommitted: false };
   }
   if (!REGISTERED.some((kind) => pcrs.has(COMMITMENTS[kind].register.pcr))) {
@@ -92,18 +117,27 @@ export async function checkCommitment(
 }
 
 /**
- * The register that matches the document's own key says which kind it is. The other one commits to the enclave's other key
- * (QOS sets both before its first document), and says nothing about this document.
+ * The register that matches the document's own key says which kind it is. The other one commits to the enclave's other
+ * key (QOS sets both before its first document), and says nothing about this document.
  */
-async function matchCommitment(pcrs: Pcrs, publicKey: Uint8Array, manifestHash: Uint8Array, log: Checklist): Promise<Commitment | null> {
-  const wanted = await Promise.all(REGISTERED.map(async (kind) => {
-    return { kind, pcr: COMMITMENTS[kind].register.pcr, value: await commitmentPcr(kind, manifestHash, publicKey) };
-  }));
+async function matchCommitment(
+  pcrs: Pcrs,
+  publicKey: Uint8Array,
+  manifestHash: Uint8Array,
+  log: Checklist,
+): Promise<Commitment | null> {
+  const wanted = await Promise.all(
+    REGISTERED.map(async (kind) => {
+      return { kind, pcr: COMMITMENTS[kind].register.pcr, value: await commitmentPcr(kind, manifestHash, publicKey) };
+    }),
+  );
   const kind = wanted.find(({ pcr, value }) => equalBytes(pcrs.get(pcr) ?? new Uint8Array(), value))?.kind ?? null;
   const missing = Array.from({ length: LOCKED_PCRS }, (_, index) => index).filter((index) => !pcrs.has(index));
   const reasons = [
     ...(kind === null ? ["neither PCR16 nor PCR17 is a commitment to this manifest and this key"] : []),
-    ...(missing.length === 0 ? [] : [`an enclave that commits locks PCRs 0 to 31; not attested: ${missing.join(", ")}`]),
+    ...(missing.length === 0
+      ? []
+      : [`an enclave that commits locks PCRs 0 to 31; not attested: ${missing.join(", ")}`]),
   ];
   if (kind === null || missing.length > 0) {
     const compared = {
@@ -116,12 +150,20 @@ async function matchCommitment(pcrs: Pcrs, publicKey: Uint8Array, manifestHash: 
   return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, log) };
 }
 
-async function checkManifestCommitment(kind: RegisteredKind, pcrs: Pcrs, manifestHash: Uint8Array, log: Checklist): Promise<boolean> {
+async function checkManifestCommitment(
+  kind: RegisteredKind,
+  pcrs: Pcrs,
+  manifestHash: Uint8Array,
+  log: Checklist,
+): Promise<boolean> {
   const attested = pcrs.get(MANIFEST_COMMITMENT.pcr);
   const isSet = attested !== undefined && !isAllZero(attested);
   const matches = isSet && equalBytes(attested, await manifestCommitmentPcr(manifestHash));
   if (isSet && !matches) {
-    log.warn("bind.commitment", `${kind} commitment; PCR18 is set, and is no commitment to this manifest: released QOS leaves it to applications`);
+    log.warn(
+      "bind.commitment",
+      `${kind} commitment; PCR18 is set, and is no commitment to this manifest: released QOS leaves it to applications`,
+    );
   } else {
     log.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);
   }

@@ -23,4 +23,3 @@ async function digest(algorithm: "SHA-256" | "SHA-384", bytes: Uint8Array): Prom
   const noble = await import("@noble/hashes/sha2.js");
   return (algorithm === "SHA-256" ? noble.sha256 : noble.sha384)(bytes);
 }
-

@@ -16,12 +16,57 @@ const CURVES = {
 /** DER of SubjectPublicKeyInfo up to the point: id-ecPublicKey, the named curve, a bit string (RFC 5480 section 2). */
 const SPKI_PREFIX: Readonly<Record<Curve, Uint8Array>> = {
   "P-256": Uint8Array.of(
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
-    0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    0x30,
+    0x59,
+    0x30,
+    0x13,
+    0x06,
+    0x07,
+    0x2a,
+    0x86,
+    0x48,
+    0xce,
+    0x3d,
+    0x02,
+    0x01,
+    0x06,
+    0x08,
+    0x2a,
+    0x86,
+    0x48,
+    0xce,
+    0x3d,
+    0x03,
+    0x01,
+    0x07,
+    0x03,
+    0x42,
+    0x00,
   ),
   "P-384": Uint8Array.of(
-    0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
-    0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22, 0x03, 0x62, 0x00,
+    0x30,
+    0x76,
+    0x30,
+    0x10,
+    0x06,
+    0x07,
+    0x2a,
+    0x86,
+    0x48,
+    0xce,
+    0x3d,
+    0x02,
+    0x01,
+    0x06,
+    0x05,
+    0x2b,
+    0x81,
+    0x04,
+    0x00,
+    0x22,
+    0x03,
+    0x62,
+    0x00,
   ),
 };
 
@@ -31,11 +76,20 @@ export interface VerifyingKey {
   verify(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>;
 }
 
-/** The part of `node:crypto` that is used, spelled out so that no type of Node is needed to compile against this package. */
+/**
+ * The part of `node:crypto` that is used, spelled out so that no type of Node is needed to compile against this
+ * package.
+ */
 interface NodeCrypto {
   createPublicKey(input: object): NodeKey;
   verify(hash: string, message: Uint8Array, key: NodeKeyInput, signature: Uint8Array): boolean;
-  verify(hash: string, message: Uint8Array, key: NodeKeyInput, signature: Uint8Array, done: (error: Error | null, valid: boolean) => void): void;
+  verify(
+    hash: string,
+    message: Uint8Array,
+    key: NodeKeyInput,
+    signature: Uint8Array,
+    done: (error: Error | null, valid: boolean) => void,
+  ): void;
   createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
 }
 type NodeKey = object;
@@ -44,7 +98,9 @@ interface NodeKeyInput {
   readonly dsaEncoding: "ieee-p1363";
 }
 
-/** Node's cryptography, or a runtime's that offers the same; undefined in a browser. No import, so that none is bundled. */
+/**
+ * Node's cryptography, or a runtime's that offers the same; undefined in a browser. No import, so that none is bundled.
+ */
 export function nodeCrypto(): NodeCrypto | undefined {
   const runtime = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   return runtime?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
@@ -79,7 +135,9 @@ function nodeKey(node: NodeCrypto, curve: Curve, point: Uint8Array): VerifyingKe
       if (curve === "P-256") return node.verify(CURVES[curve].nodeHash, message, input, signature);
       // P-384 is slow enough to be worth another thread: the links of a path are verified side by side.
       return new Promise((resolve) => {
-        node.verify(CURVES[curve].nodeHash, message, input, signature, (error, valid) => resolve(error === null && valid));
+        node.verify(CURVES[curve].nodeHash, message, input, signature, (error, valid) =>
+          resolve(error === null && valid),
+        );
       });
     },
   };
@@ -88,7 +146,8 @@ function nodeKey(node: NodeCrypto, curve: Curve, point: Uint8Array): VerifyingKe
 /** Both forms hold the point against the curve; each is the one that Node imports faster for its curve. */
 function nodeKeyInput(curve: Curve, point: Uint8Array): object {
   if (curve === "P-384") return { key: concatBytes(SPKI_PREFIX[curve], point), format: "der", type: "spki" };
-  const coordinate = (from: number): string => toBase64(point.subarray(from, from + 32)).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+  const coordinate = (from: number): string =>
+    toBase64(point.subarray(from, from + 32)).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
   return { key: { kty: "EC", crv: curve, x: coordinate(1), y: coordinate(33) }, format: "jwk" };
 }
 

@@ -1,7 +1,7 @@
 /**
- * The question, and what contradicts it. App proofs say what an enclave did, not for whom an answer is meant: a service that
- * lies answers with a genuine proof of somebody else. So whoever verifies says what was asked, and everything that the
- * service chose is held against that (activity rules: `src/verify/README.md`).
+ * The question, and what contradicts it. App proofs say what an enclave did, not for whom an answer is meant: a service
+ * that lies answers with a genuine proof of somebody else. So whoever verifies says what was asked, and everything that
+ * the service chose is held against that (activity rules: `src/verify/README.md`).
  */
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { requireOptions } from "../decode/input.js";
@@ -36,10 +36,17 @@ export interface Question {
 }
 
 const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
-  organizationId: true, id: true, type: true, parameters: true, requestedAt: true, addresses: true,
+  organizationId: true,
+  id: true,
+  type: true,
+  parameters: true,
+  requestedAt: true,
+  addresses: true,
 };
 
-/** The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently. */
+/**
+ * The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently.
+ */
 export function questionOf(expected: Expected): Question {
   requireOptions("expected", expected, EXPECTED_MEMBERS);
   const { organizationId, id, type, parameters, requestedAt, addresses } = expected;
@@ -73,18 +80,21 @@ function instantOf(value: unknown): number {
 }
 
 function addressesOf(value: unknown): readonly string[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError("expected.addresses: a list that is not empty wanted");
+  if (!Array.isArray(value) || value.length === 0)
+    throw new TypeError("expected.addresses: a list that is not empty wanted");
   return value.map((address) => nonEmptyText("addresses[]", address));
 }
 
 /**
- * What of the question the activity was held against, for the report. Of a vote that was answered with the activity voted on
- * neither type nor parameters are: only its fingerprint, which nobody signs.
+ * What of the question the activity was held against, for the report. Of a vote that was answered with the activity
+ * voted on neither type nor parameters are: only its fingerprint, which nobody signs.
  */
 export function askedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (question === null) return [];
   const open: readonly (keyof Expected)[] = isVotedOn(question, activity) ? ["type", "parameters", "requestedAt"] : [];
-  return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter((name) => question[name] !== null && !open.includes(name));
+  return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter(
+    (name) => question[name] !== null && !open.includes(name),
+  );
 }
 
 /** A result member that says again what the request said. */
@@ -110,41 +120,69 @@ const repeated = (result: string, intent = result): Repetition => ({ result, of:
 /** What has to be equal, by activity type (service-interface 2.2 and 4.2; service-facts for those it does not show). */
 export const ACTIVITY_RULES = {
   ACTIVITY_TYPE_UPDATE_WALLET: {
-    intentMember: "updateWalletIntent", resultMember: "updateWalletResult", filledIn: [], repeats: [repeated("walletId")],
+    intentMember: "updateWalletIntent",
+    resultMember: "updateWalletResult",
+    filledIn: [],
+    repeats: [repeated("walletId")],
   },
   ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL: {
-    intentMember: "updateFiatOnRampCredentialIntent", resultMember: "updateFiatOnRampCredentialResult", filledIn: [],
+    intentMember: "updateFiatOnRampCredentialIntent",
+    resultMember: "updateFiatOnRampCredentialResult",
+    filledIn: [],
     repeats: [repeated("fiatOnRampCredentialId", "fiatOnrampCredentialId")],
   },
   ACTIVITY_TYPE_UPDATE_USER_TAG: {
-    intentMember: "updateUserTagIntent", resultMember: "updateUserTagResult", filledIn: [], repeats: [repeated("userTagId")],
+    intentMember: "updateUserTagIntent",
+    resultMember: "updateUserTagResult",
+    filledIn: [],
+    repeats: [repeated("userTagId")],
   },
   ACTIVITY_TYPE_DELETE_API_KEYS: {
-    intentMember: "deleteApiKeysIntent", resultMember: "deleteApiKeysResult", filledIn: [], repeats: [repeated("apiKeyIds")],
+    intentMember: "deleteApiKeysIntent",
+    resultMember: "deleteApiKeysResult",
+    filledIn: [],
+    repeats: [repeated("apiKeyIds")],
   },
   ACTIVITY_TYPE_DELETE_POLICIES: {
-    intentMember: "deletePoliciesIntent", resultMember: "deletePoliciesResult", filledIn: [], repeats: [repeated("policyIds")],
+    intentMember: "deletePoliciesIntent",
+    resultMember: "deletePoliciesResult",
+    filledIn: [],
+    repeats: [repeated("policyIds")],
   },
   ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2: {
-    intentMember: "createReadWriteSessionIntentV2", resultMember: "createReadWriteSessionResultV2",
+    intentMember: "createReadWriteSessionIntentV2",
+    resultMember: "createReadWriteSessionResultV2",
     filledIn: ["userId", "apiKeyName", "expirationSeconds"],
     repeats: [{ result: "organizationId", of: "organizationId" }, repeated("userId")],
   },
   ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE: {
-    intentMember: "setOrganizationFeatureIntent", resultMember: "setOrganizationFeatureResult", filledIn: [], repeats: [],
+    intentMember: "setOrganizationFeatureIntent",
+    resultMember: "setOrganizationFeatureResult",
+    filledIn: [],
+    repeats: [],
     lists: { result: "features", members: ["name", "value"] },
   },
   ACTIVITY_TYPE_CREATE_WALLET: {
-    intentMember: null, resultMember: null, filledIn: ["mnemonicLength"], repeats: [],
+    intentMember: null,
+    resultMember: null,
+    filledIn: ["mnemonicLength"],
+    repeats: [],
   },
 } as const satisfies Record<string, ActivityRule>;
 
 /** Every version of the type that makes an organization inside another. */
 const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
-const SUB_ORGANIZATION_RULE: ActivityRule = { intentMember: null, resultMember: null, filledIn: ["wallet.mnemonicLength"], repeats: [] };
+const SUB_ORGANIZATION_RULE: ActivityRule = {
+  intentMember: null,
+  resultMember: null,
+  filledIn: ["wallet.mnemonicLength"],
+  repeats: [],
+};
 const OTHER_RULE: ActivityRule = { intentMember: null, resultMember: null, filledIn: [], repeats: [] };
 
-const RULES: ReadonlyMap<string, ActivityRule> = new Map(Object.entries(ACTIVITY_RULES).map(([type, rule]) => [withoutVersion(type), rule]));
+const RULES: ReadonlyMap<string, ActivityRule> = new Map(
+  Object.entries(ACTIVITY_RULES).map(([type, rule]) => [withoutVersion(type), rule]),
+);
 
 /** A newer variant of an activity is marked by a suffix such as `_V2` (service-interface, section 9). */
 function withoutVersion(type: string): string {
@@ -154,7 +192,8 @@ function withoutVersion(type: string): string {
 /** The rule of the operation, whichever version of it this is: only the members' names are of one version. */
 function ruleOf(type: string | undefined): ActivityRule {
   const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
-  if (rule !== undefined) return Object.hasOwn(ACTIVITY_RULES, type!) ? rule : { ...rule, intentMember: null, resultMember: null };
+  if (rule !== undefined)
+    return Object.hasOwn(ACTIVITY_RULES, type!) ? rule : { ...rule, intentMember: null, resultMember: null };
   return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
 }
 
@@ -172,12 +211,14 @@ type ReadActivity = Reading<Activity>["value"];
 
 /** Whether a vote was answered with the activity that it was about. */
 export function isVotedOn(question: Question | null, activity: ReadActivity): boolean {
-  return question !== null && question.type !== null && VOTES.includes(question.type) && activity.type !== question.type;
+  return (
+    question !== null && question.type !== null && VOTES.includes(question.type) && activity.type !== question.type
+  );
 }
 
 /**
- * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered with
- * the activity voted on, that activity's own request. Null: nobody said.
+ * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered
+ * with the activity voted on, that activity's own request. Null: nobody said.
  */
 export function requestTime(question: Question | null, activity: ReadActivity | null): number | null {
   if (question === null || question.requestedAt === null) return null;
@@ -197,7 +238,9 @@ export function activityContradictions(question: Question, activity: ReadActivit
     ...(votedOn ? fingerprintFaults(question, activity) : typeFaults(question, activity)),
     ...memberFaults("intent", activity.intent, rule.intentMember),
     ...memberFaults("result", activity.result, rule.resultMember),
-    ...(votedOn || question.parameters === null ? [] : intentFaults(soleMember(activity.intent), question.parameters, rule.filledIn)),
+    ...(votedOn || question.parameters === null
+      ? []
+      : intentFaults(soleMember(activity.intent), question.parameters, rule.filledIn)),
     ...resultFaults(activity, votedOn ? { ...question, parameters: null } : question, rule),
   ];
 }
@@ -218,7 +261,10 @@ function typeFaults({ type }: Question, activity: ReadActivity): string[] {
 function fingerprintFaults({ parameters }: Question, activity: ReadActivity): string[] {
   const submitted = parameters?.["fingerprint"];
   const bare = (text: string): string => text.replace(/^sha256:/, "");
-  const same = typeof submitted === "string" && submitted !== "" && typeof activity.fingerprint === "string" &&
+  const same =
+    typeof submitted === "string" &&
+    submitted !== "" &&
+    typeof activity.fingerprint === "string" &&
     bare(submitted) === bare(activity.fingerprint);
   return same ? [] : ["the activity's fingerprint is not the one that was voted on"];
 }
@@ -246,18 +292,28 @@ const NOT_INTENT = ["generateAppProofs"];
 
 function intentFaults(intent: JsonValue | undefined, parameters: JsonObject, filledIn: readonly string[]): string[] {
   const stated = isJsonObject(intent) ? intent : {};
-  const names = [...new Set([...Object.keys(parameters), ...Object.keys(stated)])].filter((name) => !NOT_INTENT.includes(name));
+  const names = [...new Set([...Object.keys(parameters), ...Object.keys(stated)])].filter(
+    (name) => !NOT_INTENT.includes(name),
+  );
   return names
     .filter((name) => !asSent(parameters[name], stated[name], name, filledIn))
     .map((name) => `the intent's ${shown(name)} is not what was submitted`);
 }
 
 /** Whether the answer says what was sent: nothing else, and nothing more but for what the service may fill in. */
-function asSent(sent: JsonValue | undefined, answered: JsonValue | undefined, place: string, filledIn: readonly string[]): boolean {
+function asSent(
+  sent: JsonValue | undefined,
+  answered: JsonValue | undefined,
+  place: string,
+  filledIn: readonly string[],
+): boolean {
   if (isEmpty(sent)) return isEmpty(answered) || filledIn.includes(place);
   if (Array.isArray(sent)) {
-    return Array.isArray(answered) && sent.length === answered.length &&
-      sent.every((item, index) => asSent(item, answered[index], `${place}[]`, filledIn));
+    return (
+      Array.isArray(answered) &&
+      sent.length === answered.length &&
+      sent.every((item, index) => asSent(item, answered[index], `${place}[]`, filledIn))
+    );
   }
   if (!isJsonObject(sent)) return sent === answered;
   if (!isJsonObject(answered)) return false;
@@ -267,7 +323,13 @@ function asSent(sent: JsonValue | undefined, answered: JsonValue | undefined, pl
 
 /** Absent, null, "", false and [] are the same: services leave out what is empty, or fill it in. */
 export function isEmpty(value: JsonValue | undefined): boolean {
-  return value === undefined || value === null || value === "" || value === false || (Array.isArray(value) && value.length === 0);
+  return (
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    value === false ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }
 
 function resultFaults(activity: ReadActivity, question: Question, rule: ActivityRule): string[] {
@@ -276,10 +338,17 @@ function resultFaults(activity: ReadActivity, question: Question, rule: Activity
   const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
     if (of === "organizationId") return [question.organizationId];
     // What was not sent may have been filled in.
-    return stated.map((holder) => holder[of.intent]).filter((value) => !isEmpty(value) || !rule.filledIn.includes(of.intent));
+    return stated
+      .map((holder) => holder[of.intent])
+      .filter((value) => !isEmpty(value) || !rule.filledIn.includes(of.intent));
   };
-  const differing = rule.repeats.filter((repetition) => wanted(repetition).some((value) => !sameInAnyOrder(value, result[repetition.result])));
-  return [...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`), ...listFaults(result, intent, question, rule)];
+  const differing = rule.repeats.filter((repetition) =>
+    wanted(repetition).some((value) => !sameInAnyOrder(value, result[repetition.result])),
+  );
+  return [
+    ...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`),
+    ...listFaults(result, intent, question, rule),
+  ];
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {
@@ -287,7 +356,8 @@ function objectOf(value: JsonValue | undefined): JsonObject {
 }
 
 function sameInAnyOrder(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
-  const sorted = (value: JsonValue | undefined): JsonValue | undefined => (Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value);
+  const sorted = (value: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
   return asSent(sorted(a), sorted(b), "", []);
 }
 
@@ -314,8 +384,12 @@ export interface Claim {
 export function proofContradictions(question: Question, { organizationId, address }: Claim): string[] {
   const asked = question.addresses;
   return [
-    ...(organizationId === question.organizationId ? [] : [`the proof speaks of organization ${shown(organizationId)}, ${shown(question.organizationId)} was asked for`]),
-    ...(address === undefined || asked === null || isAmong(address, asked) ? [] : [`the proof speaks of address ${shown(address)}, which was not asked for`]),
+    ...(organizationId === question.organizationId
+      ? []
+      : [`the proof speaks of organization ${shown(organizationId)}, ${shown(question.organizationId)} was asked for`]),
+    ...(address === undefined || asked === null || isAmong(address, asked)
+      ? []
+      : [`the proof speaks of address ${shown(address)}, which was not asked for`]),
   ];
 }
 

@@ -1,6 +1,10 @@
-/** Answers in the order of the items, no more than so many under way: what each takes meanwhile is held so often only. */
+/**
+ * Answers in the order of the items, no more than so many under way: what each takes meanwhile is held so often only.
+ */
 export async function inTurns<Item, Answer>(
-  items: readonly Item[], atOnce: number, ask: (item: Item, index: number) => Promise<Answer>,
+  items: readonly Item[],
+  atOnce: number,
+  ask: (item: Item, index: number) => Promise<Answer>,
 ): Promise<Answer[]> {
   const answers = new Map<number, Answer>();
   const queue = items.entries();

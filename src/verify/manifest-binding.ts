@@ -1,4 +1,6 @@
-/** What ties manifest, envelope, measured image and ephemeral key to the document (qos.md, "What ties it all together"). */
+/**
+ * What ties manifest, envelope, measured image and ephemeral key to the document (qos.md, "What ties it all together").
+ */
 import { equalBytes, toHex } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument } from "../decode/attestation-document.js";
@@ -6,16 +8,26 @@ import type { Manifest } from "../decode/manifest/index.js";
 import { isQosPublicKey } from "./qos-key.js";
 
 /** `bind.user-data`. Answers whether the document commits to the manifest. */
-export function checkUserData(userData: AttestationDocument["userData"] | undefined, hash: Uint8Array | undefined, log: Checklist): boolean {
-  if (userData === undefined || hash === undefined) return log.skip("bind.user-data", "user_data or the manifest could not be read");
+export function checkUserData(
+  userData: AttestationDocument["userData"] | undefined,
+  hash: Uint8Array | undefined,
+  log: Checklist,
+): boolean {
+  if (userData === undefined || hash === undefined)
+    return log.skip("bind.user-data", "user_data or the manifest could not be read");
   if (userData !== null && equalBytes(userData, hash)) return log.pass("bind.user-data");
   const actual = userData === null ? "absent" : toHex(userData);
   return log.fail("bind.user-data", "user_data is not the hash of the manifest", { expected: toHex(hash), actual });
 }
 
 /** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
-export function checkPcrs(pcrs: AttestationDocument["pcrs"] | undefined, manifest: Manifest | undefined, log: Checklist): boolean {
-  if (pcrs === undefined || manifest === undefined) return log.skip("bind.pcrs", "the PCRs or the manifest could not be read");
+export function checkPcrs(
+  pcrs: AttestationDocument["pcrs"] | undefined,
+  manifest: Manifest | undefined,
+  log: Checklist,
+): boolean {
+  if (pcrs === undefined || manifest === undefined)
+    return log.skip("bind.pcrs", "the PCRs or the manifest could not be read");
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   const differing = [pcr0, pcr1, pcr2, pcr3].flatMap((wanted, index) => {
     const attested = pcrs.get(index);
@@ -23,10 +35,14 @@ export function checkPcrs(pcrs: AttestationDocument["pcrs"] | undefined, manifes
   });
   if (differing.length === 0) return log.pass("bind.pcrs");
   const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
-  return log.fail("bind.pcrs", `the document attests others than the manifest names: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`, {
-    expected: differing.map(({ index, wanted }) => `PCR${index} ${text(wanted)}`).join("\n"),
-    actual: differing.map(({ index, attested }) => `PCR${index} ${text(attested)}`).join("\n"),
-  });
+  return log.fail(
+    "bind.pcrs",
+    `the document attests others than the manifest names: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
+    {
+      expected: differing.map(({ index, wanted }) => `PCR${index} ${text(wanted)}`).join("\n"),
+      actual: differing.map(({ index, attested }) => `PCR${index} ${text(attested)}`).join("\n"),
+    },
+  );
 }
 
 /** A key that the document has to attest, and what it is in words. */
@@ -35,9 +51,14 @@ export interface WantedKey {
   readonly key: Uint8Array;
 }
 
-/** `bind.key`: the document attests a QOS key, the one that was claimed and every one that was asked for. Answers it. */
+/**
+ * `bind.key`: the document attests a QOS key, the one that was claimed and every one that was asked for. Answers it.
+ */
 export function checkKey(
-  publicKey: AttestationDocument["publicKey"] | undefined, claimed: Uint8Array | undefined, wanted: readonly WantedKey[], log: Checklist,
+  publicKey: AttestationDocument["publicKey"] | undefined,
+  claimed: Uint8Array | undefined,
+  wanted: readonly WantedKey[],
+  log: Checklist,
 ): Uint8Array | null {
   if (publicKey === undefined) {
     log.skip("bind.key", "the document's public_key could not be read");
@@ -67,12 +88,22 @@ export function checkKey(
 }
 
 /** `bind.nonce`. A nonce of no bytes is none: hardware makes both. Answers whether it is as asked. */
-export function checkNonce(nonce: AttestationDocument["nonce"] | undefined, wanted: Uint8Array | null, log: Checklist): boolean {
+export function checkNonce(
+  nonce: AttestationDocument["nonce"] | undefined,
+  wanted: Uint8Array | null,
+  log: Checklist,
+): boolean {
   if (nonce === undefined) return log.skip("bind.nonce", "the nonce could not be read");
   const found = nonce === null || nonce.length === 0 ? null : nonce;
-  if (wanted === null && found === null) return log.pass("bind.nonce", "the document carries no nonce, and none was asked for");
-  if (wanted === null) return log.fail("bind.nonce", `the document carries a nonce of ${found!.length} bytes, and none was asked for`);
-  if (found !== null && equalBytes(found, wanted)) return log.pass("bind.nonce", "the document carries the nonce that was asked for");
-  const detail = found === null ? "the document carries no nonce, and one was asked for" : "the document carries another nonce than was asked for";
+  if (wanted === null && found === null)
+    return log.pass("bind.nonce", "the document carries no nonce, and none was asked for");
+  if (wanted === null)
+    return log.fail("bind.nonce", `the document carries a nonce of ${found!.length} bytes, and none was asked for`);
+  if (found !== null && equalBytes(found, wanted))
+    return log.pass("bind.nonce", "the document carries the nonce that was asked for");
+  const detail =
+    found === null
+      ? "the document carries no nonce, and one was asked for"
+      : "the document carries another nonce than was asked for";
   return log.fail("bind.nonce", detail, { expected: toHex(wanted), actual: found === null ? "absent" : toHex(found) });
 }

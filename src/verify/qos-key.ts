@@ -1,4 +1,6 @@
-/** QOS public keys: 130 bytes, the encryption point and then the signing point (qos.md, "Keys"; qos `qos_p256/SPEC.md`). */
+/**
+ * QOS public keys: 130 bytes, the encryption point and then the signing point (qos.md, "Keys"; qos `qos_p256/SPEC.md`).
+ */
 import { isP256Point } from "./ecdsa.js";
 
 /** An uncompressed point of P-256 (SEC1 section 2.3.3), in bytes. */

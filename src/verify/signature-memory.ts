@@ -1,6 +1,6 @@
 /**
- * Signatures that were found valid, and keys that were imported, remembered within a bound. Whether a signature is valid
- * depends on key, message and signature alone, so that remembering changes nothing but the time it takes: dates,
+ * Signatures that were found valid, and keys that were imported, remembered within a bound. Whether a signature is
+ * valid depends on key, message and signature alone, so that remembering changes nothing but the time it takes: dates,
  * names, constraints and policies are asked anew each time. Invalid signatures are not remembered.
  */
 import { concatBytes, toHex } from "../bytes.js";
@@ -31,12 +31,15 @@ export class SignatureMemory {
     return key;
   }
 
-  /** Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none. */
+  /**
+   * Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none.
+   */
   async verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
     if (point.length !== POINT_LENGTHS[curve]) return false;
     // Copied, so that what is verified is what is remembered, whatever the caller does to its buffers meanwhile.
     const [key, signed, proof] = [new Uint8Array(point), new Uint8Array(message), new Uint8Array(signature)];
-    // Curve and point are of one length each, and the signature's is named: the parts cannot be shifted against each other.
+    // Curve and point are of one length each, and the signature's is named: the parts cannot be shifted against each
+    // other.
     const name = `${curve}:${proof.length}:${toHex(await sha256(concatBytes(key, proof, signed)))}`;
     if (this.#valid.has(name)) return true;
     const verifying = await this.key(curve, key);

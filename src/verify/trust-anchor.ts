@@ -15,7 +15,9 @@ export const AWS_NITRO_ROOT_G1_NAME = "aws-nitro-root-g1";
  * AWS Nitro Enclaves Root G1, as AWS publishes it (`AWS_NitroEnclaves_Root-G1.zip`). SHA-256 of the DER:
  * 641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b.
  */
-export const AWS_NITRO_ROOT_G1: TrustAnchor = anchorOf(AWS_NITRO_ROOT_G1_NAME, `-----BEGIN CERTIFICATE-----
+export const AWS_NITRO_ROOT_G1: TrustAnchor = anchorOf(
+  AWS_NITRO_ROOT_G1_NAME,
+  `-----BEGIN CERTIFICATE-----
 MIICETCCAZagAwIBAgIRAPkxdWgbkK/hHUbMtOTn+FYwCgYIKoZIzj0EAwMwSTEL
 MAkGA1UEBhMCVVMxDzANBgNVBAoMBkFtYXpvbjEMMAoGA1UECwwDQVdTMRswGQYD
 VQQDDBJhd3Mubml0cm8tZW5jbGF2ZXMwHhcNMTkxMDI4MTMyODA1WhcNNDkxMDI4
@@ -28,7 +30,8 @@ R+eWw5b6cp3PmanfS5YwDgYDVR0PAQH/BAQDAgGGMAoGCCqGSM49BAMDA2kAMGYC
 MQCjfy+Rocm9Xue4YnwWmNJVA44fA0P5W2OpYow9OYCVRaEevL8uO1XYru5xtMPW
 rfMCMQCi85sWBbJwKKXdS6BptQFuZbT73o/gBh1qUxl/nNr12UO8Yfwr6wPLb+6N
 IwLz3/Y=
------END CERTIFICATE-----`);
+-----END CERTIFICATE-----`,
+);
 
 export function isAwsNitroRoot(anchor: TrustAnchor): boolean {
   return equalBytes(anchor.certificate.der, AWS_NITRO_ROOT_G1.certificate.der);
@@ -40,7 +43,8 @@ export function isAwsNitroRoot(anchor: TrustAnchor): boolean {
  */
 export function parseTrustAnchor(name: string, pem: string): TrustAnchor {
   const anchor = anchorOf(name, pem);
-  if (name === AWS_NITRO_ROOT_G1_NAME && !isAwsNitroRoot(anchor)) throw malformed(`only the AWS root may be called ${name}`);
+  if (name === AWS_NITRO_ROOT_G1_NAME && !isAwsNitroRoot(anchor))
+    throw malformed(`only the AWS root may be called ${name}`);
   return anchor;
 }
 
@@ -56,7 +60,9 @@ function anchorOf(name: string, pem: string): TrustAnchor {
 
 /** The PEM text (RFC 7468) of a certificate, as {@link parseTrustAnchor} reads it. */
 export function certificatePem(der: Uint8Array): string {
-  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join("\n");
+  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join(
+    "\n",
+  );
 }
 
 function malformed(message: string): MalformedError {

@@ -9,11 +9,29 @@ import { type ForgedEvidence, LAB_ADDRESS, labDeployment } from "../../src/lab/f
 import { addressDerivationPayload } from "../../src/lab/enclave.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Report } from "../../src/report/report.js";
-import { AT, type Judgement, NOW, after, drop, forge, idsOf, judge, lab, manifest, optionsOf, put, withActivity } from "../attacks/support.js";
+import {
+  AT,
+  type Judgement,
+  NOW,
+  after,
+  drop,
+  forge,
+  idsOf,
+  judge,
+  lab,
+  manifest,
+  optionsOf,
+  put,
+  withActivity,
+} from "../attacks/support.js";
 
 const all = labDeployment(lab);
 /** Image and binary, and no word about whose they are. */
-const code: JsonObject = { pcrs: drop("3")(all["pcrs"] as JsonObject), pivotHash: all["pivotHash"]!, open: ["operator"] };
+const code: JsonObject = {
+  pcrs: drop("3")(all["pcrs"] as JsonObject),
+  pivotHash: all["pivotHash"]!,
+  open: ["operator"],
+};
 /** The image, and no word about what runs in it. */
 const image: JsonObject = { open: ["application", "operator"] };
 const OTHER_PCR = "ee".repeat(48);
@@ -23,10 +41,17 @@ const live = forge();
 const setup = forge({ generation: "setup", payloads: [] });
 const legacy = forge({ generation: "legacy" });
 const { pcrs, quorumKey, manifestSet, shareSet } = all as unknown as {
-  pcrs: Record<string, string>; quorumKey: string; manifestSet: { threshold: number; members: string[] }; shareSet: { threshold: number; members: string[] };
+  pcrs: Record<string, string>;
+  quorumKey: string;
+  manifestSet: { threshold: number; members: string[] };
+  shareSet: { threshold: number; members: string[] };
 };
 
-function underDeployments(deployments: JsonObject[], evidence: ForgedEvidence = live, how: Judgement = {}): Promise<Report> {
+function underDeployments(
+  deployments: JsonObject[],
+  evidence: ForgedEvidence = live,
+  how: Judgement = {},
+): Promise<Report> {
   return judge(evidence, { ...how, deployments: () => deployments });
 }
 
@@ -48,14 +73,38 @@ const rows: Row[] = [
   { name: "the code alone", pin: code },
   { name: "the image alone", pin: { ...image, pcrs } },
   { name: "PCR0 to 2 alone", pin: { ...image, pcrs: drop("3")(pcrs) } },
-  { name: "the image in upper case", pin: { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, upper(value)])) } },
-  { name: "several values of each PCR", pin: { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, [OTHER_PCR, value]])) } },
-  { name: "several images, the last of them this one", pin: { ...image, pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] } },
+  {
+    name: "the image in upper case",
+    pin: { ...image, pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, upper(value)])) },
+  },
+  {
+    name: "several values of each PCR",
+    pin: {
+      ...image,
+      pcrs: Object.fromEntries(Object.entries(pcrs).map(([index, value]) => [index, [OTHER_PCR, value]])),
+    },
+  },
+  {
+    name: "several images, the last of them this one",
+    pin: { ...image, pcrs: [put("0", OTHER_PCR)(pcrs), put("1", OTHER_PCR)(pcrs), pcrs] },
+  },
   { name: "a PCR that is all zeros", pin: { ...image, pcrs: put("5", "00".repeat(48))(pcrs) } },
   { name: "a PCR that the enclave commits to nothing in", pin: { ...image, pcrs: put("18", "00".repeat(48))(pcrs) } },
-  { name: "another value of that PCR", pin: { ...image, pcrs: put("17", "00".repeat(48))(pcrs) }, fails: "policy.pcrs" },
-  { name: "no value that the PCR has", pin: { ...image, pcrs: put("2", [OTHER_PCR, "ab".repeat(48)])(pcrs) }, fails: "policy.pcrs" },
-  { name: "several images, each other in one PCR", pin: { ...image, pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) }, fails: "policy.pcrs" },
+  {
+    name: "another value of that PCR",
+    pin: { ...image, pcrs: put("17", "00".repeat(48))(pcrs) },
+    fails: "policy.pcrs",
+  },
+  {
+    name: "no value that the PCR has",
+    pin: { ...image, pcrs: put("2", [OTHER_PCR, "ab".repeat(48)])(pcrs) },
+    fails: "policy.pcrs",
+  },
+  {
+    name: "several images, each other in one PCR",
+    pin: { ...image, pcrs: [0, 1, 2, 3].map((index) => put(String(index), OTHER_PCR)(pcrs)) },
+    fails: "policy.pcrs",
+  },
   { name: "several binaries", pin: { ...code, pivotHash: [OTHER_HASH, all["pivotHash"]!] } },
   { name: "the binary in upper case", pin: { ...code, pivotHash: upper(all["pivotHash"] as string) } },
   { name: "other binaries", pin: { ...code, pivotHash: [OTHER_HASH, "00".repeat(32)] }, fails: "policy.pivot" },
@@ -70,26 +119,61 @@ const rows: Row[] = [
   { name: "the highest nonce", pin: { ...code, namespace: "lab/signer", minNonce: 4294967295 }, fails: "policy.nonce" },
   { name: "several quorum keys", pin: { ...code, quorumKey: [otherKey, upper(quorumKey)] } },
   { name: "other quorum keys", pin: { ...code, quorumKey: [otherKey] }, fails: "policy.quorum-key" },
-  { name: "a quorum key with its halves exchanged", pin: { ...code, quorumKey: quorumKey.slice(130) + quorumKey.slice(0, 130) }, fails: "policy.quorum-key" },
-  { name: "the manifest set in another order", pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members].reverse() } } },
-  { name: "the manifest set in upper case", pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.map(upper) } } },
+  {
+    name: "a quorum key with its halves exchanged",
+    pin: { ...code, quorumKey: quorumKey.slice(130) + quorumKey.slice(0, 130) },
+    fails: "policy.quorum-key",
+  },
+  {
+    name: "the manifest set in another order",
+    pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members].reverse() } },
+  },
+  {
+    name: "the manifest set in upper case",
+    pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.map(upper) } },
+  },
   { name: "a lower threshold than the manifest's", pin: { ...code, manifestSet: { ...manifestSet, threshold: 1 } } },
-  { name: "a higher threshold than the manifest's", pin: { ...code, manifestSet: { ...manifestSet, threshold: 3 } }, fails: "policy.manifest-set" },
-  { name: "a member more", pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members, otherKey] } }, fails: "policy.manifest-set" },
-  { name: "a member fewer", pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) } }, fails: "policy.manifest-set" },
-  { name: "a member in the place of another", pin: { ...code, manifestSet: { ...manifestSet, members: [otherKey, ...manifestSet.members.slice(1)] } }, fails: "policy.manifest-set" },
+  {
+    name: "a higher threshold than the manifest's",
+    pin: { ...code, manifestSet: { ...manifestSet, threshold: 3 } },
+    fails: "policy.manifest-set",
+  },
+  {
+    name: "a member more",
+    pin: { ...code, manifestSet: { ...manifestSet, members: [...manifestSet.members, otherKey] } },
+    fails: "policy.manifest-set",
+  },
+  {
+    name: "a member fewer",
+    pin: { ...code, manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) } },
+    fails: "policy.manifest-set",
+  },
+  {
+    name: "a member in the place of another",
+    pin: { ...code, manifestSet: { ...manifestSet, members: [otherKey, ...manifestSet.members.slice(1)] } },
+    fails: "policy.manifest-set",
+  },
   { name: "the share set", pin: { ...code, shareSet } },
-  { name: "the share set in another order, lower threshold", pin: { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } } },
+  {
+    name: "the share set in another order, lower threshold",
+    pin: { ...code, shareSet: { threshold: 1, members: [...shareSet.members].reverse() } },
+  },
   { name: "the manifest set as share set", pin: { ...code, shareSet: manifestSet }, fails: "policy.share-set" },
   { name: "one label", pin: { ...code, labels: { owner: "lab" } } },
   { name: "a label in another case", pin: { ...code, labels: { owner: "Lab" } }, fails: "policy.labels" },
-  { name: "one label of three otherwise", pin: { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } }, fails: "policy.labels" },
+  {
+    name: "one label of three otherwise",
+    pin: { ...code, labels: { owner: "lab", enclaveApp: "signer", deploymentLabel: "lab.2" } },
+    fails: "policy.labels",
+  },
 ];
 
 describe("a deployment that pins", () => {
   it.each(rows)("$name", async ({ pin, fails }) => {
     const report = await underDeployments([pin]);
-    expect(idsOf(report, "fail")).toEqual(fails === undefined ? [] : (["policy.deployment", fails] as CheckId[]).sort());
+    expect(idsOf(report, "fail")).toEqual(
+      fails === undefined ? [] : (["policy.deployment", fails] as CheckId[]).sort(),
+    );
     expect(report.verdict).toBe(fails === undefined ? "verified" : "rejected");
     if (fails === undefined) return;
     const check = checkOf(report, fails);
@@ -101,7 +185,15 @@ describe("a deployment that pins", () => {
 
   it("does not ask what it does not pin", async () => {
     const report = await underDeployments([{ ...code, name: "least" }]);
-    const unasked: CheckId[] = ["policy.labels", "policy.manifest-set", "policy.namespace", "policy.nonce", "policy.args", "policy.quorum-key", "policy.share-set"];
+    const unasked: CheckId[] = [
+      "policy.labels",
+      "policy.manifest-set",
+      "policy.namespace",
+      "policy.nonce",
+      "policy.args",
+      "policy.quorum-key",
+      "policy.share-set",
+    ];
     for (const id of unasked) {
       expect(checkOf(report, id)).toMatchObject({ status: "skip", subject: "policy" });
       expect(checkOf(report, id).detail).toContain("least does not pin");
@@ -111,7 +203,10 @@ describe("a deployment that pins", () => {
   });
 
   it("a PCR that a legacy enclave does not attest fails, also as zeros", async () => {
-    const report = await underDeployments([{ ...image, pcrs: put("20", "00".repeat(48))(pcrs), commitment: "legacy" }], legacy);
+    const report = await underDeployments(
+      [{ ...image, pcrs: put("20", "00".repeat(48))(pcrs), commitment: "legacy" }],
+      legacy,
+    );
     expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.pcrs"]);
     expect(checkOf(report, "policy.pcrs").actual).toContain("absent");
   });
@@ -137,7 +232,10 @@ describe("a deployment that pins", () => {
   it("is met by labels that the service puts on any other enclave: nothing vouches for them", async () => {
     const relabelled = forge({ bootProof: put("owner", "somebody") });
     expect((await underDeployments([{ ...code, labels: { owner: "somebody" } }], relabelled)).verdict).toBe("verified");
-    expect(idsOf(await underDeployments([{ ...code, labels: { owner: "lab" } }], relabelled), "fail")).toEqual(["policy.deployment", "policy.labels"]);
+    expect(idsOf(await underDeployments([{ ...code, labels: { owner: "lab" } }], relabelled), "fail")).toEqual([
+      "policy.deployment",
+      "policy.labels",
+    ]);
   });
 });
 
@@ -149,13 +247,17 @@ describe("a manifest set", () => {
           const members = value.manifestSet.members.map((member, index) => ({ ...member, alias: `m${index}` }));
           return { ...value, manifestSet: { ...value.manifestSet, members } };
         },
-        approvals: (list) => list.map((approval, index) => ({ ...approval, member: { ...approval.member, alias: `m${index}` } })),
+        approvals: (list) =>
+          list.map((approval, index) => ({ ...approval, member: { ...approval.member, alias: `m${index}` } })),
       },
     });
     expect((await underDeployments([all], renamed)).verdict).toBe("verified");
   });
 
-  it.each([[1, ["policy.deployment", "policy.manifest-set"]], [2, []]])("of threshold %i against a pinned 2", async (threshold, fails) => {
+  it.each([
+    [1, ["policy.deployment", "policy.manifest-set"]],
+    [2, []],
+  ])("of threshold %i against a pinned 2", async (threshold, fails) => {
     const evidence = forge(manifest((value) => ({ manifestSet: { ...value.manifestSet, threshold } })));
     expect(idsOf(await underDeployments([{ ...code, manifestSet }], evidence), "fail")).toEqual(fails);
   });
@@ -171,21 +273,34 @@ describe("commitment", () => {
   const pinned = ["live", "setup", "legacy", undefined] as const;
   const unsaid = { ...code, ...image };
 
-  it.each((Object.keys(kinds) as (keyof typeof kinds)[]).flatMap((kind) => pinned.map((pin) => [kind, pin] as const)))("%s, where %s is pinned", async (kind, pin) => {
-    const report = await underDeployments([{ ...unsaid, ...(pin && { commitment: pin }) }], kinds[kind]);
-    const status = kind === (pin ?? "live") ? "pass" : "fail";
-    expect(checkOf(report, "policy.commitment").status).toBe(status);
-    expect(idsOf(report, "fail")).toEqual(status === "fail" ? ["policy.commitment", "policy.deployment"] : []);
-    expect(report.verdict).toBe(status === "fail" ? "rejected" : "verified");
-    expect(checkOf(report, "bind.commitment").status).toBe(kind === "legacy" ? "warn" : "pass");
-  });
+  it.each((Object.keys(kinds) as (keyof typeof kinds)[]).flatMap((kind) => pinned.map((pin) => [kind, pin] as const)))(
+    "%s, where %s is pinned",
+    async (kind, pin) => {
+      const report = await underDeployments([{ ...unsaid, ...(pin && { commitment: pin }) }], kinds[kind]);
+      const status = kind === (pin ?? "live") ? "pass" : "fail";
+      expect(checkOf(report, "policy.commitment").status).toBe(status);
+      expect(idsOf(report, "fail")).toEqual(status === "fail" ? ["policy.commitment", "policy.deployment"] : []);
+      expect(report.verdict).toBe(status === "fail" ? "rejected" : "verified");
+      expect(checkOf(report, "bind.commitment").status).toBe(kind === "legacy" ? "warn" : "pass");
+    },
+  );
 
   it("of a legacy enclave is named in the claims", async () => {
-    expect((await underDeployments([{ ...unsaid, commitment: "legacy" }], legacy)).claims!.bootProofs[0]!.image.commitment).toBe("legacy");
+    expect(
+      (await underDeployments([{ ...unsaid, commitment: "legacy" }], legacy)).claims!.bootProofs[0]!.image.commitment,
+    ).toBe("legacy");
   });
 
   it("cannot be had by leaving the PCRs out that carry it", async () => {
-    const stripped = forge({ alterDocument: { pcrs: (map) => { map.delete(16); map.delete(17); return map; } } });
+    const stripped = forge({
+      alterDocument: {
+        pcrs: (map) => {
+          map.delete(16);
+          map.delete(17);
+          return map;
+        },
+      },
+    });
     const report = await underDeployments([{ ...unsaid, commitment: "legacy" }], stripped);
     expect(idsOf(report, "fail")).toEqual(["bind.commitment"]);
   });
@@ -193,7 +308,9 @@ describe("commitment", () => {
 
 describe("several deployments", () => {
   it.each([0, 1, 2])("match where the one at %i does, whole", async (place) => {
-    const deployments = [0, 1, 2].map((index) => (index === place ? { ...all, name: `d${index}` } : { ...put("pcrs.0", OTHER_PCR)(all), name: `d${index}` }));
+    const deployments = [0, 1, 2].map((index) =>
+      index === place ? { ...all, name: `d${index}` } : { ...put("pcrs.0", OTHER_PCR)(all), name: `d${index}` },
+    );
     const report = await underDeployments(deployments);
     expect(report.verdict).toBe("verified");
     expect(report.claims!.bootProofs[0]!.deployment).toBe(`d${place}`);
@@ -201,7 +318,10 @@ describe("several deployments", () => {
   });
 
   it("do not match where each does in half", async () => {
-    const report = await underDeployments([{ ...all, pivotHash: OTHER_HASH }, { ...all, name: "other", pcrs: put("0", OTHER_PCR)(pcrs) }]);
+    const report = await underDeployments([
+      { ...all, pivotHash: OTHER_HASH },
+      { ...all, name: "other", pcrs: put("0", OTHER_PCR)(pcrs) },
+    ]);
     expect(report.verdict).toBe("rejected");
     expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.pivot"]);
   });
@@ -209,7 +329,11 @@ describe("several deployments", () => {
   it("tell of the nearest one all pins that differ, and of no other", async () => {
     const far = { ...all, name: "far", pivotHash: OTHER_HASH, namespace: "x", minNonce: 9, quorumKey: otherKey };
     const near = { ...all, name: "near", shareSet: manifestSet, labels: { owner: "x" } };
-    for (const deployments of [[far, near], [near, far], [far, near, { ...far, name: "as far" }]]) {
+    for (const deployments of [
+      [far, near],
+      [near, far],
+      [far, near, { ...far, name: "as far" }],
+    ]) {
       const report = await underDeployments(deployments);
       expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.labels", "policy.share-set"]);
       expect(checkOf(report, "policy.deployment").detail).toContain("near");
@@ -218,27 +342,49 @@ describe("several deployments", () => {
   });
 
   it("tell of the first one where several are as near", async () => {
-    const report = await underDeployments([{ ...all, name: "one", namespace: "x" }, { ...all, name: "two", minNonce: 9 }]);
+    const report = await underDeployments([
+      { ...all, name: "one", namespace: "x" },
+      { ...all, name: "two", minNonce: 9 },
+    ]);
     expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
     expect(checkOf(report, "policy.deployment").detail).toContain("one");
   });
 
   it("can all differ in everything", async () => {
     const none = {
-      name: "none", pcrs: put("0", OTHER_PCR)(pcrs), pivotHash: OTHER_HASH, namespace: "x", minNonce: 8, quorumKey: otherKey,
-      manifestSet: shareSet, shareSet: manifestSet, commitment: "setup", labels: { owner: "x" },
+      name: "none",
+      pcrs: put("0", OTHER_PCR)(pcrs),
+      pivotHash: OTHER_HASH,
+      namespace: "x",
+      minNonce: 8,
+      quorumKey: otherKey,
+      manifestSet: shareSet,
+      shareSet: manifestSet,
+      commitment: "setup",
+      labels: { owner: "x" },
     };
     const report = await underDeployments([none]);
     expect(idsOf(report, "fail")).toEqual([
-      "policy.commitment", "policy.deployment", "policy.labels", "policy.manifest-set", "policy.namespace", "policy.nonce", "policy.pcrs", "policy.pivot",
-      "policy.quorum-key", "policy.share-set",
+      "policy.commitment",
+      "policy.deployment",
+      "policy.labels",
+      "policy.manifest-set",
+      "policy.namespace",
+      "policy.nonce",
+      "policy.pcrs",
+      "policy.pivot",
+      "policy.quorum-key",
+      "policy.share-set",
     ]);
   });
 });
 
 describe("several boot proofs", () => {
   const second = forge({ ephemeralKey: generateQosKeyPair() });
-  const given = (evidence: ForgedEvidence) => ({ bootProofs: [live.bootProof, evidence.bootProof], appProofs: [...live.appProofs, ...evidence.appProofs] });
+  const given = (evidence: ForgedEvidence) => ({
+    bootProofs: [live.bootProof, evidence.bootProof],
+    appProofs: [...live.appProofs, ...evidence.appProofs],
+  });
 
   it("are each a pinned deployment", async () => {
     const report = await judge(live, { given: () => given(second) });
@@ -248,14 +394,23 @@ describe("several boot proofs", () => {
   });
 
   it("may be different ones", async () => {
-    const other = forge({ ephemeralKey: generateQosKeyPair(), ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(0xee) } })) });
-    const report = await judge(live, { given: () => given(other), deployments: (pinned) => [pinned, { ...pinned, name: "other", pivotHash: OTHER_HASH }] });
+    const other = forge({
+      ephemeralKey: generateQosKeyPair(),
+      ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(0xee) } })),
+    });
+    const report = await judge(live, {
+      given: () => given(other),
+      deployments: (pinned) => [pinned, { ...pinned, name: "other", pivotHash: OTHER_HASH }],
+    });
     expect(report.verdict).toBe("verified");
     expect(report.claims!.bootProofs.map(({ deployment }) => deployment)).toEqual(["lab.1", "other"]);
   });
 
   it("are rejected where one is none, and the report says which", async () => {
-    const other = forge({ ephemeralKey: generateQosKeyPair(), ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(1) } })) });
+    const other = forge({
+      ephemeralKey: generateQosKeyPair(),
+      ...manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(1) } })),
+    });
     const report = await judge(live, { given: () => given(other) });
     expect(report.verdict).toBe("rejected");
     const failed = report.checks.filter(({ status }) => status === "fail");
@@ -295,7 +450,9 @@ describe("maxAge", () => {
   });
 
   it("is counted from the signed time, and not from what the service says", async () => {
-    const younger = forge({ bootProof: put("createdAt", { seconds: String(Math.floor(later(86_400_000).getTime() / 1000)), nanos: "0" }) });
+    const younger = forge({
+      bootProof: put("createdAt", { seconds: String(Math.floor(later(86_400_000).getTime() / 1000)), nanos: "0" }),
+    });
     const report = await judge(younger, { policy: { maxAge: "5m" }, now: later(86_400_000) });
     expect(idsOf(report, "fail")).toEqual(["policy.age"]);
   });
@@ -339,10 +496,30 @@ describe("appProofs", () => {
     ["the decision, and there", { decision: true }, [address, outcome], "pass"],
     ["the decision, and no proof", { decision: true }, [], "fail"],
     ["the decision, and a proof of something else", { decision: true }, [address, custom], "fail"],
-    ["the decision, and it is no", { decision: true }, [policyOutcomePayload(after(60), "x", "OUTCOME_DENY_EXPLICIT")], "fail"],
-    ["the decision, and then it is no", { decision: true }, [policyOutcomePayload(after(61), "x", "OUTCOME_DENY_IMPLICIT"), outcome], "fail"],
-    ["the decision, no at first", { decision: true }, [outcome, policyOutcomePayload(after(59), LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")], "pass"],
-    ["the decision, and another organization's no", { decision: true }, [outcome, policyOutcomePayload(after(59), "x", "OUTCOME_REJECTED")], "fail"],
+    [
+      "the decision, and it is no",
+      { decision: true },
+      [policyOutcomePayload(after(60), "x", "OUTCOME_DENY_EXPLICIT")],
+      "fail",
+    ],
+    [
+      "the decision, and then it is no",
+      { decision: true },
+      [policyOutcomePayload(after(61), "x", "OUTCOME_DENY_IMPLICIT"), outcome],
+      "fail",
+    ],
+    [
+      "the decision, no at first",
+      { decision: true },
+      [outcome, policyOutcomePayload(after(59), LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")],
+      "pass",
+    ],
+    [
+      "the decision, and another organization's no",
+      { decision: true },
+      [outcome, policyOutcomePayload(after(59), "x", "OUTCOME_REJECTED")],
+      "fail",
+    ],
     ["no decision wanted", { decision: false }, [address], "pass"],
     ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
     ["not required", { required: false }, [], "skip"],
@@ -364,7 +541,10 @@ describe("appProofs", () => {
   });
 
   it("tells every fault of every proof", async () => {
-    const { detail } = checkOf(await judged({ types: ["A", "B"], maxAge: "1s" }, [address, outcome]), "policy.app-proof");
+    const { detail } = checkOf(
+      await judged({ types: ["A", "B"], maxAge: "1s" }, [address, outcome]),
+      "policy.app-proof",
+    );
     for (const words of [ADDRESS, OUTCOME, "A, B", "old"]) expect(detail).toContain(words);
   });
 
@@ -376,20 +556,28 @@ describe("appProofs", () => {
   });
 
   it("may be those of the activity", async () => {
-    const report = await judge(live, { given: withActivity, policy: { appProofs: { required: true, types: [ADDRESS], coverage: true } } });
+    const report = await judge(live, {
+      given: withActivity,
+      policy: { appProofs: { required: true, types: [ADDRESS], coverage: true } },
+    });
     expect(report.verdict).toBe("verified");
     expect(checkOf(report, "activity.coverage").status).toBe("pass");
   });
 
-  const uncovered = forge({ activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue) });
-  it.each([[true, "fail", "rejected"], [false, "warn", "verified"], [undefined, "warn", "verified"]] as const)(
-    "coverage %s, with an address that has no proof: %s", async (coverage, status, verdict) => {
-      const rules = coverage === undefined ? {} : { coverage };
-      const report = await judge(uncovered, { given: withActivity, policy: { appProofs: rules } });
-      expect(checkOf(report, "activity.coverage").status).toBe(status);
-      expect(checkOf(report, "activity.coverage").detail).toContain("0x0000000000000000000000000000000000000001");
-      expect(report.verdict).toBe(verdict);
-    });
+  const uncovered = forge({
+    activity: put("result.createWalletResult.addresses.1", "0x0000000000000000000000000000000000000001" as JsonValue),
+  });
+  it.each([
+    [true, "fail", "rejected"],
+    [false, "warn", "verified"],
+    [undefined, "warn", "verified"],
+  ] as const)("coverage %s, with an address that has no proof: %s", async (coverage, status, verdict) => {
+    const rules = coverage === undefined ? {} : { coverage };
+    const report = await judge(uncovered, { given: withActivity, policy: { appProofs: rules } });
+    expect(checkOf(report, "activity.coverage").status).toBe(status);
+    expect(checkOf(report, "activity.coverage").detail).toContain("0x0000000000000000000000000000000000000001");
+    expect(report.verdict).toBe(verdict);
+  });
 
   it("coverage without an activity asks nothing", async () => {
     expect((await judged({ coverage: true }, [address])).verdict).toBe("verified");
@@ -404,8 +592,12 @@ describe("a bare document", () => {
   it("is verified by its PCRs, and says that no manifest was seen", async () => {
     const report = await bare([nitro]);
     expect(report.verdict).toBe("verified");
-    expect(report.claims!.bootProofs[0]).toMatchObject({ image: { manifest: null, commitment: null }, deployment: "image" });
-    for (const id of ["policy.commitment", "policy.namespace", "policy.pivot"] as const) expect(checkOf(report, id).status).toBe("skip");
+    expect(report.claims!.bootProofs[0]).toMatchObject({
+      image: { manifest: null, commitment: null },
+      deployment: "image",
+    });
+    for (const id of ["policy.commitment", "policy.namespace", "policy.pivot"] as const)
+      expect(checkOf(report, id).status).toBe("skip");
     expect(checkOf(report, "policy.scope").status).toBe("pass");
   });
 
@@ -416,7 +608,9 @@ describe("a bare document", () => {
     ["another public_key", { publicKey: otherKey }, ["policy.public-key"]],
     ["another image", { pcrs: put("0", OTHER_PCR)(pcrs) }, ["policy.pcrs"]],
   ])("is held against %s", async (_, pin, fails) => {
-    expect(idsOf(await bare([{ ...nitro, ...pin }]), "fail")).toEqual(fails.length === 0 ? [] : ["policy.deployment", ...fails].sort());
+    expect(idsOf(await bare([{ ...nitro, ...pin }]), "fail")).toEqual(
+      fails.length === 0 ? [] : ["policy.deployment", ...fails].sort(),
+    );
   });
 
   it("matches no deployment of QOS, and a boot proof none of kind nitro", async () => {
@@ -432,16 +626,27 @@ describe("a bare document", () => {
 
   it("of nobody is told", async () => {
     const least = { kind: "nitro", pcrs: drop("3")(pcrs) };
-    expect(checkOf(await bare([least]), "policy.scope")).toMatchObject({ status: "warn", detail: expect.stringContaining("nobody") as string });
-    expect(checkOf(await bare([{ ...least, publicKey: toHex(lab.ephemeralKey.publicKey) }]), "policy.scope").status).toBe("pass");
+    expect(checkOf(await bare([least]), "policy.scope")).toMatchObject({
+      status: "warn",
+      detail: expect.stringContaining("nobody") as string,
+    });
+    expect(
+      checkOf(await bare([{ ...least, publicKey: toHex(lab.ephemeralKey.publicKey) }]), "policy.scope").status,
+    ).toBe("pass");
     const measured = toHex(lab.measurements.pcr4);
-    expect(checkOf(await bare([{ ...least, pcrs: { ...least.pcrs, "4": measured } }]), "policy.scope").status).toBe("pass");
-    expect(checkOf(await bare([{ ...least, pcrs: { ...least.pcrs, "8": "00".repeat(48) } }]), "policy.scope").status).toBe("warn");
+    expect(checkOf(await bare([{ ...least, pcrs: { ...least.pcrs, "4": measured } }]), "policy.scope").status).toBe(
+      "pass",
+    );
+    expect(
+      checkOf(await bare([{ ...least, pcrs: { ...least.pcrs, "8": "00".repeat(48) } }]), "policy.scope").status,
+    ).toBe("warn");
   });
 
   it("is held against maxAge and required app proofs too", async () => {
     expect(idsOf(await bare([nitro], { policy: { maxAge: "4m" } }), "fail")).toEqual(["policy.age"]);
-    expect(idsOf(await bare([nitro], { policy: { appProofs: { required: true } } }), "fail")).toEqual(["policy.app-proof"]);
+    expect(idsOf(await bare([nitro], { policy: { appProofs: { required: true } } }), "fail")).toEqual([
+      "policy.app-proof",
+    ]);
   });
 });
 

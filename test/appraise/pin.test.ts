@@ -5,7 +5,16 @@ import { fromHex, toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import {
-  NO_POLICY_ANY_ENCLAVE, type PolicyFile, type VerifiedBootProof, type VerifyOptions, parsePolicy, pinPolicy, policyFromRelease, verifyAttestation, verifyBootProof, verifyEvidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type PolicyFile,
+  type VerifiedBootProof,
+  type VerifyOptions,
+  parsePolicy,
+  pinPolicy,
+  policyFromRelease,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "../../src/index.js";
 import { makeReleasePolicy } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
@@ -13,14 +22,28 @@ import { Lab } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
-  type Alterations, NOW, drop, forge, idsOf, judge, lab, manifest, optionsOf, otherLab, pcrs, put,
+  type Alterations,
+  NOW,
+  drop,
+  forge,
+  idsOf,
+  judge,
+  lab,
+  manifest,
+  optionsOf,
+  otherLab,
+  pcrs,
+  put,
 } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson, readVectorText } from "../support/vectors.js";
 
 async function verified(bootProof: unknown, options: VerifyOptions): Promise<VerifiedBootProof> {
-  const { bootProofs: [proof], report } = await verifyEvidence({ bootProofs: [bootProof] }, options);
+  const {
+    bootProofs: [proof],
+    report,
+  } = await verifyEvidence({ bootProofs: [bootProof] }, options);
   expect(report.checks.filter(({ status }) => status === "fail")).toEqual([]);
   return proof!;
 }
@@ -31,14 +54,30 @@ function throughFile(policy: PolicyFile): ReturnType<typeof parsePolicy> {
 }
 
 describe("a policy pinned from a genuine pair", async () => {
-  const [first, second] = bootProofVectors().filter(({ appProofs }) => appProofs.length > 0).map(({ bootProofs, appProofs, now }) => ({
-    bootProof: readVectorJson<JsonObject>(bootProofs[0]!), appProof: readVectorJson<JsonObject>(appProofs[0]!), now: new Date(now),
-  })) as [Pair, Pair];
-  interface Pair { bootProof: JsonObject; appProof: JsonObject; now: Date }
+  const [first, second] = bootProofVectors()
+    .filter(({ appProofs }) => appProofs.length > 0)
+    .map(({ bootProofs, appProofs, now }) => ({
+      bootProof: readVectorJson<JsonObject>(bootProofs[0]!),
+      appProof: readVectorJson<JsonObject>(appProofs[0]!),
+      now: new Date(now),
+    })) as [Pair, Pair];
+  interface Pair {
+    bootProof: JsonObject;
+    appProof: JsonObject;
+    now: Date;
+  }
   const anyEnclave = { policy: NO_POLICY_ANY_ENCLAVE, now: first.now } as const;
-  const [pinnedFirst, pinnedSecond] = [pinPolicy(await verified(first.bootProof, anyEnclave)), pinPolicy(await verified(second.bootProof, anyEnclave))];
+  const [pinnedFirst, pinnedSecond] = [
+    pinPolicy(await verified(first.bootProof, anyEnclave)),
+    pinPolicy(await verified(second.bootProof, anyEnclave)),
+  ];
   const judged = async (policy: PolicyFile, pair: Pair) =>
-    (await verifyEvidence({ bootProofs: [pair.bootProof], appProofs: [pair.appProof] }, { policy: throughFile(policy), now: first.now })).report;
+    (
+      await verifyEvidence(
+        { bootProofs: [pair.bootProof], appProofs: [pair.appProof] },
+        { policy: throughFile(policy), now: first.now },
+      )
+    ).report;
 
   it("verifies that pair", async () => {
     const report = await judged(pinnedFirst, first);
@@ -57,12 +96,29 @@ describe("a policy pinned from a genuine pair", async () => {
   it("pins what the evidence says, and no more", async () => {
     const proof = await verified(first.bootProof, anyEnclave);
     expect(Object.keys(pinnedFirst.deployments[0]!).sort()).toEqual([
-      "commitment", "manifestHash", "manifestSet", "minNonce", "name", "namespace", "pcrs", "pivotArgs", "pivotEnv", "pivotHash", "quorumKey",
+      "commitment",
+      "manifestHash",
+      "manifestSet",
+      "minNonce",
+      "name",
+      "namespace",
+      "pcrs",
+      "pivotArgs",
+      "pivotEnv",
+      "pivotHash",
+      "quorumKey",
     ]);
     expect(pinnedFirst.deployments[0]).toMatchObject({
-      pcrs: Object.fromEntries([0, 1, 2, 3].map((index) => [index, toHex(proof.attestation.document.pcrs.get(index)!)])),
-      pivotHash: toHex(proof.manifest.pivot!.hash), namespace: "preprod/signer", quorumKey: toHex(proof.manifest.namespace.quorumKey),
-      manifestSet: { threshold: proof.manifest.manifestSet.threshold, members: proof.manifest.manifestSet.members.map(({ pubKey }) => toHex(pubKey)).sort() },
+      pcrs: Object.fromEntries(
+        [0, 1, 2, 3].map((index) => [index, toHex(proof.attestation.document.pcrs.get(index)!)]),
+      ),
+      pivotHash: toHex(proof.manifest.pivot!.hash),
+      namespace: "preprod/signer",
+      quorumKey: toHex(proof.manifest.namespace.quorumKey),
+      manifestSet: {
+        threshold: proof.manifest.manifestSet.threshold,
+        members: proof.manifest.manifestSet.members.map(({ pubKey }) => toHex(pubKey)).sort(),
+      },
     });
   });
 
@@ -72,9 +128,14 @@ describe("a policy pinned from a genuine pair", async () => {
   });
 
   it.each<[pin: string, value: JsonValue, fails: CheckId]>([
-    ["pcrs.0", "ab".repeat(48), "policy.pcrs"], ["pcrs.3", "ab".repeat(48), "policy.pcrs"], ["pivotHash", "ab".repeat(32), "policy.pivot"],
-    ["namespace", "prod/signer", "policy.namespace"], ["minNonce", 4294967295, "policy.nonce"], ["quorumKey", "ab".repeat(130), "policy.quorum-key"],
-    ["manifestSet.members.0", "ab".repeat(130), "policy.manifest-set"], ["commitment", "live", "policy.commitment"],
+    ["pcrs.0", "ab".repeat(48), "policy.pcrs"],
+    ["pcrs.3", "ab".repeat(48), "policy.pcrs"],
+    ["pivotHash", "ab".repeat(32), "policy.pivot"],
+    ["namespace", "prod/signer", "policy.namespace"],
+    ["minNonce", 4294967295, "policy.nonce"],
+    ["quorumKey", "ab".repeat(130), "policy.quorum-key"],
+    ["manifestSet.members.0", "ab".repeat(130), "policy.manifest-set"],
+    ["commitment", "live", "policy.commitment"],
   ])("with another %s refuses that pair", async (pin, value, fails) => {
     const policy = put(`deployments.0.${pin}`, value)(pinnedFirst as unknown as JsonObject) as unknown as PolicyFile;
     expect(idsOf(await judged(policy, first), "fail")).toEqual(["policy.deployment", fails].sort());
@@ -86,7 +147,11 @@ describe("a policy pinned from a genuine pair", async () => {
 
   it("refuses evidence of the lab, and the lab's policy refuses it", async () => {
     const evidence = forge({ version: "v0", generation: "legacy" });
-    const foreign = await judged(pinnedFirst, { bootProof: evidence.bootProof, appProof: evidence.appProofs[0]!, now: NOW });
+    const foreign = await judged(pinnedFirst, {
+      bootProof: evidence.bootProof,
+      appProof: evidence.appProofs[0]!,
+      now: NOW,
+    });
     expect(idsOf(foreign, "fail")).toContain("chain.anchor");
     const { report } = await verifyEvidence({ bootProofs: [first.bootProof] }, optionsOf(evidence));
     expect(idsOf(report, "fail")).toContain("chain.anchor");
@@ -94,19 +159,27 @@ describe("a policy pinned from a genuine pair", async () => {
 });
 
 describe("a policy pinned from the lab", () => {
-  const kinds: Alterations[] = (["v0", "v1", "v2"] as const).flatMap((version) => (["live", "legacy"] as const).map((generation) => ({ version, generation })));
+  const kinds: Alterations[] = (["v0", "v1", "v2"] as const).flatMap((version) =>
+    (["live", "legacy"] as const).map((generation) => ({ version, generation })),
+  );
 
-  it.each([...kinds, { generation: "setup", payloads: [] } as Alterations])("of $version $generation reads back, and verifies what it was made from", async (kind) => {
-    const evidence = forge(kind);
-    const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true }));
-    const policy = pinPolicy(proof);
-    expect(parsePolicy(policy)).toEqual(throughFile(policy));
-    expect(JSON.parse(JSON.stringify(policy))).toEqual(policy);
-    for (const bootProof of [evidence.bootProof, proof]) {
-      const { report } = await verifyEvidence({ bootProofs: [bootProof], appProofs: evidence.appProofs }, { policy: throughFile(policy), now: NOW });
-      expect(report.verdict).toBe("verified");
-    }
-  });
+  it.each([...kinds, { generation: "setup", payloads: [] } as Alterations])(
+    "of $version $generation reads back, and verifies what it was made from",
+    async (kind) => {
+      const evidence = forge(kind);
+      const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true }));
+      const policy = pinPolicy(proof);
+      expect(parsePolicy(policy)).toEqual(throughFile(policy));
+      expect(JSON.parse(JSON.stringify(policy))).toEqual(policy);
+      for (const bootProof of [evidence.bootProof, proof]) {
+        const { report } = await verifyEvidence(
+          { bootProofs: [bootProof], appProofs: evidence.appProofs },
+          { policy: throughFile(policy), now: NOW },
+        );
+        expect(report.verdict).toBe("verified");
+      }
+    },
+  );
 
   it("writes its anchor as PEM", async () => {
     const policy = await pinned();
@@ -135,14 +208,44 @@ describe("a policy pinned from the lab", () => {
   });
 
   const others: [name: string, alterations: Alterations, fails: CheckId[]][] = [
-    ["another image", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48).fill(1) } })), ...pcrs((map) => map.set(0, new Uint8Array(48).fill(1))) }, ["policy.pcrs"]],
-    ["another role", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: new Uint8Array(48).fill(1) } })), ...pcrs((map) => map.set(3, new Uint8Array(48).fill(1))) }, ["policy.pcrs"]],
+    [
+      "another image",
+      {
+        ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48).fill(1) } })),
+        ...pcrs((map) => map.set(0, new Uint8Array(48).fill(1))),
+      },
+      ["policy.pcrs"],
+    ],
+    [
+      "another role",
+      {
+        ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: new Uint8Array(48).fill(1) } })),
+        ...pcrs((map) => map.set(3, new Uint8Array(48).fill(1))),
+      },
+      ["policy.pcrs"],
+    ],
     ["another binary", manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32) } })), ["policy.pivot"]],
-    ["another namespace", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/signer/2" } })), ["policy.namespace"]],
+    [
+      "another namespace",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/signer/2" } })),
+      ["policy.namespace"],
+    ],
     ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), ["policy.nonce"]],
-    ["another quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: generateQosKeyPair().publicKey } })), ["policy.quorum-key"]],
-    ["a member fewer", manifest(() => ({ manifestSet: memberSet(2, lab.manifestMembers.slice(0, 2)) })), ["policy.manifest-set"]],
-    ["a lower threshold", manifest(() => ({ manifestSet: memberSet(1, lab.manifestMembers) })), ["policy.manifest-set"]],
+    [
+      "another quorum key",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: generateQosKeyPair().publicKey } })),
+      ["policy.quorum-key"],
+    ],
+    [
+      "a member fewer",
+      manifest(() => ({ manifestSet: memberSet(2, lab.manifestMembers.slice(0, 2)) })),
+      ["policy.manifest-set"],
+    ],
+    [
+      "a lower threshold",
+      manifest(() => ({ manifestSet: memberSet(1, lab.manifestMembers) })),
+      ["policy.manifest-set"],
+    ],
     ["other arguments", manifest(({ pivot }) => ({ pivot: { ...pivot!, args: ["--other"] } })), ["policy.args"]],
     ["another environment", manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map() } })), ["policy.args"]],
     ["no commitment", { generation: "legacy" }, ["policy.commitment"]],
@@ -177,7 +280,9 @@ describe("a policy pinned from the lab", () => {
 
   it("is not made from anything but a verified boot proof", async () => {
     const { attestation } = await verifyAttestation(forge().document, optionsOf(forge(), { noPolicy: true }));
-    const { appProofs: [appProof] } = await verifyEvidence({ bootProofs: [forge().bootProof], appProofs: forge().appProofs }, optionsOf(forge()));
+    const {
+      appProofs: [appProof],
+    } = await verifyEvidence({ bootProofs: [forge().bootProof], appProofs: forge().appProofs }, optionsOf(forge()));
     for (const other of [null, undefined, {}, forge().bootProof, forge().manifest, attestation, appProof]) {
       expect(() => pinPolicy(other as unknown as VerifiedBootProof)).toThrow(TypeError);
     }
@@ -199,24 +304,39 @@ describe("policyFromRelease", () => {
     expect(policy).toEqual({
       policy: "bootproof/1",
       name: `${app}, release r2025.9.3`,
-      deployments: [{
-        name: `${app} r2025.9.3`, pivotHash: entry["appBinaryDigest"],
-        pcrs: { "0": entry["PCR0"], "1": entry["PCR1"], "2": entry["PCR2"], "3": entry["PCR3"] },
-      }],
+      deployments: [
+        {
+          name: `${app} r2025.9.3`,
+          pivotHash: entry["appBinaryDigest"],
+          pcrs: { "0": entry["PCR0"], "1": entry["PCR1"], "2": entry["PCR2"], "3": entry["PCR3"] },
+        },
+      ],
     });
     expect(() => throughFile(policy)).not.toThrow();
   });
 
   const set = { threshold: 1, members: ["04".repeat(130), "05".repeat(130)] };
   const key = "06".repeat(130);
-  it.each<[name: string, options: Parameters<typeof policyFromRelease>[2], open: string[] | undefined, notes: string[]]>([
+  it.each<
+    [name: string, options: Parameters<typeof policyFromRelease>[2], open: string[] | undefined, notes: string[]]
+  >([
     ["nothing else", {}, undefined, ["only pcrs 3 names the operator"]],
     ["a manifest set", { manifestSet: set }, undefined, []],
     ["a quorum key", { quorumKey: key }, undefined, []],
     ["a quorum key, in the setup", { quorumKey: key, commitment: "setup" }, undefined, ["only pcrs 3"]],
     ["legacy", { commitment: "legacy" }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
-    ["legacy and a set, without a namespace", { commitment: "legacy", manifestSet: set }, ["application"], ["leaves the application open", "only pcrs 3", "legacy"]],
-    ["legacy, a set and a namespace", { commitment: "legacy", manifestSet: set, namespace: "lab/signer" }, undefined, ["legacy"]],
+    [
+      "legacy and a set, without a namespace",
+      { commitment: "legacy", manifestSet: set },
+      ["application"],
+      ["leaves the application open", "only pcrs 3", "legacy"],
+    ],
+    [
+      "legacy, a set and a namespace",
+      { commitment: "legacy", manifestSet: set, namespace: "lab/signer" },
+      undefined,
+      ["legacy"],
+    ],
     ["a public quorum key", { quorumKey: PUBLIC_KEYS[0]! }, undefined, ["only pcrs 3", "secret is public"]],
   ])("with %s says what is left open", (_, options, open, notes) => {
     const made = makeReleasePolicy(release, "signer", options);
@@ -230,7 +350,9 @@ describe("policyFromRelease", () => {
   it("without a role leaves the operator open, and without an image is refused", () => {
     const zero = "00".repeat(48);
     expect(policyFromRelease(put("signer.PCR3", zero)(release), "signer").deployments[0]!.open).toEqual(["operator"]);
-    expect(refusalOf(() => policyFromRelease(put("signer.PCR0", zero)(release), "signer")).faults).toContain("leaves the image open");
+    expect(refusalOf(() => policyFromRelease(put("signer.PCR0", zero)(release), "signer")).faults).toContain(
+      "leaves the image open",
+    );
   });
 
   it("is of five applications", () => {
@@ -243,20 +365,37 @@ describe("policyFromRelease", () => {
     const { report } = await verifyEvidence({ bootProofs: [readVectorJson(bootProofs[0]!)] }, options);
     const differing = idsOf(report, "fail");
     // The pair was made by the release before, by a legacy enclave: every difference is one of these.
-    expect(differing.filter((id) => !["policy.deployment", "policy.pcrs", "policy.pivot", "policy.commitment"].includes(id))).toEqual([]);
+    expect(
+      differing.filter((id) => !["policy.deployment", "policy.pcrs", "policy.pivot", "policy.commitment"].includes(id)),
+    ).toEqual([]);
   });
 
   it("verifies the enclave that a release of the lab describes, and no other", async () => {
     const { enclave, pivotHash } = lab.manifestParts();
-    const entry = { appBinaryDigest: toHex(pivotHash), PCR0: toHex(enclave.pcr0), PCR1: toHex(enclave.pcr1), PCR2: toHex(enclave.pcr2), PCR3: toHex(enclave.pcr3) };
+    const entry = {
+      appBinaryDigest: toHex(pivotHash),
+      PCR0: toHex(enclave.pcr0),
+      PCR1: toHex(enclave.pcr1),
+      PCR2: toHex(enclave.pcr2),
+      PCR3: toHex(enclave.pcr3),
+    };
     const evidence = forge();
     const judged = async (app: JsonObject) => {
-      const policy = parsePolicy({ ...policyFromRelease({ version: "r1", signer: app }, "signer"), trustAnchors: [{ pem: evidence.anchorPem }] });
+      const policy = parsePolicy({
+        ...policyFromRelease({ version: "r1", signer: app }, "signer"),
+        trustAnchors: [{ pem: evidence.anchorPem }],
+      });
       return (await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW })).report;
     };
     expect((await judged(entry)).verdict).toBe("verified");
-    expect(idsOf(await judged({ ...entry, PCR2: "ab".repeat(48) }), "fail")).toEqual(["policy.deployment", "policy.pcrs"]);
-    expect(idsOf(await judged({ ...entry, appBinaryDigest: "ab".repeat(32) }), "fail")).toEqual(["policy.deployment", "policy.pivot"]);
+    expect(idsOf(await judged({ ...entry, PCR2: "ab".repeat(48) }), "fail")).toEqual([
+      "policy.deployment",
+      "policy.pcrs",
+    ]);
+    expect(idsOf(await judged({ ...entry, appBinaryDigest: "ab".repeat(32) }), "fail")).toEqual([
+      "policy.deployment",
+      "policy.pivot",
+    ]);
   });
 
   const rows: [name: string, release: unknown, app: string, says: string][] = [
@@ -272,14 +411,34 @@ describe("policyFromRelease", () => {
     ["an array", [release], "signer", "an array, an object wanted"],
     ["a text", readVectorText("releases/r2025.9.3.yaml"), "signer", "a string, an object wanted"],
     ["no version", drop("version")(release), "signer", "version: missing, a string wanted"],
-    ["a version that YAML reads as a number", put("version", 2025.9)(release), "signer", "version: a number, a string wanted"],
+    [
+      "a version that YAML reads as a number",
+      put("version", 2025.9)(release),
+      "signer",
+      "version: a number, a string wanted",
+    ],
     ["an application that is a text", put("signer", "x")(release), "signer", "signer: a string, an object wanted"],
     ["an application that is null", put("signer", null)(release), "signer", "signer: "],
     ...["appBinaryDigest", "PCR0", "PCR1", "PCR2", "PCR3"].flatMap((member): [string, unknown, string, string][] => [
       [`no ${member}`, drop(`signer.${member}`)(release), "signer", `signer.${member}: missing, a string wanted`],
-      [`${member} that is a number`, put(`signer.${member}`, 7 as JsonValue)(release), "signer", `signer.${member}: a number, a string wanted`],
-      [`${member} a digit short`, put(`signer.${member}`, ((release["signer"] as Record<string, string>)[member]!).slice(1))(release), "signer", "hex digits"],
-      [`${member} with 0x`, put(`signer.${member}`, `0x${(release["signer"] as Record<string, string>)[member]!}`)(release), "signer", "not hex"],
+      [
+        `${member} that is a number`,
+        put(`signer.${member}`, 7 as JsonValue)(release),
+        "signer",
+        `signer.${member}: a number, a string wanted`,
+      ],
+      [
+        `${member} a digit short`,
+        put(`signer.${member}`, (release["signer"] as Record<string, string>)[member]!.slice(1))(release),
+        "signer",
+        "hex digits",
+      ],
+      [
+        `${member} with 0x`,
+        put(`signer.${member}`, `0x${(release["signer"] as Record<string, string>)[member]!}`)(release),
+        "signer",
+        "not hex",
+      ],
     ]),
     ["several faults", { version: 1, signer: { PCR0: 1, PCR1: 2 } }, "signer", "version: a number"],
   ];
@@ -290,8 +449,14 @@ describe("policyFromRelease", () => {
   });
 
   it("tells all faults at once", () => {
-    expect(refusalOf(() => policyFromRelease({ version: 1, signer: { PCR0: 1 } }, "signer")).paths.sort()).toEqual(
-      ["signer.PCR0", "signer.PCR1", "signer.PCR2", "signer.PCR3", "signer.appBinaryDigest", "version"]);
+    expect(refusalOf(() => policyFromRelease({ version: 1, signer: { PCR0: 1 } }, "signer")).paths.sort()).toEqual([
+      "signer.PCR0",
+      "signer.PCR1",
+      "signer.PCR2",
+      "signer.PCR3",
+      "signer.appBinaryDigest",
+      "version",
+    ]);
   });
 
   it("takes hex in either case, and ignores what else the release says", () => {
@@ -305,28 +470,81 @@ describe("pinning always answers", () => {
   const zeroRole = { ...lab.measurements, pcr3: new Uint8Array(48) };
   const zeroImage = { ...zeroRole, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) };
   const members = [...lab.manifestMembers];
-  /** Members of the manifest set beside alice and bob, who approve, whose secrets are public: they reach the threshold alone. */
+  /**
+   * Members of the manifest set beside alice and bob, who approve, whose secrets are public: they reach the threshold
+   * alone.
+   */
   const publicMembers = PUBLIC_KEYS.map((key, index) => ({ alias: `public ${index}`, pubKey: fromHex(key)! }));
-  const nobodys = manifest(() => ({ manifestSet: { threshold: 2, members: [...memberSet(2, members.slice(0, 2)).members, ...publicMembers.slice(1)] } }));
-  const env = (entries: [string, string][]): Alterations => manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map(entries) } }));
+  const nobodys = manifest(() => ({
+    manifestSet: { threshold: 2, members: [...memberSet(2, members.slice(0, 2)).members, ...publicMembers.slice(1)] },
+  }));
+  const env = (entries: [string, string][]): Alterations =>
+    manifest(({ pivot }) => ({ pivot: { ...pivot!, env: new Map(entries) } }));
   const long = "\u0001".repeat(100_000);
 
-  const rows: [name: string, alterations: Alterations, expected: { has?: string[]; hasNot?: string[]; open?: string[] }][] = [
-    ["a quorum key of another length", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } })), { hasNot: ["quorumKey"] }],
-    ["no quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array() } })), { hasNot: ["quorumKey", "manifestHash"] }],
-    ["a namespace without a name", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } })), { hasNot: ["namespace", "minNonce"] }],
+  const rows: [
+    name: string,
+    alterations: Alterations,
+    expected: { has?: string[]; hasNot?: string[]; open?: string[] },
+  ][] = [
+    [
+      "a quorum key of another length",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array(65) } })),
+      { hasNot: ["quorumKey"] },
+    ],
+    [
+      "no quorum key",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: new Uint8Array() } })),
+      { hasNot: ["quorumKey", "manifestHash"] },
+    ],
+    [
+      "a namespace without a name",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, name: "" } })),
+      { hasNot: ["namespace", "minNonce"] },
+    ],
     ["a set that is nobody's", nobodys, { has: ["quorumKey", "manifestSet"], hasNot: ["manifestHash"] }],
     ["a set that is nobody's, in its setup", { ...nobodys, generation: "setup", payloads: [] }, { hasNot: ["open"] }],
-    ["a set that is nobody's, in its setup and without a role", { ...nobodys, ...withMeasurements(zeroRole), generation: "setup", payloads: [] }, { has: ["manifestHash"] }],
-    ["a set that is nobody's, of a legacy enclave", { ...nobodys, generation: "legacy" }, { has: ["manifestHash"], hasNot: ["open"] }],
-    ["a legacy enclave without a role", { ...withMeasurements(zeroRole), generation: "legacy" }, { has: ["manifestHash"], open: ["application", "operator"] }],
-    ["a legacy enclave without a role, in debug mode", { ...withMeasurements(zeroImage), generation: "legacy" }, { has: ["manifestHash"], hasNot: ["pcrs"], open: ["application", "operator"] }],
+    [
+      "a set that is nobody's, in its setup and without a role",
+      { ...nobodys, ...withMeasurements(zeroRole), generation: "setup", payloads: [] },
+      { has: ["manifestHash"] },
+    ],
+    [
+      "a set that is nobody's, of a legacy enclave",
+      { ...nobodys, generation: "legacy" },
+      { has: ["manifestHash"], hasNot: ["open"] },
+    ],
+    [
+      "a legacy enclave without a role",
+      { ...withMeasurements(zeroRole), generation: "legacy" },
+      { has: ["manifestHash"], open: ["application", "operator"] },
+    ],
+    [
+      "a legacy enclave without a role, in debug mode",
+      { ...withMeasurements(zeroImage), generation: "legacy" },
+      { has: ["manifestHash"], hasNot: ["pcrs"], open: ["application", "operator"] },
+    ],
     ["a debug enclave", withMeasurements(zeroImage), { hasNot: ["pcrs", "manifestHash", "open"] }],
     ["a variable that is called comment", env([["comment", "x"]]), { has: ["pivotArgs"], hasNot: ["pivotEnv"] }],
-    ["a variable that is called __proto__", env([["__proto__", "x"], ["constructor", "y"]]), { has: ["pivotEnv"] }],
+    [
+      "a variable that is called __proto__",
+      env([
+        ["__proto__", "x"],
+        ["constructor", "y"],
+      ]),
+      { has: ["pivotEnv"] },
+    ],
     ["no environment", { version: "v0" }, { has: ["pivotArgs", "pivotEnv"] }],
-    ["arguments that are too long for a policy", manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })), { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] }],
-    ["a namespace that is too long for a policy", manifest(({ namespace }) => ({ namespace: { ...namespace, name: long + long } })), { has: ["manifestHash"], hasNot: ["namespace"] }],
+    [
+      "arguments that are too long for a policy",
+      manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })),
+      { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] },
+    ],
+    [
+      "a namespace that is too long for a policy",
+      manifest(({ namespace }) => ({ namespace: { ...namespace, name: long + long } })),
+      { has: ["manifestHash"], hasNot: ["namespace"] },
+    ],
   ];
 
   it.each(rows)("%s", async (_, alterations, { has = [], hasNot = [], open }) => {
@@ -336,7 +554,10 @@ describe("pinning always answers", () => {
     expect(Object.keys(policy.deployments[0]!)).toEqual(expect.arrayContaining(has));
     for (const name of hasNot) expect(policy.deployments[0]).not.toHaveProperty(name);
     expect(policy.deployments[0]!.open).toEqual(open);
-    const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy: throughFile(policy), now: NOW });
+    const { report } = await verifyEvidence(
+      { bootProofs: [evidence.bootProof] },
+      { policy: throughFile(policy), now: NOW },
+    );
     expect(idsOf(report, "fail")).toEqual([]);
     expect(report.verdict).toBe("verified");
   });
@@ -352,20 +573,32 @@ describe("pinning always answers", () => {
       publicCount: fc.integer({ min: 0, max: 3 }),
       args: fc.array(fc.string({ unit: "grapheme" }), { maxLength: 3 }),
     });
-    await fc.assert(fc.asyncProperty(settings, async ({ version, generation, measurements, namespace, quorumKeyLength, threshold, publicCount, args }) => {
-      const evidence = forge({
-        version, generation, payloads: [], ...withMeasurements(measurements),
-        ...manifest((value) => ({
-          namespace: { ...namespace, quorumKey: lab.quorumKey.publicKey.slice(0, quorumKeyLength) },
-          manifestSet: { threshold, members: [...memberSet(1, members.slice(0, 2)).members, ...publicMembers.slice(0, publicCount)] },
-          pivot: { ...value.pivot!, args },
-        })),
-      });
-      const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true, allowDebug: true }));
-      const policy = throughFile(pinPolicy(proof));
-      const { report } = await verifyEvidence({ bootProofs: [proof] }, { policy, now: NOW });
-      expect(report.verdict).toBe("verified");
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(
+        settings,
+        async ({ version, generation, measurements, namespace, quorumKeyLength, threshold, publicCount, args }) => {
+          const evidence = forge({
+            version,
+            generation,
+            payloads: [],
+            ...withMeasurements(measurements),
+            ...manifest((value) => ({
+              namespace: { ...namespace, quorumKey: lab.quorumKey.publicKey.slice(0, quorumKeyLength) },
+              manifestSet: {
+                threshold,
+                members: [...memberSet(1, members.slice(0, 2)).members, ...publicMembers.slice(0, publicCount)],
+              },
+              pivot: { ...value.pivot!, args },
+            })),
+          });
+          const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true, allowDebug: true }));
+          const policy = throughFile(pinPolicy(proof));
+          const { report } = await verifyEvidence({ bootProofs: [proof] }, { policy, now: NOW });
+          expect(report.verdict).toBe("verified");
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 
   it("from every genuine boot proof there is", async () => {
@@ -375,7 +608,10 @@ describe("pinning always answers", () => {
         const bootProof = readVectorJson<JsonObject>(file);
         const time = new Date(now);
         const policy = pinPolicy(await verified(bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: time }));
-        const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: throughFile(policy), now: time });
+        const { report } = await verifyEvidence(
+          { bootProofs: [bootProof] },
+          { policy: throughFile(policy), now: time },
+        );
         expect(report.verdict, file).toBe("verified");
       }
     }

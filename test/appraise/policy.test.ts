@@ -6,7 +6,13 @@ import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
 import { policyBytes } from "../../src/appraise/appraise.js";
-import { AWS_NITRO_ROOT_G1, MalformedError, type ParsePolicyOptions, parsePolicy, verifyEvidence } from "../../src/index.js";
+import {
+  AWS_NITRO_ROOT_G1,
+  MalformedError,
+  type ParsePolicyOptions,
+  parsePolicy,
+  verifyEvidence,
+} from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
@@ -24,18 +30,20 @@ const full: JsonObject = {
   policy: "bootproof/1",
   name: "signer, production",
   trustAnchors: ["aws-nitro-root-g1"],
-  deployments: [{
-    name: "r2026.3.1",
-    pcrs: { "0": PCR, "1": PCR, "2": PCR, "3": PCR },
-    pivotHash: HASH,
-    namespace: "prod/signer",
-    minNonce: 7,
-    quorumKey: KEY,
-    manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] },
-    shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
-    commitment: "live",
-    labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
-  }],
+  deployments: [
+    {
+      name: "r2026.3.1",
+      pcrs: { "0": PCR, "1": PCR, "2": PCR, "3": PCR },
+      pivotHash: HASH,
+      namespace: "prod/signer",
+      minNonce: 7,
+      quorumKey: KEY,
+      manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] },
+      shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
+      commitment: "live",
+      labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
+    },
+  ],
   maxAge: "30d",
   appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], maxAge: "10m", required: true, coverage: true },
   allowDebug: false,
@@ -48,7 +56,12 @@ const least: JsonObject = { policy: "bootproof/1", deployments: [code] };
 type Faults = readonly (readonly [path: string, says: string])[];
 
 /** The paths of all faults, each with words that its message has to hold. */
-function expectFaults(input: string | Uint8Array | object, faults: Faults, options?: ParsePolicyOptions, code = "policy"): void {
+function expectFaults(
+  input: string | Uint8Array | object,
+  faults: Faults,
+  options?: ParsePolicyOptions,
+  code = "policy",
+): void {
   let error: unknown;
   try {
     parsePolicy(input, options);
@@ -60,7 +73,12 @@ function expectFaults(input: string | Uint8Array | object, faults: Faults, optio
   expect(malformed.code).toBe(code);
   expect(malformed.faults.map(({ path }) => path).sort()).toEqual(faults.map(([path]) => path).sort());
   for (const [path, says] of faults) {
-    expect(malformed.faults.filter((fault) => fault.path === path).map(({ message }) => message).join("\n")).toContain(says);
+    expect(
+      malformed.faults
+        .filter((fault) => fault.path === path)
+        .map(({ message }) => message)
+        .join("\n"),
+    ).toContain(says);
     expect(malformed.message).toContain(path === "" ? says : `${path}: `);
   }
 }
@@ -68,11 +86,23 @@ function expectFaults(input: string | Uint8Array | object, faults: Faults, optio
 const D = "deployments.0";
 const d = (member: string): string => `deployments[0].${member}`;
 /** One thing of the full policy otherwise, one fault. */
-const one = (at: string, value: JsonValue, path: string, says: string): [name: string, policy: JsonObject, faults: Faults] =>
-  [`${at} ${JSON.stringify(value).slice(0, 60)}`, put(at, value)(full), [[path, says]]];
-const lacks = (at: string, path: string, says: string): [name: string, policy: JsonObject, faults: Faults] =>
-  [`no ${at}`, drop(at)(full), [[path, says]]];
-const isNull = (at: string, path: string): [name: string, policy: JsonObject, faults: Faults] => one(at, null, path, "null");
+const one = (
+  at: string,
+  value: JsonValue,
+  path: string,
+  says: string,
+): [name: string, policy: JsonObject, faults: Faults] => [
+  `${at} ${JSON.stringify(value).slice(0, 60)}`,
+  put(at, value)(full),
+  [[path, says]],
+];
+const lacks = (at: string, path: string, says: string): [name: string, policy: JsonObject, faults: Faults] => [
+  `no ${at}`,
+  drop(at)(full),
+  [[path, says]],
+];
+const isNull = (at: string, path: string): [name: string, policy: JsonObject, faults: Faults] =>
+  one(at, null, path, "null");
 
 const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   // The policy itself.
@@ -97,8 +127,29 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   isNull("allowDebug", "allowDebug"),
 
   // Durations.
-  ...["", "30", "d", "30 d", " 30d", "30d ", "-1d", "+1d", "0d", "0s", "01d", "1.5h", "1e3s", "30D", "30M", "30w", "30ms", "1h30m", "P30D", "9999999999d", "30d\n"]
-    .map((value) => one("maxAge", value, "maxAge", "a duration such as")),
+  ...[
+    "",
+    "30",
+    "d",
+    "30 d",
+    " 30d",
+    "30d ",
+    "-1d",
+    "+1d",
+    "0d",
+    "0s",
+    "01d",
+    "1.5h",
+    "1e3s",
+    "30D",
+    "30M",
+    "30w",
+    "30ms",
+    "1h30m",
+    "P30D",
+    "9999999999d",
+    "30d\n",
+  ].map((value) => one("maxAge", value, "maxAge", "a duration such as")),
   one("maxAge", 30, "maxAge", "a number, a duration such as"),
   one("maxAge", {}, "maxAge", "an object, a duration such as"),
   isNull("maxAge", "maxAge"),
@@ -145,7 +196,14 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pcrs.0`, [PCR, null], d("pcrs.0[1]"), "null, hex of 96 digits wanted"),
   one(`${D}.pcrs.0`, [[PCR]], d("pcrs.0[0]"), "an array, hex of 96 digits wanted"),
   one(`${D}.pcrs.0`, { hex: PCR }, d("pcrs.0"), "an object, hex of 96 digits wanted"),
-  ...["32", "00", "01", "-1", "1.0", "1e0", "99", "100", "PCR0", " 0", ""].map((index) => one(`${D}.pcrs.${index.replace(".", "·")}`, PCR, d(`pcrs.${index.replace(".", "·")}`), "not the index of a PCR (0 to 31)")),
+  ...["32", "00", "01", "-1", "1.0", "1e0", "99", "100", "PCR0", " 0", ""].map((index) =>
+    one(
+      `${D}.pcrs.${index.replace(".", "·")}`,
+      PCR,
+      d(`pcrs.${index.replace(".", "·")}`),
+      "not the index of a PCR (0 to 31)",
+    ),
+  ),
   one(`${D}.pcrs`, PCR, d("pcrs"), "a string, an object wanted"),
   one(`${D}.pcrs`, {}, d("pcrs"), "empty"),
   one(`${D}.pcrs`, [], d("pcrs"), "empty"),
@@ -191,7 +249,12 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.manifestSet.members`, [], d("manifestSet.members"), "empty"),
   one(`${D}.manifestSet.members`, KEY, d("manifestSet.members"), "a string, an array wanted"),
   one(`${D}.manifestSet.members`, [KEY, KEY.slice(130)], d("manifestSet.members[1]"), "130 hex digits, 260 wanted"),
-  one(`${D}.manifestSet.members`, [KEY, { alias: "a", pubKey: KEY }], d("manifestSet.members[1]"), "an object, hex of 260 digits wanted"),
+  one(
+    `${D}.manifestSet.members`,
+    [KEY, { alias: "a", pubKey: KEY }],
+    d("manifestSet.members[1]"),
+    "an object, hex of 260 digits wanted",
+  ),
   isNull(`${D}.manifestSet`, d("manifestSet")),
   one(`${D}.shareSet`, "x", d("shareSet"), "a string, an object wanted"),
   one(`${D}.shareSet.threshold`, 3, d("shareSet.threshold"), "3, with 2 members"),
@@ -214,17 +277,39 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.pivotArgs`, ["--config", 7], d("pivotArgs[1]"), "a number, a string wanted"),
   one(`${D}.pivotEnv`, ["LOG_LEVEL=info"], d("pivotEnv"), "an array, an object wanted"),
   one(`${D}.pivotEnv`, { LOG_LEVEL: null }, d("pivotEnv.LOG_LEVEL"), "null, a string wanted"),
-  one(`${D}.pivotEnv`, { LOG_LEVEL: { plain: { value: "info" } } }, d("pivotEnv.LOG_LEVEL"), "an object, a string wanted"),
+  one(
+    `${D}.pivotEnv`,
+    { LOG_LEVEL: { plain: { value: "info" } } },
+    d("pivotEnv.LOG_LEVEL"),
+    "an object, a string wanted",
+  ),
   one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "never met together with pivotHash"),
   one(`${D}.userData`, "00", d("userData"), "not in a deployment of kind qos"),
   one(`${D}.publicKey`, KEY, d("publicKey"), "not in a deployment of kind qos"),
   one(`${D}.kind`, "QOS", d("kind"), '"qos" or "nitro" wanted'),
-  one(`${D}.manifestSet.members`, [KEY, OTHER_KEY, KEY.toUpperCase()], d("manifestSet.members[2]"), "a key that stands there already"),
-  ...[{}, { signer: HASH }, { signer: `sha256:${HASH}0` }, { signer: `SHA256:${HASH}` }, { signer: [] }, { "Signer": `sha256:${HASH}` }, { "-": `sha256:${HASH}` },
-    Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`w${index}`, `sha256:${HASH}`]))].map((workloads): [string, JsonObject, Faults] => {
+  one(
+    `${D}.manifestSet.members`,
+    [KEY, OTHER_KEY, KEY.toUpperCase()],
+    d("manifestSet.members[2]"),
+    "a key that stands there already",
+  ),
+  ...[
+    {},
+    { signer: HASH },
+    { signer: `sha256:${HASH}0` },
+    { signer: `SHA256:${HASH}` },
+    { signer: [] },
+    { Signer: `sha256:${HASH}` },
+    { "-": `sha256:${HASH}` },
+    Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`w${index}`, `sha256:${HASH}`])),
+  ].map((workloads): [string, JsonObject, Faults] => {
     const [name = ""] = Object.keys(workloads);
     const at = Object.keys(workloads).length === 1 ? d(`workloads.${name}`) : d("workloads");
-    return [`workloads ${JSON.stringify(workloads).slice(0, 60)}`, { ...least, deployments: [{ pcrs: image, workloads }] }, [[at, ""]]];
+    return [
+      `workloads ${JSON.stringify(workloads).slice(0, 60)}`,
+      { ...least, deployments: [{ pcrs: image, workloads }] },
+      [[at, ""]],
+    ];
   }),
 
   // Deployments beside one another.
@@ -232,8 +317,16 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.appProofs`, {}, d("appProofs.types"), "missing, an array wanted"),
   one(`${D}.appProofs`, { types: ["x"], required: true }, d("appProofs.required"), "unknown member"),
   one("appProofs.decision", "yes", "appProofs.decision", "a string, true or false wanted"),
-  ["two deployments of one name", { ...least, deployments: [{ ...code, name: "a" }, code, { ...code, name: "a" }] }, [["deployments[2].name", "already"]]],
-  ["a name that is another's place", { ...least, deployments: [{ ...code, name: "deployments[1]" }, code] }, [["deployments[1].name", "already"]]],
+  [
+    "two deployments of one name",
+    { ...least, deployments: [{ ...code, name: "a" }, code, { ...code, name: "a" }] },
+    [["deployments[2].name", "already"]],
+  ],
+  [
+    "a name that is another's place",
+    { ...least, deployments: [{ ...code, name: "deployments[1]" }, code] },
+    [["deployments[1].name", "already"]],
+  ],
 
   // For people.
   one("comment", 7, "comment", "a number, a string wanted"),
@@ -249,7 +342,12 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   // Trust anchors.
   one("trustAnchors", "aws-nitro-root-g1", "trustAnchors", "a string, an array wanted"),
   one("trustAnchors", [], "trustAnchors", "empty"),
-  one("trustAnchors", ["aws-nitro-root-g2"], "trustAnchors[0]", `"aws-nitro-root-g1", {"pem": …} or {"file": …} wanted`),
+  one(
+    "trustAnchors",
+    ["aws-nitro-root-g2"],
+    "trustAnchors[0]",
+    `"aws-nitro-root-g1", {"pem": …} or {"file": …} wanted`,
+  ),
   one("trustAnchors", ["AWS-NITRO-ROOT-G1"], "trustAnchors[0]", "wanted"),
   one("trustAnchors", [PEM], "trustAnchors[0]", `{"pem": …}`),
   one("trustAnchors", [{}], "trustAnchors[0]", "wanted"),
@@ -278,23 +376,47 @@ describe("a malformed policy", () => {
   });
 
   it("tells all its faults at once", () => {
-    expectFaults({
-      policy: "x", extra: 1, name: 2, trustAnchors: ["y"], maxAge: "z", allowDebug: "n",
-      appProofs: { types: [1, 2], maxAge: 3, required: null, coverage: "c", more: {} },
-      deployments: [
-        { pcrs: { "0": "00", "1": PCR, "2": 2, "40": PCR }, pivotHash: "q", unknown: 1 },
-        7,
-        { minNonce: -1, manifestSet: { threshold: 0, members: ["00"] }, labels: { x: 1 } },
+    expectFaults(
+      {
+        policy: "x",
+        extra: 1,
+        name: 2,
+        trustAnchors: ["y"],
+        maxAge: "z",
+        allowDebug: "n",
+        appProofs: { types: [1, 2], maxAge: 3, required: null, coverage: "c", more: {} },
+        deployments: [
+          { pcrs: { "0": "00", "1": PCR, "2": 2, "40": PCR }, pivotHash: "q", unknown: 1 },
+          7,
+          { minNonce: -1, manifestSet: { threshold: 0, members: ["00"] }, labels: { x: 1 } },
+        ],
+      },
+      [
+        ["policy", "bootproof/1"],
+        ["extra", "unknown"],
+        ["name", "a number"],
+        ["trustAnchors[0]", "wanted"],
+        ["maxAge", "duration"],
+        ["allowDebug", "true or false"],
+        ["appProofs.types[0]", "a number"],
+        ["appProofs.types[1]", "a number"],
+        ["appProofs.maxAge", "a number"],
+        ["appProofs.required", "null"],
+        ["appProofs.coverage", "a string"],
+        ["appProofs.more", "unknown"],
+        [d("pcrs.0"), "2 hex digits"],
+        [d("pcrs.2"), "a number"],
+        [d("pcrs.40"), "not the index"],
+        [d("pivotHash"), "not hex"],
+        [d("unknown"), "unknown"],
+        ["deployments[1]", "a number"],
+        ["deployments[2].minNonce", "-1"],
+        ["deployments[2].manifestSet.threshold", "0"],
+        ["deployments[2].manifestSet.members[0]", "2 hex digits"],
+        ["deployments[2].labels.x", "unknown"],
+        ["deployments[2].minNonce", "within a namespace"],
       ],
-    }, [
-      ["policy", "bootproof/1"], ["extra", "unknown"], ["name", "a number"], ["trustAnchors[0]", "wanted"], ["maxAge", "duration"], ["allowDebug", "true or false"],
-      ["appProofs.types[0]", "a number"], ["appProofs.types[1]", "a number"], ["appProofs.maxAge", "a number"], ["appProofs.required", "null"],
-      ["appProofs.coverage", "a string"], ["appProofs.more", "unknown"],
-      [d("pcrs.0"), "2 hex digits"], [d("pcrs.2"), "a number"], [d("pcrs.40"), "not the index"], [d("pivotHash"), "not hex"], [d("unknown"), "unknown"],
-      ["deployments[1]", "a number"],
-      ["deployments[2].minNonce", "-1"], ["deployments[2].manifestSet.threshold", "0"], ["deployments[2].manifestSet.members[0]", "2 hex digits"],
-      ["deployments[2].labels.x", "unknown"], ["deployments[2].minNonce", "within a namespace"],
-    ]);
+    );
   });
 
   it("of deployments that are none does not say that there are none", () => {
@@ -310,9 +432,17 @@ describe("a malformed policy", () => {
     ["a comment", `// mine\n${JSON.stringify(full)}`, "a value wanted"],
     ["a comma too many", '{"policy":"bootproof/1",}', "a member name wanted"],
     ["a member twice", '{"policy":"bootproof/1","policy":"bootproof/1"}', 'member "policy" appears twice'],
-    ["a pin twice", JSON.stringify(full).replace('"pivotHash":', `"pivotHash":"${"00".repeat(32)}","pivotHash":`), 'member "pivotHash" appears twice'],
+    [
+      "a pin twice",
+      JSON.stringify(full).replace('"pivotHash":', `"pivotHash":"${"00".repeat(32)}","pivotHash":`),
+      'member "pivotHash" appears twice',
+    ],
     ["a PCR twice", JSON.stringify(full).replace('"pcrs":{', `"pcrs":{"0":"${PCR}",`), 'member "0" appears twice'],
-    ["a PCR twice, once escaped", JSON.stringify(full).replace('"pcrs":{', `"pcrs":{"\\u0030":"${PCR}",`), 'member "0" appears twice'],
+    [
+      "a PCR twice, once escaped",
+      JSON.stringify(full).replace('"pcrs":{', `"pcrs":{"\\u0030":"${PCR}",`),
+      'member "0" appears twice',
+    ],
     ["a byte order mark", `\ufeff${JSON.stringify(full)}`, "byte order mark"],
     ["too deep nesting", `{"name":${"[".repeat(100)}${"]".repeat(100)}}`, "nested deeper"],
   ])("in its text: %s", (_, input, says) => {
@@ -334,9 +464,12 @@ describe("a malformed policy", () => {
     expectFaults(input as object, [["", says]]);
   });
 
-  it.each([undefined, () => full, Symbol("policy"), 7n, Number.NaN, new Uint8Array(), new Map(), [undefined]])("is not %s, which no JSON is", (input) => {
-    expect(isRefused(() => parsePolicy(input as object))).toBe(true);
-  });
+  it.each([undefined, () => full, Symbol("policy"), 7n, Number.NaN, new Uint8Array(), new Map(), [undefined]])(
+    "is not %s, which no JSON is",
+    (input) => {
+      expect(isRefused(() => parsePolicy(input as object))).toBe(true);
+    },
+  );
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])("has %s as a member like any other", (name) => {
     const text = JSON.stringify(least).replace("{", `{${JSON.stringify(name)}:{"allowDebug":true},`);
@@ -345,36 +478,51 @@ describe("a malformed policy", () => {
   });
 
   it("does not take from a prototype what it has not itself", () => {
-    expectFaults(Object.create(full) as object, [["policy", "wanted"], ["deployments", "missing"]]);
+    expectFaults(Object.create(full) as object, [
+      ["policy", "wanted"],
+      ["deployments", "missing"],
+    ]);
   });
 
   it("is refused in no other way than with its own error, whatever it is", () => {
-    fc.assert(fc.property(fc.oneof(fc.jsonValue(), fc.string(), fc.anything()), (input) => {
-      expect(isRefused(() => parsePolicy(input as object))).toBe(true);
-    }));
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.string(), fc.anything()), (input) => {
+        expect(isRefused(() => parsePolicy(input as object))).toBe(true);
+      }),
+    );
     const paths = Object.keys(full);
-    fc.assert(fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) => {
-      const policy = { ...full, [path]: value };
-      if (!isRefused(() => parsePolicy(policy))) expect(typeof value === typeof full[path]).toBe(true);
-    }));
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) => {
+        const policy = { ...full, [path]: value };
+        if (!isRefused(() => parsePolicy(policy))) expect(typeof value === typeof full[path]).toBe(true);
+      }),
+    );
     const members = Object.keys((full["deployments"] as JsonObject[])[0]!);
-    fc.assert(fc.property(fc.constantFrom(...members), fc.jsonValue(), (member, value) => {
-      isRefused(() => parsePolicy(put(`${D}.${member}`, value as JsonValue)(full)));
-    }));
+    fc.assert(
+      fc.property(fc.constantFrom(...members), fc.jsonValue(), (member, value) => {
+        isRefused(() => parsePolicy(put(`${D}.${member}`, value as JsonValue)(full)));
+      }),
+    );
   });
 });
 
 describe("trust anchors in files", () => {
   const policy = (file: string): JsonObject => ({ ...least, trustAnchors: [{ file }] });
 
-  it.each(["lab-root.pem", "keys/lab-root.pem", "./lab-root.pem", "../lab-root.pem", "/etc/lab-root.pem", "a b/ü\"\\.pem"])(
-    "%s is asked of the reader as it is written", (file) => {
-      const asked: string[] = [];
-      const { trustAnchors } = parsePolicy(JSON.stringify(policy(file)), { readFile: (path) => (asked.push(path), PEM) });
-      expect(asked).toEqual([file]);
-      expect(toHex(trustAnchors[0]!.certificate.der)).toBe(toHex(lab.pki.rootCertificate));
-      expect(trustAnchors[0]!.name).toBe(`file ${file}`);
-    });
+  it.each([
+    "lab-root.pem",
+    "keys/lab-root.pem",
+    "./lab-root.pem",
+    "../lab-root.pem",
+    "/etc/lab-root.pem",
+    'a b/ü"\\.pem',
+  ])("%s is asked of the reader as it is written", (file) => {
+    const asked: string[] = [];
+    const { trustAnchors } = parsePolicy(JSON.stringify(policy(file)), { readFile: (path) => (asked.push(path), PEM) });
+    expect(asked).toEqual([file]);
+    expect(toHex(trustAnchors[0]!.certificate.der)).toBe(toHex(lab.pki.rootCertificate));
+    expect(trustAnchors[0]!.name).toBe(`file ${file}`);
+  });
 
   it("cannot be called what the AWS root is called", () => {
     const { trustAnchors } = parsePolicy(policy("aws-nitro-root-g1"), { readFile: () => PEM });
@@ -382,12 +530,26 @@ describe("trust anchors in files", () => {
   });
 
   it("are a fault where no reader is given", () => {
-    expectFaults(policy("lab-root.pem"), [["trustAnchors[0]", "a file, where no files can be read: give the anchor as PEM"]]);
+    expectFaults(policy("lab-root.pem"), [
+      ["trustAnchors[0]", "a file, where no files can be read: give the anchor as PEM"],
+    ]);
   });
 
   it.each<[name: string, readFile: () => string, says: string]>([
-    ["cannot be read", () => { throw new Error("no such file"); }, "lab-root.pem could not be read: no such file"],
-    ["cannot be read, and the reader throws no error", () => { throw "gone" as unknown as Error; }, "lab-root.pem could not be read: gone"],
+    [
+      "cannot be read",
+      () => {
+        throw new Error("no such file");
+      },
+      "lab-root.pem could not be read: no such file",
+    ],
+    [
+      "cannot be read, and the reader throws no error",
+      () => {
+        throw "gone" as unknown as Error;
+      },
+      "lab-root.pem could not be read: gone",
+    ],
     ["are empty", () => "", "0 PEM certificates"],
     ["hold two certificates", () => PEM + PEM, "2 PEM certificates"],
     ["hold no certificate", () => "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ""],
@@ -396,8 +558,17 @@ describe("trust anchors in files", () => {
   });
 
   it("are not read for an anchor that is none", () => {
-    const readFile = (): string => { throw new TypeError("asked"); };
-    expectFaults({ ...least, trustAnchors: [{ file: 1 }, { path: "x" }] }, [["trustAnchors[0]", "wanted"], ["trustAnchors[1]", "wanted"]], { readFile });
+    const readFile = (): string => {
+      throw new TypeError("asked");
+    };
+    expectFaults(
+      { ...least, trustAnchors: [{ file: 1 }, { path: "x" }] },
+      [
+        ["trustAnchors[0]", "wanted"],
+        ["trustAnchors[1]", "wanted"],
+      ],
+      { readFile },
+    );
   });
 });
 
@@ -406,7 +577,9 @@ describe("a good policy", () => {
     const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
     const [, example] = /\n## The policy\n\n```json\n(.*?)```/s.exec(readme)!;
     let byte = 16;
-    const text = example!.replace(/<(\d+) bytes, hex>/g, (_, length: string) => (byte++).toString(16).repeat(Number(length)));
+    const text = example!.replace(/<(\d+) bytes, hex>/g, (_, length: string) =>
+      (byte++).toString(16).repeat(Number(length)),
+    );
     expect(parsePolicy(text).deployments[0]!.open).toEqual([]);
     expect(Object.keys(PINS).filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
   });
@@ -414,29 +587,48 @@ describe("a good policy", () => {
   it("is read whole", () => {
     const policy = parsePolicy(JSON.stringify(full));
     expect(policy).toMatchObject({
-      name: "signer, production", maxAge: 30 * 86_400_000, allowDebug: false,
+      name: "signer, production",
+      maxAge: 30 * 86_400_000,
+      allowDebug: false,
       appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], maxAge: 600_000, required: true, coverage: true },
     });
     expect(policy.trustAnchors).toEqual([AWS_NITRO_ROOT_G1]);
     const [deployment] = policy.deployments;
     expect(deployment).toMatchObject({
-      name: "r2026.3.1", namespace: ["prod/signer"], minNonce: 7, commitment: "live",
+      name: "r2026.3.1",
+      namespace: ["prod/signer"],
+      minNonce: 7,
+      commitment: "live",
       labels: { enclaveApp: "signer", owner: "tkhq", deploymentLabel: "r2026.3.1" },
     });
     expect(deployment!.pcrs).toEqual([[0, 1, 2, 3].map((index) => ({ index, accepted: [PCR] }))]);
     expect(deployment).toMatchObject({
-      pivotHash: [HASH], quorumKey: [KEY], manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] }, shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
+      pivotHash: [HASH],
+      quorumKey: [KEY],
+      manifestSet: { threshold: 1, members: [KEY, OTHER_KEY] },
+      shareSet: { threshold: 2, members: [KEY, OTHER_KEY] },
     });
   });
 
   it("may say as little as image, role and binary", () => {
     const policy = parsePolicy(least);
     expect(policy).toMatchObject({
-      name: null, trustAnchors: [AWS_NITRO_ROOT_G1], maxAge: null, allowDebug: false,
+      name: null,
+      trustAnchors: [AWS_NITRO_ROOT_G1],
+      maxAge: null,
+      allowDebug: false,
       appProofs: { types: null, maxAge: null, required: false, coverage: false, decision: false },
     });
     expect(policy.deployments[0]).toMatchObject({ kind: "qos", open: [], appProofTypes: null, commitment: "live" });
-    expect(Object.keys(policy.deployments[0]!).sort()).toEqual(["appProofTypes", "commitment", "kind", "name", "open", "pcrs", "pivotHash"]);
+    expect(Object.keys(policy.deployments[0]!).sort()).toEqual([
+      "appProofTypes",
+      "commitment",
+      "kind",
+      "name",
+      "open",
+      "pcrs",
+      "pivotHash",
+    ]);
     expect(policy.deployments[0]!.name).toBe("deployments[0]");
   });
 
@@ -459,28 +651,85 @@ describe("a good policy", () => {
     expect(policy.deployments).toEqual(before);
   });
 
-  const optional = ["name", "trustAnchors", "maxAge", "appProofs", "allowDebug", "appProofs.types", "appProofs.maxAge", "appProofs.required", "appProofs.coverage",
-    ...["name", "pivotHash", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels", "pcrs.3", "labels.owner", "labels.enclaveApp",
-      "labels.deploymentLabel", "pcrs"].map((member) => `${D}.${member}`)];
+  const optional = [
+    "name",
+    "trustAnchors",
+    "maxAge",
+    "appProofs",
+    "allowDebug",
+    "appProofs.types",
+    "appProofs.maxAge",
+    "appProofs.required",
+    "appProofs.coverage",
+    ...[
+      "name",
+      "pivotHash",
+      "minNonce",
+      "quorumKey",
+      "manifestSet",
+      "shareSet",
+      "commitment",
+      "labels",
+      "pcrs.3",
+      "labels.owner",
+      "labels.enclaveApp",
+      "labels.deploymentLabel",
+      "pcrs",
+    ].map((member) => `${D}.${member}`),
+  ];
   it.each(optional)("may leave out %s", (path) => {
     expect(() => parsePolicy(drop(path)(full))).not.toThrow();
   });
 
   const accepted: [at: string, value: JsonValue][] = [
-    [`${D}.pcrs.0`, PCR.toUpperCase()], [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]], [`${D}.pcrs.31`, PCR], [`${D}.pcrs.8`, PCR], [`${D}.pcrs.10`, [PCR]],
-    [`${D}.pcrs`, [{ "0": PCR, "1": PCR, "2": PCR }, { "0": HASH + HASH.slice(32), "1": PCR, "2": PCR, "3": [PCR, PCR] }]],
-    [`${D}.pivotHash`, HASH.toUpperCase()], [`${D}.pivotHash`, [HASH]], [`${D}.pivotHash`, [HASH, "00".repeat(32)]],
-    [`${D}.namespace`, ["prod/signer", "prod/signer-2"]], [`${D}.namespace`, " "], [`${D}.minNonce`, 0], [`${D}.minNonce`, 4294967295],
-    [`${D}.quorumKey`, [KEY.toUpperCase(), OTHER_KEY]], [`${D}.manifestSet`, { threshold: 2, members: [KEY.toUpperCase(), OTHER_KEY] }],
-    [`${D}.commitment`, "setup"], [`${D}.commitment`, "legacy"], [`${D}.labels`, { owner: "" }], [`${D}.labels`, {}],
-    ["maxAge", "1s"], ["maxAge", "999999999d"], ["appProofs", {}], ["appProofs.types", ["a", "b"]], ["allowDebug", true], ["name", ""],
-    ["trustAnchors", [{ pem: PEM }]], ["trustAnchors", [{ pem: `root of the lab\n${PEM}` }, "aws-nitro-root-g1", { pem: certificatePem(otherLab.pki.rootCertificate) }]],
+    [`${D}.pcrs.0`, PCR.toUpperCase()],
+    [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]],
+    [`${D}.pcrs.31`, PCR],
+    [`${D}.pcrs.8`, PCR],
+    [`${D}.pcrs.10`, [PCR]],
+    [
+      `${D}.pcrs`,
+      [
+        { "0": PCR, "1": PCR, "2": PCR },
+        { "0": HASH + HASH.slice(32), "1": PCR, "2": PCR, "3": [PCR, PCR] },
+      ],
+    ],
+    [`${D}.pivotHash`, HASH.toUpperCase()],
+    [`${D}.pivotHash`, [HASH]],
+    [`${D}.pivotHash`, [HASH, "00".repeat(32)]],
+    [`${D}.namespace`, ["prod/signer", "prod/signer-2"]],
+    [`${D}.namespace`, " "],
+    [`${D}.minNonce`, 0],
+    [`${D}.minNonce`, 4294967295],
+    [`${D}.quorumKey`, [KEY.toUpperCase(), OTHER_KEY]],
+    [`${D}.manifestSet`, { threshold: 2, members: [KEY.toUpperCase(), OTHER_KEY] }],
+    [`${D}.commitment`, "setup"],
+    [`${D}.commitment`, "legacy"],
+    [`${D}.labels`, { owner: "" }],
+    [`${D}.labels`, {}],
+    ["maxAge", "1s"],
+    ["maxAge", "999999999d"],
+    ["appProofs", {}],
+    ["appProofs.types", ["a", "b"]],
+    ["allowDebug", true],
+    ["name", ""],
+    ["trustAnchors", [{ pem: PEM }]],
+    [
+      "trustAnchors",
+      [{ pem: `root of the lab\n${PEM}` }, "aws-nitro-root-g1", { pem: certificatePem(otherLab.pki.rootCertificate) }],
+    ],
   ];
   it.each(accepted)("may have %s %j", (at, value) => {
     expect(() => parsePolicy(JSON.stringify(put(at, value)(full)))).not.toThrow();
   });
 
-  it.each([["1s", 1000], ["90s", 90_000], ["10m", 600_000], ["12h", 43_200_000], ["30d", 2_592_000_000]] as const)("counts %s as %i ms", (text, milliseconds) => {
+  it.each([
+    ["1s", 1000],
+    ["90s", 90_000],
+    ["10m", 600_000],
+    ["12h", 43_200_000],
+    ["30d", 2_592_000_000],
+  ] as const)("counts %s as %i ms", (text, milliseconds) => {
     expect(parsePolicy({ ...least, maxAge: text }).maxAge).toBe(milliseconds);
     expect(parsePolicy({ ...least, appProofs: { maxAge: text } }).appProofs.maxAge).toBe(milliseconds);
   });
@@ -491,33 +740,56 @@ describe("a good policy", () => {
   });
 
   it("names an anchor given as PEM by its subject, and never as the AWS root", () => {
-    const { trustAnchors } = parsePolicy({ ...least, trustAnchors: [{ pem: PEM }, { pem: certificatePem(AWS_NITRO_ROOT_G1.certificate.der) }] });
+    const { trustAnchors } = parsePolicy({
+      ...least,
+      trustAnchors: [{ pem: PEM }, { pem: certificatePem(AWS_NITRO_ROOT_G1.certificate.der) }],
+    });
     expect(trustAnchors[0]!.name).toContain("CN=lab.nitro-enclaves");
-    expect(trustAnchors.map(({ certificate }) => toHex(certificate.der))).toEqual([lab.pki.rootCertificate, AWS_NITRO_ROOT_G1.certificate.der].map(toHex));
+    expect(trustAnchors.map(({ certificate }) => toHex(certificate.der))).toEqual(
+      [lab.pki.rootCertificate, AWS_NITRO_ROOT_G1.certificate.der].map(toHex),
+    );
     expect(trustAnchors.map(({ name }) => name)).not.toContain("aws-nitro-root-g1");
   });
 });
 
 describe("types of app proof, where the policy names them", () => {
-  const typed = (...deployments: JsonObject[]): JsonObject => ({ ...least, appProofs: { types: ["A", "B"] }, deployments });
+  const typed = (...deployments: JsonObject[]): JsonObject => ({
+    ...least,
+    appProofs: { types: ["A", "B"] },
+    deployments,
+  });
   const signer = { ...code, name: "signer" };
   const own = { appProofs: { types: ["A"] } };
 
   it.each<[name: string, other: JsonObject]>([
-    ["program", { pivotHash: "ef".repeat(32) }], ["namespace", { namespace: "prod/fetcher" }], ["program of several", { pivotHash: [HASH, "ef".repeat(32)] }],
+    ["program", { pivotHash: "ef".repeat(32) }],
+    ["namespace", { namespace: "prod/fetcher" }],
+    ["program of several", { pivotHash: [HASH, "ef".repeat(32)] }],
   ])("have to be each deployment's own where there is another %s", (_, other) => {
     const fetcher = { ...code, name: "fetcher", ...other };
     const says = "has to name its own";
-    expectFaults(typed(signer, fetcher), [["deployments[0].appProofs.types", says], ["deployments[1].appProofs.types", says]]);
+    expectFaults(typed(signer, fetcher), [
+      ["deployments[0].appProofs.types", says],
+      ["deployments[1].appProofs.types", says],
+    ]);
     expectFaults(typed({ ...signer, ...own }, fetcher), [["deployments[1].appProofs.types", says]]);
     expect(() => parsePolicy(typed({ ...signer, ...own }, { ...fetcher, ...own }))).not.toThrow();
     expect(() => parsePolicy({ ...typed(signer, fetcher), appProofs: {} })).not.toThrow();
   });
 
   it("need not be where all are one application", () => {
-    expect(() => parsePolicy(typed(signer, { ...signer, name: "later", pcrs: put("0", "ef".repeat(48))(image) }))).not.toThrow();
+    expect(() =>
+      parsePolicy(typed(signer, { ...signer, name: "later", pcrs: put("0", "ef".repeat(48))(image) })),
+    ).not.toThrow();
     expect(() => parsePolicy(typed(signer, { kind: "nitro", pcrs: image }))).not.toThrow();
-    expect(() => parsePolicy(typed({ ...signer, pivotHash: [HASH, PCR.slice(32)] }, { ...signer, name: "later", pivotHash: [PCR.slice(32), HASH] }))).not.toThrow();
+    expect(() =>
+      parsePolicy(
+        typed(
+          { ...signer, pivotHash: [HASH, PCR.slice(32)] },
+          { ...signer, name: "later", pivotHash: [PCR.slice(32), HASH] },
+        ),
+      ),
+    ).not.toThrow();
   });
 });
 
@@ -528,8 +800,19 @@ describe("a policy that was parsed", () => {
       expect(Object.isFrozen(value), path).toBe(true);
       for (const [name, member] of Object.entries(value)) if (name !== "certificate") walk(member, `${path}.${name}`);
     };
-    const env = { ...full, deployments: [{ ...(full["deployments"] as JsonObject[])[0], pivotArgs: ["a"], pivotEnv: { A: "b" }, open: ["operator"], appProofs: { types: ["x"] } },
-      { pcrs: image, workloads: { a: `sha256:${HASH}` }, name: "v3", appProofs: { types: ["x"] } }] };
+    const env = {
+      ...full,
+      deployments: [
+        {
+          ...(full["deployments"] as JsonObject[])[0],
+          pivotArgs: ["a"],
+          pivotEnv: { A: "b" },
+          open: ["operator"],
+          appProofs: { types: ["x"] },
+        },
+        { pcrs: image, workloads: { a: `sha256:${HASH}` }, name: "v3", appProofs: { types: ["x"] } },
+      ],
+    };
     for (const policy of [parsePolicy(env), parsePolicy(least)]) walk(policy, "policy");
   });
 
@@ -561,17 +844,35 @@ describe("a policy that was parsed", () => {
     const commented = (value: JsonValue): JsonValue => {
       if (Array.isArray(value)) return value.map(commented);
       if (!isJsonObject(value)) return value;
-      return { ...Object.fromEntries(Object.entries(value).map(([name, member]) => [name, commented(member)])), comment: "why" };
+      return {
+        ...Object.fromEntries(Object.entries(value).map(([name, member]) => [name, commented(member)])),
+        comment: "why",
+      };
     };
-    const rich = { ...full, trustAnchors: [{ pem: PEM }], deployments: [{ ...(full["deployments"] as JsonObject[])[0], pivotArgs: [], pivotEnv: { A: "b" }, appProofs: { types: ["x"] } }] };
-    expect(parsePolicy({ ...(commented(rich) as JsonObject), $schema: "https://example.org/policy.json" })).toEqual(parsePolicy(rich));
+    const rich = {
+      ...full,
+      trustAnchors: [{ pem: PEM }],
+      deployments: [
+        {
+          ...(full["deployments"] as JsonObject[])[0],
+          pivotArgs: [],
+          pivotEnv: { A: "b" },
+          appProofs: { types: ["x"] },
+        },
+      ],
+    };
+    expect(parsePolicy({ ...(commented(rich) as JsonObject), $schema: "https://example.org/policy.json" })).toEqual(
+      parsePolicy(rich),
+    );
   });
 });
 
 describe("limits", () => {
   const MIB = 1024 * 1024;
-  const repeated = (text: string, around: (all: string) => string): string => around(Array.from({ length: Math.floor((MIB - 200) / (text.length + 1)) }, () => text).join());
-  const inPolicy = (deployments: string, rest = ""): string => `{"policy":"bootproof/1",${rest}"deployments":[${deployments}]}`;
+  const repeated = (text: string, around: (all: string) => string): string =>
+    around(Array.from({ length: Math.floor((MIB - 200) / (text.length + 1)) }, () => text).join());
+  const inPolicy = (deployments: string, rest = ""): string =>
+    `{"policy":"bootproof/1",${rest}"deployments":[${deployments}]}`;
 
   it("no more than 100 faults are kept", () => {
     const members = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`m${index}`, 1]));
@@ -596,7 +897,11 @@ describe("limits", () => {
   });
 
   it("a name is not shown in all its length", () => {
-    const error = malformedOf({ ...least, ["n".repeat(100_000)]: 1, deployments: [{ pcrs: { ["9".repeat(100_000)]: Array.from({ length: 90 }, () => 1) } }] });
+    const error = malformedOf({
+      ...least,
+      ["n".repeat(100_000)]: 1,
+      deployments: [{ pcrs: { ["9".repeat(100_000)]: Array.from({ length: 90 }, () => 1) } }],
+    });
     for (const { path, message } of error.faults) expect(path.length + message.length).toBeLessThan(300);
   });
 
@@ -606,19 +911,36 @@ describe("limits", () => {
     ["arrays in arrays", repeated("[[[[]]]]", inPolicy)],
     ["names of members", inPolicy("{}", Array.from({ length: 90_000 }, (_, index) => `"m${index}":0,`).join(""))],
     ["members of a deployment", inPolicy(`{${Array.from({ length: 90_000 }, (_, index) => `"m${index}":0`).join()}}`)],
-    ["PCRs that are none", inPolicy(`{"pcrs":{${Array.from({ length: 90_000 }, (_, index) => `"m${index}":0`).join()}}}`)],
+    [
+      "PCRs that are none",
+      inPolicy(`{"pcrs":{${Array.from({ length: 90_000 }, (_, index) => `"m${index}":0`).join()}}}`),
+    ],
     ["images", repeated("{}", (all) => inPolicy(`{"pcrs":[${all}]}`))],
     ["values of a PCR", repeated("0", (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
     ["values of a PCR that are good", repeated(JSON.stringify(PCR), (all) => inPolicy(`{"pcrs":{"0":[${all}]}}`))],
     ["namespaces", repeated('"a"', (all) => inPolicy(`{"namespace":[${all}]}`))],
     ["members of a set", repeated('""', (all) => inPolicy(`{"manifestSet":{"threshold":1,"members":[${all}]}}`))],
-    ["members of a set that are one", repeated(JSON.stringify(KEY), (all) => inPolicy(`{"manifestSet":{"threshold":1,"members":[${all}]}}`))],
+    [
+      "members of a set that are one",
+      repeated(JSON.stringify(KEY), (all) => inPolicy(`{"manifestSet":{"threshold":1,"members":[${all}]}}`)),
+    ],
     ["variables", inPolicy(`{"pivotEnv":{${Array.from({ length: 70_000 }, (_, index) => `"m${index}":""`).join()}}}`)],
     ["questions", repeated('"operator"', (all) => inPolicy(`{"open":[${all}]}`))],
     ["types", repeated('"a"', (all) => inPolicy("{}", `"appProofs":{"types":[${all}]},`))],
     ["anchors", repeated('{"pem":""}', (all) => inPolicy("{}", `"trustAnchors":[${all}],`))],
-    ["anchors with PEM lines", inPolicy("{}", `"trustAnchors":[{"pem":"${"-----BEGIN CERTIFICATE-----".repeat(38_000)}"}],`)],
-    ["deployments that each name types", inPolicy(Array.from({ length: 1000 }, () => `{"pivotHash":[${Array.from({ length: 12 }, (_, place) => `"${String(place).padStart(64, "0")}"`).join()}]}`).join(), '"appProofs":{"types":["x"]},')],
+    [
+      "anchors with PEM lines",
+      inPolicy("{}", `"trustAnchors":[{"pem":"${"-----BEGIN CERTIFICATE-----".repeat(38_000)}"}],`),
+    ],
+    [
+      "deployments that each name types",
+      inPolicy(
+        Array.from({ length: 1000 }, () =>
+          JSON.stringify({ pivotHash: Array.from({ length: 12 }, (_, place) => String(place).padStart(64, "0")) }),
+        ).join(),
+        '"appProofs":{"types":["x"]},',
+      ),
+    ],
   ])("1 MiB of %s is read in a moment", (_, text) => {
     expect(text.length).toBeLessThanOrEqual(MIB);
     const start = performance.now();
@@ -629,7 +951,11 @@ describe("limits", () => {
   it("a thousand deployments are held against a proof in a moment", async () => {
     const evidence = forge();
     const all = labDeployment(lab);
-    const deployments = Array.from({ length: 600 }, (_, index) => ({ ...drop("shareSet")(drop("labels")(all)), name: `d${index}`, minNonce: 8 }));
+    const deployments = Array.from({ length: 600 }, (_, index) => ({
+      ...drop("shareSet")(drop("labels")(all)),
+      name: `d${index}`,
+      minNonce: 8,
+    }));
     const policy = parsePolicy(JSON.stringify(labPolicy(evidence.anchorPem, deployments)));
     const start = performance.now();
     const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
@@ -648,12 +974,19 @@ describe("limits", () => {
 });
 
 describe("names and types, which reports repeat", () => {
-  const named = (name: string): unknown => parsePolicy({ policy: "bootproof/1", name, deployments: [{ manifestHash: "ab".repeat(32), name, appProofs: { types: [name] } }] });
+  const named = (name: string): unknown =>
+    parsePolicy({
+      policy: "bootproof/1",
+      name,
+      deployments: [{ manifestHash: "ab".repeat(32), name, appProofs: { types: [name] } }],
+    });
 
   it("have 256 characters at most, as JSON Schema counts them", () => {
     for (const fits of ["n".repeat(256), "😀".repeat(256)]) expect(named(fits)).toMatchObject({ name: fits });
     for (const long of ["n".repeat(257), "😀".repeat(257), "n".repeat(300_000)]) {
-      expect(() => named(long)).toThrow(/name: longer than 256 characters; .*deployments\[0\]\.name: longer than 256 .*types\[0\]: longer/);
+      expect(() => named(long)).toThrow(
+        /name: longer than 256 characters; .*deployments\[0\]\.name: longer than 256 .*types\[0\]: longer/,
+      );
     }
   });
 });

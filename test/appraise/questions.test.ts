@@ -1,4 +1,6 @@
-/** The three questions: what answers them, what looks like an answer and is none, and what is told where one is open. */
+/**
+ * The three questions: what answers them, what looks like an answer and is none, and what is told where one is open.
+ */
 import { describe, expect, it } from "vitest";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { toHex } from "../../src/bytes.js";
@@ -51,7 +53,11 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, ["image", "application"]],
   ["image and binary", { pcrs: IMAGE, pivotHash }, ["operator"]],
   ["image and workloads", { pcrs: IMAGE, workloads }, ["operator"]],
-  ["image, binary, share set and labels", { pcrs: IMAGE, pivotHash, shareSet: manifestSet, labels: { owner: "me" } }, ["operator"]],
+  [
+    "image, binary, share set and labels",
+    { pcrs: IMAGE, pivotHash, shareSet: manifestSet, labels: { owner: "me" } },
+    ["operator"],
+  ],
   ["image and namespace", { pcrs, namespace }, ["application"]],
   ["image and arguments", { pcrs, pivotArgs: [], pivotEnv: {} }, ["application"]],
   ["a manifest set", { manifestSet }, ["application"]],
@@ -65,17 +71,37 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["image, binary and role", { pcrs, pivotHash }, []],
   ["image, workloads and role", { pcrs, workloads }, []],
 
-  ["in its setup: image, binary and quorum key", { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY }, ["operator"]],
+  [
+    "in its setup: image, binary and quorum key",
+    { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY },
+    ["operator"],
+  ],
   ["in its setup: image, binary and role", { commitment: "setup", pcrs, pivotHash }, []],
   ["in its setup: a manifest set and a namespace", { commitment: "setup", manifestSet, namespace }, []],
-  ["legacy: image, binary, quorum key and role", { commitment: "legacy", pcrs, pivotHash, quorumKey: KEY }, ["application"]],
-  ["legacy: image, binary and quorum key", { commitment: "legacy", pcrs: IMAGE, pivotHash, quorumKey: KEY }, ["application", "operator"]],
+  [
+    "legacy: image, binary, quorum key and role",
+    { commitment: "legacy", pcrs, pivotHash, quorumKey: KEY },
+    ["application"],
+  ],
+  [
+    "legacy: image, binary and quorum key",
+    { commitment: "legacy", pcrs: IMAGE, pivotHash, quorumKey: KEY },
+    ["application", "operator"],
+  ],
   ["legacy: image and workloads", { commitment: "legacy", pcrs, workloads }, ["application"]],
   ["legacy: image and manifest set", { commitment: "legacy", pcrs: IMAGE, manifestSet }, ["application", "operator"]],
   ["legacy: a manifest set and a namespace", { commitment: "legacy", manifestSet, namespace }, []],
   ["legacy: a manifest", { commitment: "legacy", manifestHash }, []],
-  ["legacy: a manifest, no role", { commitment: "legacy", pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, ["application", "operator"]],
-  ["legacy: a manifest set, a namespace, perhaps no role", { commitment: "legacy", pcrs: { ...IMAGE, "3": [A, ZERO] }, manifestSet, namespace }, ["application", "operator"]],
+  [
+    "legacy: a manifest, no role",
+    { commitment: "legacy", pcrs: { ...IMAGE, "3": ZERO }, manifestHash },
+    ["application", "operator"],
+  ],
+  [
+    "legacy: a manifest set, a namespace, perhaps no role",
+    { commitment: "legacy", pcrs: { ...IMAGE, "3": [A, ZERO] }, manifestSet, namespace },
+    ["application", "operator"],
+  ],
   ["live: a manifest, no role", { pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
 
   ["zeros for PCR0", { pcrs: { ...pcrs, "0": ZERO }, pivotHash }, ["image", "application"]],
@@ -84,46 +110,87 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["zeros among the values of PCR3", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, ["operator"]],
 
   ["two images", { pcrs: [pcrs, pcrs], pivotHash }, []],
-  ["two images, one of them without PCR2", { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash }, ["image", "application"]],
+  [
+    "two images, one of them without PCR2",
+    { pcrs: [pcrs, { "0": A, "1": A, "3": A }], pivotHash },
+    ["image", "application"],
+  ],
   ["two images, one of them in no role", { pcrs: [pcrs, IMAGE], pivotHash }, ["operator"]],
 
   ["the public quorum key", { pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, ["operator"]],
-  ["the public quorum key among others, in upper case", { pcrs: IMAGE, pivotHash, quorumKey: [KEY, defaultKey.toUpperCase()] }, ["operator"]],
-  ["a quorum key with the public signing half", { pcrs: IMAGE, pivotHash, quorumKey: KEY.slice(130) + defaultKey.slice(130) }, ["operator"]],
-  ["a quorum key of public shares", { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: { threshold: 2, members: [shareA, shareB, OTHER] } }, ["operator"]],
-  ["a quorum key of shares that public ones do not reach", { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: { threshold: 2, members: [shareA, OTHER] } }, []],
+  [
+    "the public quorum key among others, in upper case",
+    { pcrs: IMAGE, pivotHash, quorumKey: [KEY, defaultKey.toUpperCase()] },
+    ["operator"],
+  ],
+  [
+    "a quorum key with the public signing half",
+    { pcrs: IMAGE, pivotHash, quorumKey: KEY.slice(130) + defaultKey.slice(130) },
+    ["operator"],
+  ],
+  [
+    "a quorum key of public shares",
+    { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: { threshold: 2, members: [shareA, shareB, OTHER] } },
+    ["operator"],
+  ],
+  [
+    "a quorum key of shares that public ones do not reach",
+    { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: { threshold: 2, members: [shareA, OTHER] } },
+    [],
+  ],
   ["a set that public keys reach", { manifestSet: nobodys, namespace }, ALL],
-  ["a set of public keys and a binary, in a pinned image", { pcrs: IMAGE, manifestSet: { threshold: 2, members: [shareA, shareB] }, namespace }, ["application", "operator"]],
-  ["a set that public keys do not reach alone", { manifestSet: { threshold: 2, members: [KEY, OTHER, shareA] }, namespace }, []],
+  [
+    "a set of public keys and a binary, in a pinned image",
+    { pcrs: IMAGE, manifestSet: { threshold: 2, members: [shareA, shareB] }, namespace },
+    ["application", "operator"],
+  ],
+  [
+    "a set that public keys do not reach alone",
+    { manifestSet: { threshold: 2, members: [KEY, OTHER, shareA] }, namespace },
+    [],
+  ],
 ];
 
 describe("a deployment that pins", () => {
   it.each(rows)("%s", (_, deployment, open) => {
     expect(openOf(deployment)).toEqual(open);
     const declared = open.filter((question) => question !== "image");
-    if (declared.length > 0) expect(openOf({ ...deployment, open: declared })).toEqual(open.filter((question) => question === "image"));
+    if (declared.length > 0)
+      expect(openOf({ ...deployment, open: declared })).toEqual(open.filter((question) => question === "image"));
     for (const question of declared.length === 2 ? declared : []) {
       expect(openOf({ ...deployment, open: [question] })).toEqual(open.filter((one) => one !== question));
     }
   });
 
   it.each<[open: unknown, path: string]>([
-    [["image"], "deployments[0].open[0]"], [[], "deployments[0].open"], ["operator", "deployments[0].open"], [["operator", "operator"], "deployments[0].open"],
-    [["operator", "application", "operator"], "deployments[0].open"], [null, "deployments[0].open"], [true, "deployments[0].open"],
+    [["image"], "deployments[0].open[0]"],
+    [[], "deployments[0].open"],
+    ["operator", "deployments[0].open"],
+    [["operator", "operator"], "deployments[0].open"],
+    [["operator", "application", "operator"], "deployments[0].open"],
+    [null, "deployments[0].open"],
+    [true, "deployments[0].open"],
   ])("open %j is malformed", (open, path) => {
     expect(faultsOf({ pcrs, pivotHash, open } as JsonObject).map((fault) => fault.split(": ")[0])).toEqual([path]);
   });
 
   it("says how an attacker would use it, and what closes it", () => {
     expect(faultsOf({ pcrs: IMAGE, pivotHash })).toEqual([
-      "deployments[0]: leaves the operator open: anybody who runs this image and application over keys of his own passes. " +
-      'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
+      "deployments[0]: leaves the operator open: anybody who runs this image and application over keys of his own " +
+        "passes. " +
+        'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
     ]);
   });
 
   it.each<[JsonObject, string]>([
-    [{ commitment: "legacy", pcrs, pivotHash, quorumKey: KEY }, "under commitment legacy, pivotHash and quorumKey answer nothing"],
-    [{ commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY }, "under commitment setup, quorumKey answers nothing"],
+    [
+      { commitment: "legacy", pcrs, pivotHash, quorumKey: KEY },
+      "under commitment legacy, pivotHash and quorumKey answer nothing",
+    ],
+    [
+      { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY },
+      "under commitment setup, quorumKey answers nothing",
+    ],
     [{ pcrs: { ...IMAGE, "3": ZERO }, pivotHash }, "a PCR of zeros fits everybody"],
     [{ pcrs: [pcrs, IMAGE], pivotHash }, "of several pcrs, each has to answer"],
     [{ pcrs: IMAGE, pivotHash, quorumKey: defaultKey }, "the quorum key's secret is public"],
@@ -135,17 +202,30 @@ describe("a deployment that pins", () => {
 
 describe("a deployment of kind nitro", () => {
   it.each<[name: string, pins: JsonObject, good: boolean]>([
-    ["PCR0 to 2", { pcrs: IMAGE }, true], ["PCR8", { pcrs: { "8": A } }, true], ["PCR8 and 3", { pcrs: { "8": A, "3": A } }, true],
-    ["PCR0 to 2 or 8", { pcrs: [IMAGE, { "8": A }] }, true], ["image and fields", { pcrs: IMAGE, userData: "00", publicKey: KEY }, true],
-    ["nothing", {}, false], ["fields alone", { userData: "00", publicKey: KEY }, false], ["PCR8 of zeros", { pcrs: { "8": ZERO } }, false],
-    ["PCR8 of perhaps zeros", { pcrs: { "8": [A, ZERO] } }, false], ["PCR0 and 1", { pcrs: { "0": A, "1": A } }, false],
-    ["zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, false], ["one image of two", { pcrs: [IMAGE, { "3": A }] }, false],
+    ["PCR0 to 2", { pcrs: IMAGE }, true],
+    ["PCR8", { pcrs: { "8": A } }, true],
+    ["PCR8 and 3", { pcrs: { "8": A, "3": A } }, true],
+    ["PCR0 to 2 or 8", { pcrs: [IMAGE, { "8": A }] }, true],
+    ["image and fields", { pcrs: IMAGE, userData: "00", publicKey: KEY }, true],
+    ["nothing", {}, false],
+    ["fields alone", { userData: "00", publicKey: KEY }, false],
+    ["PCR8 of zeros", { pcrs: { "8": ZERO } }, false],
+    ["PCR8 of perhaps zeros", { pcrs: { "8": [A, ZERO] } }, false],
+    ["PCR0 and 1", { pcrs: { "0": A, "1": A } }, false],
+    ["zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, false],
+    ["one image of two", { pcrs: [IMAGE, { "3": A }] }, false],
   ])("that pins %s", (_, pins, good) => {
     expect(openOf({ kind: "nitro", ...pins })).toEqual(good ? [] : ["image"]);
   });
 
-  it.each<[string, JsonObject]>([["open", { open: ["operator"] }], ["appProofs", { appProofs: { types: ["x"] } }], ["commitment", { commitment: "live" }]])("has no %s", (name, member) => {
-    expect(faultsOf({ kind: "nitro", pcrs: IMAGE, ...member })).toEqual([`deployments[0].${name}: not in a deployment of kind nitro`]);
+  it.each<[string, JsonObject]>([
+    ["open", { open: ["operator"] }],
+    ["appProofs", { appProofs: { types: ["x"] } }],
+    ["commitment", { commitment: "live" }],
+  ])("has no %s", (name, member) => {
+    expect(faultsOf({ kind: "nitro", pcrs: IMAGE, ...member })).toEqual([
+      `deployments[0].${name}: not in a deployment of kind nitro`,
+    ]);
   });
 
   it("is the only other kind", () => {
@@ -167,10 +247,26 @@ describe("policy.scope", () => {
   it.each<[name: string, deployment: JsonObject, says: string[]]>([
     ["pcrs 3 alone", only("pcrs", "pivotHash"), ["only pcrs 3 names the operator"]],
     ["a set without a floor", only("manifestSet", "namespace"), ["minNonce closes it"]],
-    ["an open application", { ...only("pcrs", "quorumKey"), open: ["application"] }, ["leaves the application open: the same image runs the attacker's application"]],
-    ["an open operator", { pcrs: image, pivotHash: all["pivotHash"]!, open: ["operator"] }, ["leaves the operator open: anybody who runs this image"]],
-    ["both", { pcrs: image, open: ["operator", "application"] }, ["leaves the application open", "leaves the operator open"]],
-    ["what is said to be open and is not", { ...all, open: ["operator"] }, ["manifestSet, quorumKey, pcrs answers for it"]],
+    [
+      "an open application",
+      { ...only("pcrs", "quorumKey"), open: ["application"] },
+      ["leaves the application open: the same image runs the attacker's application"],
+    ],
+    [
+      "an open operator",
+      { pcrs: image, pivotHash: all["pivotHash"]!, open: ["operator"] },
+      ["leaves the operator open: anybody who runs this image"],
+    ],
+    [
+      "both",
+      { pcrs: image, open: ["operator", "application"] },
+      ["leaves the application open", "leaves the operator open"],
+    ],
+    [
+      "what is said to be open and is not",
+      { ...all, open: ["operator"] },
+      ["manifestSet, quorumKey, pcrs answers for it"],
+    ],
   ])("warns of %s", async (_, deployment, says) => {
     const [status, detail] = await scopeOf([deployment]);
     expect(status).toBe("warn");
@@ -178,8 +274,11 @@ describe("policy.scope", () => {
   });
 
   it.each<[name: string, deployment: JsonObject]>([
-    ["everything", all], ["a set, a namespace and a floor", only("manifestSet", "namespace", "minNonce")], ["image, binary and quorum key", { ...only("pivotHash", "quorumKey"), pcrs: image }],
-    ["image, binary and set", only("pcrs", "pivotHash", "manifestSet")], ["a manifest", { manifestHash: toHex(forge().manifestHash) }],
+    ["everything", all],
+    ["a set, a namespace and a floor", only("manifestSet", "namespace", "minNonce")],
+    ["image, binary and quorum key", { ...only("pivotHash", "quorumKey"), pcrs: image }],
+    ["image, binary and set", only("pcrs", "pivotHash", "manifestSet")],
+    ["a manifest", { manifestHash: toHex(forge().manifestHash) }],
   ])("passes %s", async (_, deployment) => {
     expect(await scopeOf([deployment])).toMatchObject(["pass", expect.anything()]);
   });
@@ -190,7 +289,10 @@ describe("policy.scope", () => {
       ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: zeros, pcr1: zeros, pcr2: zeros } })),
       ...withPcrs((map) => [0, 1, 2].forEach((index) => map.set(index, zeros))),
     });
-    const report = await judge(evidence, { policy: { allowDebug: true }, deployments: () => [only("pivotHash", "manifestSet", "quorumKey", "namespace")] });
+    const report = await judge(evidence, {
+      policy: { allowDebug: true },
+      deployments: () => [only("pivotHash", "manifestSet", "quorumKey", "namespace")],
+    });
     const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;
     expect([status, detail]).toEqual(["warn", expect.stringContaining("every debug enclave of anybody has those")]);
   });
@@ -203,11 +305,16 @@ describe("policy.scope", () => {
 
   it("fails where only the evidence shows that a legacy document is of no role, unless that is said", async () => {
     const evidence = forge({ lab: roleless, generation: "legacy" });
-    for (const pins of [{ ...all, pcrs: image }, { pcrs: image, manifestHash: toHex(evidence.manifestHash) }]) {
+    for (const pins of [
+      { ...all, pcrs: image },
+      { pcrs: image, manifestHash: toHex(evidence.manifestHash) },
+    ]) {
       const [status, detail] = await scopeOf([{ ...pins, commitment: "legacy" }], evidence);
       expect(status).toBe("fail");
       expect(detail).toContain("PCR3 is zeros");
-      expect((await scopeOf([{ ...pins, commitment: "legacy", open: ["application", "operator"] }], evidence))[0]).toBe("warn");
+      expect((await scopeOf([{ ...pins, commitment: "legacy", open: ["application", "operator"] }], evidence))[0]).toBe(
+        "warn",
+      );
     }
     const open = { pcrs: image, commitment: "legacy", open: ["application", "operator"], name: "said" };
     const report = await judge(evidence, { deployments: () => [{ ...all, pcrs: image, commitment: "legacy" }, open] });
@@ -219,13 +326,28 @@ describe("policy.scope", () => {
     const weak = { ...only("pcrs", "pivotHash"), name: "weak" };
     expect((await scopeOf([weak, all]))[0]).toBe("warn");
     expect((await scopeOf([all, weak]))[0]).toBe("pass");
-    expect((await scopeOf([{ ...all, namespace: "x" }, { ...weak, pivotHash: "ab".repeat(32) }]))[0]).toBe("skip");
+    expect(
+      (
+        await scopeOf([
+          { ...all, namespace: "x" },
+          { ...weak, pivotHash: "ab".repeat(32) },
+        ])
+      )[0],
+    ).toBe("skip");
   });
 
   it("tells of public keys in the evidence", async () => {
-    const [status, detail] = await scopeOf([only("pcrs", "pivotHash", "manifestSet")], forge({
-      alterManifest: { manifest: (value) => ({ ...value, namespace: { ...value.namespace, quorumKey: new Uint8Array(Buffer.from(defaultKey, "hex")) } }) },
-    }));
+    const [status, detail] = await scopeOf(
+      [only("pcrs", "pivotHash", "manifestSet")],
+      forge({
+        alterManifest: {
+          manifest: (value) => ({
+            ...value,
+            namespace: { ...value.namespace, quorumKey: new Uint8Array(Buffer.from(defaultKey, "hex")) },
+          }),
+        },
+      }),
+    );
     expect(status).toBe("warn");
     expect(detail).toContain("the quorum key's secret is public");
   });

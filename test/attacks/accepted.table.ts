@@ -10,51 +10,101 @@ import { generateKeyPair, withS } from "../../src/lab/keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, basicConstraints, keyUsage } from "../../src/lab/pki.js";
 import { approve, commitmentPcr, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
-  AT, type Accepted, type Alterations, NOW, after, appProof, certificate, document, drop, field, forge, lab, manifest, pcrs, put, withActivity,
+  AT,
+  type Accepted,
+  type Alterations,
+  NOW,
+  after,
+  appProof,
+  certificate,
+  document,
+  drop,
+  field,
+  forge,
+  lab,
+  manifest,
+  pcrs,
+  put,
+  withActivity,
 } from "./support.js";
 
 const ZERO_PCR = new Uint8Array(48);
 const otherKey = generateQosKeyPair();
-const [alice, bob, carol] = lab.manifestMembers as [typeof lab.manifestMembers[0], typeof lab.manifestMembers[0], typeof lab.manifestMembers[0]];
-const unknown = (length: number): CertificateSpec["extensions"][number] =>
-  ({ id: "1.3.6.1.4.1.99999.1", critical: false, value: length === 0 ? derNull() : new Uint8Array(length) });
+const [alice, bob, carol] = lab.manifestMembers as [
+  (typeof lab.manifestMembers)[0],
+  (typeof lab.manifestMembers)[0],
+  (typeof lab.manifestMembers)[0],
+];
+const unknown = (length: number): CertificateSpec["extensions"][number] => ({
+  id: "1.3.6.1.4.1.99999.1",
+  critical: false,
+  value: length === 0 ? derNull() : new Uint8Array(length),
+});
 
 const kinds: Accepted[] = (["v0", "v1", "v2"] as const).flatMap((version) =>
-  (["json", "borsh"] as const).filter((encoding) => version !== "v2" || encoding === "json").flatMap((encoding): Accepted[] => [
-    { name: `${version} ${encoding} of a live enclave`, forge: { version, encoding } },
-    {
-      name: `${version} ${encoding} of a legacy enclave, pinned as such`, forge: { version, encoding, generation: "legacy" },
-      judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"],
-    },
-    {
-      name: `${version} ${encoding} of an enclave in its setup, without a policy`,
-      forge: { version, encoding, generation: "setup", payloads: [] }, judge: { noPolicy: true },
-    },
-    {
-      name: `${version} ${encoding} of an enclave in its setup, pinned as such`,
-      forge: { version, encoding, generation: "setup", payloads: [] }, judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
-    },
-    {
-      name: `${version} ${encoding}, numbers as text and hex in upper case`,
-      forge: { version, encoding, spelling: { numbers: "string", hex: "upper" } },
-    },
-    { name: `${version} ${encoding}, hex with 0x`, forge: { version, encoding, spelling: { hex: "0x" } } },
-    { name: `${version} ${encoding}, version not declared`, forge: { version, encoding, bootProof: drop("qosManifestVersion") } },
-    { name: `${version} ${encoding}, version declared null`, forge: { version, encoding, bootProof: put("qosManifestVersion", null) } },
-    { name: `${version} ${encoding}, declared in upper case`, forge: { version, encoding, bootProof: put("qosManifestVersion", version.toUpperCase()) } },
-    { name: `${version} ${encoding}, declared as a digit`, forge: { version, encoding, bootProof: put("qosManifestVersion", version.slice(1)) } },
-    ...(version === "v2" ? [] : [{
-      name: `${version} ${encoding} beside an envelope in the other encoding`,
-      forge: { version, encoding, envelopeEncoding: encoding === "json" ? "borsh" : "json" } as const,
-    }]),
-  ]));
+  (["json", "borsh"] as const)
+    .filter((encoding) => version !== "v2" || encoding === "json")
+    .flatMap((encoding): Accepted[] => [
+      { name: `${version} ${encoding} of a live enclave`, forge: { version, encoding } },
+      {
+        name: `${version} ${encoding} of a legacy enclave, pinned as such`,
+        forge: { version, encoding, generation: "legacy" },
+        judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+        warns: ["bind.commitment", "policy.scope"],
+      },
+      {
+        name: `${version} ${encoding} of an enclave in its setup, without a policy`,
+        forge: { version, encoding, generation: "setup", payloads: [] },
+        judge: { noPolicy: true },
+      },
+      {
+        name: `${version} ${encoding} of an enclave in its setup, pinned as such`,
+        forge: { version, encoding, generation: "setup", payloads: [] },
+        judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
+      },
+      {
+        name: `${version} ${encoding}, numbers as text and hex in upper case`,
+        forge: { version, encoding, spelling: { numbers: "string", hex: "upper" } },
+      },
+      { name: `${version} ${encoding}, hex with 0x`, forge: { version, encoding, spelling: { hex: "0x" } } },
+      {
+        name: `${version} ${encoding}, version not declared`,
+        forge: { version, encoding, bootProof: drop("qosManifestVersion") },
+      },
+      {
+        name: `${version} ${encoding}, version declared null`,
+        forge: { version, encoding, bootProof: put("qosManifestVersion", null) },
+      },
+      {
+        name: `${version} ${encoding}, declared in upper case`,
+        forge: { version, encoding, bootProof: put("qosManifestVersion", version.toUpperCase()) },
+      },
+      {
+        name: `${version} ${encoding}, declared as a digit`,
+        forge: { version, encoding, bootProof: put("qosManifestVersion", version.slice(1)) },
+      },
+      ...(version === "v2"
+        ? []
+        : [
+            {
+              name: `${version} ${encoding} beside an envelope in the other encoding`,
+              forge: { version, encoding, envelopeEncoding: encoding === "json" ? "borsh" : "json" } as const,
+            },
+          ]),
+    ]),
+);
 
-const json = (change: (text: string) => string): Alterations =>
-  ({ alterManifest: { bytes: (bytes) => toUtf8(change(Buffer.from(bytes).toString())) } });
+const json = (change: (text: string) => string): Alterations => ({
+  alterManifest: { bytes: (bytes) => toUtf8(change(Buffer.from(bytes).toString())) },
+});
 const reversed = (value: JsonValue): JsonValue => {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, reversed(member as JsonValue)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([name, member]) => [name, reversed(member as JsonValue)]),
+  );
 };
 const withoutEnv: Alterations = {
   alterManifest: {
@@ -69,45 +119,134 @@ const withoutEnv: Alterations = {
 
 const manifests: Accepted[] = [
   { name: "v2 with white space", forge: json((text) => JSON.stringify(JSON.parse(text), null, 2)) },
-  { name: "v2 with its members in another order", forge: json((text) => JSON.stringify(reversed(JSON.parse(text) as JsonValue))) },
-  { name: "v2 with escapes", forge: json((text) => text.replace('"signer', '"\\u0073igner').replace("lab/signer", "lab\\/signer")) },
-  { name: "v2 with an IPv6 address in full", forge: json((text) => text.replace("fd00:ec2::253", "FD00:0ec2:0:0:0:0:0:0253")) },
+  {
+    name: "v2 with its members in another order",
+    forge: json((text) => JSON.stringify(reversed(JSON.parse(text) as JsonValue))),
+  },
+  {
+    name: "v2 with escapes",
+    forge: json((text) => text.replace('"signer', '"\\u0073igner').replace("lab/signer", "lab\\/signer")),
+  },
+  {
+    name: "v2 with an IPv6 address in full",
+    forge: json((text) => text.replace("fd00:ec2::253", "FD00:0ec2:0:0:0:0:0:0253")),
+  },
   { name: "v2 without env and dns", forge: withoutEnv },
-  { name: "v2 with an empty env", forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("pivot.env", {}) } } },
+  {
+    name: "v2 with an empty env",
+    forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("pivot.env", {}) } },
+  },
   { name: "v2 with dns null", forge: { alterManifest: { ...withoutEnv.alterManifest, json: put("dns", null) } } },
-  { name: "v2 with text beyond ASCII", forge: manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["é", "𝔸", "\u2028", "\u0000\u001f\"\\/"] } })) },
-  { name: "v2 whose env is named like a member of objects", forge: manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map([["__proto__", "x"], ["constructor", "y"]]) } })) },
-  { name: "v2 with 512 entries of env, one of 64 KiB", forge: manifest(({ pivot }) => ({ pivot: { ...pivot, env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])) } })) },
-  { name: "v2 without bridges and arguments", forge: manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })) },
-  { name: "v1 without bridges and arguments", forge: { version: "v1", ...manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })) } },
-  { name: "v0 without arguments", forge: { version: "v0", ...manifest(({ pivot }) => ({ pivot: { ...pivot, args: [] } })) } },
-  { name: "v1 with a client bridge to a host", forge: { version: "v1", ...manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] } })) } },
-  { name: "a nonce of 32 bits", forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 4294967295 } })) },
-  { name: "a newer manifest than pinned", forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } })) },
+  {
+    name: "v2 with text beyond ASCII",
+    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["é", "𝔸", "\u2028", '\u0000\u001f"\\/'] } })),
+  },
+  {
+    name: "v2 whose env is named like a member of objects",
+    forge: manifest(({ pivot }) => ({
+      pivot: {
+        ...pivot,
+        env: new Map([
+          ["__proto__", "x"],
+          ["constructor", "y"],
+        ]),
+      },
+    })),
+  },
+  {
+    name: "v2 with 512 entries of env, one of 64 KiB",
+    forge: manifest(({ pivot }) => ({
+      pivot: {
+        ...pivot,
+        env: new Map(Array.from({ length: 512 }, (_, i) => [`A${i}`, i === 0 ? "x".repeat(65536) : ""])),
+      },
+    })),
+  },
+  {
+    name: "v2 without bridges and arguments",
+    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })),
+  },
+  {
+    name: "v1 without bridges and arguments",
+    forge: { version: "v1", ...manifest(({ pivot }) => ({ pivot: { ...pivot, bridgeConfig: [], args: [] } })) },
+  },
+  {
+    name: "v0 without arguments",
+    forge: { version: "v0", ...manifest(({ pivot }) => ({ pivot: { ...pivot, args: [] } })) },
+  },
+  {
+    name: "v1 with a client bridge to a host",
+    forge: {
+      version: "v1",
+      ...manifest(({ pivot }) => ({
+        pivot: { ...pivot, bridgeConfig: [{ type: "client", port: 65535, host: "example.com" }] },
+      })),
+    },
+  },
+  {
+    name: "a nonce of 32 bits",
+    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 4294967295 } })),
+  },
+  {
+    name: "a newer manifest than pinned",
+    forge: manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } })),
+  },
 ];
 
 const approvals: Accepted[] = [
-  { name: "all members approved", forge: { alterManifest: { approvals: (list, hash) => [...list, approve(hash, carol)] } } },
-  { name: "the last two members approved, in turned order", forge: { alterManifest: { approvals: (_, hash) => [approve(hash, carol), approve(hash, bob)] } } },
+  {
+    name: "all members approved",
+    forge: { alterManifest: { approvals: (list, hash) => [...list, approve(hash, carol)] } },
+  },
+  {
+    name: "the last two members approved, in turned order",
+    forge: { alterManifest: { approvals: (_, hash) => [approve(hash, carol), approve(hash, bob)] } },
+  },
   {
     name: "a threshold of all",
-    forge: { alterManifest: { manifest: (value) => ({ ...value, manifestSet: memberSet(3, lab.manifestMembers) }), approvals: (list, hash) => [...list, approve(hash, carol)] } },
+    forge: {
+      alterManifest: {
+        manifest: (value) => ({ ...value, manifestSet: memberSet(3, lab.manifestMembers) }),
+        approvals: (list, hash) => [...list, approve(hash, carol)],
+      },
+    },
   },
   {
     name: "a set of one",
-    forge: { alterManifest: { manifest: (value) => ({ ...value, manifestSet: memberSet(1, [alice]) }), approvals: ([first]) => [first!] } },
+    forge: {
+      alterManifest: {
+        manifest: (value) => ({ ...value, manifestSet: memberSet(1, [alice]) }),
+        approvals: ([first]) => [first!],
+      },
+    },
     judge: { noPolicy: true },
   },
   {
     name: "an approver's signature with a high S",
-    forge: { alterManifest: { approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })) } },
+    forge: {
+      alterManifest: {
+        approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })),
+      },
+    },
   },
   { name: "no share approvals", forge: { alterManifest: { shareApprovals: () => [] } } },
-  { name: "a share approval by one member twice", forge: { alterManifest: { shareApprovals: ([first, second]) => [first!, second!, first!] } }, warns: ["envelope.shares"] },
-  { name: "fewer share approvals than the share set's threshold", forge: { alterManifest: { shareApprovals: ([first]) => [first!] } } },
+  {
+    name: "a share approval by one member twice",
+    forge: { alterManifest: { shareApprovals: ([first, second]) => [first!, second!, first!] } },
+    warns: ["envelope.shares"],
+  },
+  {
+    name: "fewer share approvals than the share set's threshold",
+    forge: { alterManifest: { shareApprovals: ([first]) => [first!] } },
+  },
   {
     name: "the same person in manifest set and share set",
-    forge: { alterManifest: { manifest: (value) => ({ ...value, shareSet: memberSet(1, [alice]) }), shareApprovals: (_, hash) => [approve(hash, alice)] } },
+    forge: {
+      alterManifest: {
+        manifest: (value) => ({ ...value, shareSet: memberSet(1, [alice]) }),
+        shareApprovals: (_, hash) => [approve(hash, alice)],
+      },
+    },
     judge: { noPolicy: true },
   },
 ];
@@ -124,22 +263,49 @@ const documents: Accepted[] = [
   { name: "a signature with a low S", forge: document({ signature: (signature) => withS("low", signature) }) },
   { name: "tag 18 around the COSE_Sign1", forge: document({ items: (items) => withTag(18, items) }) },
   { name: "an outermost map of indefinite length", forge: document({ indefinite: true }) },
-  { name: "an outermost map of indefinite length, tag 18, v0", forge: { version: "v0", ...document({ indefinite: true, items: (items) => withTag(18, items) }) } },
+  {
+    name: "an outermost map of indefinite length, tag 18, v0",
+    forge: { version: "v0", ...document({ indefinite: true, items: (items) => withTag(18, items) }) },
+  },
   { name: "an unknown text key", forge: field("extra", "text"), warns: ["doc.structure"] },
-  { name: "an unknown key with a value of every kind", forge: field("extra", [1, -1, null, true, "x", ZERO_PCR, new Map([[1, 2]])]), warns: ["doc.structure"] },
-  { name: "a payload of 16384 bytes", forge: document({ payload: (payload) => filledUp(payload, 16384) }), warns: ["doc.structure"] },
+  {
+    name: "an unknown key with a value of every kind",
+    forge: field("extra", [1, -1, null, true, "x", ZERO_PCR, new Map([[1, 2]])]),
+    warns: ["doc.structure"],
+  },
+  {
+    name: "a payload of 16384 bytes",
+    forge: document({ payload: (payload) => filledUp(payload, 16384) }),
+    warns: ["doc.structure"],
+  },
   { name: "the map's keys in another order", forge: document({ fields: (map) => new Map([...map].reverse()) }) },
   { name: "the PCRs in another order", forge: document({ pcrs: (map) => new Map([...map].reverse()) }) },
   { name: "a time that is no whole second", forge: { at: new Date(AT.getTime() + 789) } },
-  { name: "a live commitment beside the setup key's", forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))) },
-  { name: "other PCRs that an application extended", forge: pcrs((map) => map.set(19, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))) },
-  { name: "another PCR18 than a commitment to the manifest", forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9))), warns: ["bind.commitment"] },
+  {
+    name: "a live commitment beside the setup key's",
+    forge: pcrs((map) => map.set(16, commitmentPcr("setup", forge().manifestHash, otherKey.publicKey))),
+  },
+  {
+    name: "other PCRs that an application extended",
+    forge: pcrs((map) => map.set(19, new Uint8Array(48).fill(9)).set(8, new Uint8Array(48).fill(8))),
+  },
+  {
+    name: "another PCR18 than a commitment to the manifest",
+    forge: pcrs((map) => map.set(18, new Uint8Array(48).fill(9))),
+    warns: ["bind.commitment"],
+  },
   { name: "a nonce of no byte", forge: field("nonce", new Uint8Array()) },
-  { name: "the nonce that was asked for", forge: field("nonce", Uint8Array.of(1, 2, 3)), judge: { nonce: Uint8Array.of(1, 2, 3) } },
+  {
+    name: "the nonce that was asked for",
+    forge: field("nonce", Uint8Array.of(1, 2, 3)),
+    judge: { nonce: Uint8Array.of(1, 2, 3) },
+  },
 ];
 
-const exactly = (place: number, notBefore: Date, notAfter: Date): Alterations => certificate(place, () => ({ notBefore, notAfter }));
-const pathOf = (...places: number[]): Alterations => document({ certificates: (specs) => places.map((place) => specs[place]!) });
+const exactly = (place: number, notBefore: Date, notAfter: Date): Alterations =>
+  certificate(place, () => ({ notBefore, notAfter }));
+const pathOf = (...places: number[]): Alterations =>
+  document({ certificates: (specs) => places.map((place) => specs[place]!) });
 
 const paths: Accepted[] = [
   ...Object.entries(CHAIN).flatMap(([name, place]): Accepted[] => [
@@ -147,23 +313,60 @@ const paths: Accepted[] = [
     { name: `the ${name} ends at the very time`, forge: exactly(place, after(-3600), AT) },
   ]),
   { name: "the leaf valid for one instant", forge: exactly(CHAIN.leaf, AT, AT) },
-  { name: "an end after 2050", forge: exactly(CHAIN.root, new Date("2020-01-01T00:00:00Z"), new Date("2055-06-07T08:09:10Z")) },
+  {
+    name: "an end after 2050",
+    forge: exactly(CHAIN.root, new Date("2020-01-01T00:00:00Z"), new Date("2055-06-07T08:09:10Z")),
+  },
   { name: "only root and leaf", forge: pathOf(CHAIN.root, CHAIN.leaf) },
   { name: "only root, instance and leaf", forge: pathOf(CHAIN.root, CHAIN.instance, CHAIN.leaf) },
   {
     name: "a longer path, pathLen exactly met",
     forge: document({
       certificates: ([root, region, zone, instance, leaf]) => [
-        root!, { ...region!, key: generateKeyPair("secp384r1"), extensions: [basicConstraints(true, 3), region!.extensions[1]!] }, region!, zone!, instance!, leaf!,
+        root!,
+        {
+          ...region!,
+          key: generateKeyPair("secp384r1"),
+          extensions: [basicConstraints(true, 3), region!.extensions[1]!],
+        },
+        region!,
+        zone!,
+        instance!,
+        leaf!,
       ],
     }),
   },
-  { name: "a region without pathLen", forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true), spec.extensions[1]!] })) },
-  { name: "a region with more pathLen than it needs", forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true, 100), spec.extensions[1]!] })) },
-  { name: "an unknown extension that is not critical", forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(0)] })) },
-  { name: "a keyUsage that allows more", forge: certificate(CHAIN.instance, (spec) => ({ extensions: [spec.extensions[0]!, keyUsage(true, KEY_USAGE.digitalSignature, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign)] })) },
-  { name: "a critical keyUsage in the leaf", forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [spec.extensions[0]!, keyUsage(true, KEY_USAGE.digitalSignature)] })) },
-  { name: "a leaf of nearly 1024 bytes", forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(300)] })) },
+  {
+    name: "a region without pathLen",
+    forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true), spec.extensions[1]!] })),
+  },
+  {
+    name: "a region with more pathLen than it needs",
+    forge: certificate(CHAIN.region, (spec) => ({ extensions: [basicConstraints(true, 100), spec.extensions[1]!] })),
+  },
+  {
+    name: "an unknown extension that is not critical",
+    forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(0)] })),
+  },
+  {
+    name: "a keyUsage that allows more",
+    forge: certificate(CHAIN.instance, (spec) => ({
+      extensions: [
+        spec.extensions[0]!,
+        keyUsage(true, KEY_USAGE.digitalSignature, KEY_USAGE.keyCertSign, KEY_USAGE.cRLSign),
+      ],
+    })),
+  },
+  {
+    name: "a critical keyUsage in the leaf",
+    forge: certificate(CHAIN.leaf, (spec) => ({
+      extensions: [spec.extensions[0]!, keyUsage(true, KEY_USAGE.digitalSignature)],
+    })),
+  },
+  {
+    name: "a leaf of nearly 1024 bytes",
+    forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(300)] })),
+  },
   { name: "asked for now, within the leaf's life", judge: { validAt: "now" } },
   { name: "asked for the leaf's last second", judge: { validAt: after(3 * 3600 - 1) } },
   { name: "months later, at the document's time", judge: { now: after(200 * 86_400) } },
@@ -183,25 +386,64 @@ const debugPivot = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true
 const withoutPcrs = (all: JsonObject): JsonObject[] => [drop("pcrs")(all)];
 
 const debug: Accepted[] = [
-  { name: "debug mode that the policy allows", forge: debugPivot, judge: { policy: { allowDebug: true } }, warns: ["mode.debug"] },
+  {
+    name: "debug mode that the policy allows",
+    forge: debugPivot,
+    judge: { policy: { allowDebug: true } },
+    warns: ["mode.debug"],
+  },
   { name: "debug mode that the caller allows", forge: debugPivot, judge: { allowDebug: true }, warns: ["mode.debug"] },
-  { name: "a debug enclave that the policy allows", forge: debugPcrs, judge: { policy: { allowDebug: true }, deployments: withoutPcrs }, warns: ["mode.debug", "policy.scope"] },
-  { name: "a debug enclave that the caller allows, without a policy", forge: debugPcrs, judge: { allowDebug: true, noPolicy: true }, warns: ["mode.debug"] },
+  {
+    name: "a debug enclave that the policy allows",
+    forge: debugPcrs,
+    judge: { policy: { allowDebug: true }, deployments: withoutPcrs },
+    warns: ["mode.debug", "policy.scope"],
+  },
+  {
+    name: "a debug enclave that the caller allows, without a policy",
+    forge: debugPcrs,
+    judge: { allowDebug: true, noPolicy: true },
+    warns: ["mode.debug"],
+  },
   { name: "no debug mode, where it would be allowed", judge: { allowDebug: true } },
 ];
 
 const wire: Accepted[] = [
-  { name: "the deployed service's name of the document", forge: { bootProof: ({ cloudAttestationDocB64, ...rest }) => ({ ...rest, awsAttestationDocB64: cloudAttestationDocB64! }) } },
-  { name: "the document under both names, the same", forge: { bootProof: (value) => ({ ...value, awsAttestationDocB64: value["cloudAttestationDocB64"]! }) } },
-  { name: "the key in upper case", forge: { bootProof: (value) => ({ ...value, ephemeralPublicKeyHex: (value["ephemeralPublicKeyHex"] as string).toUpperCase() }) } },
+  {
+    name: "the deployed service's name of the document",
+    forge: {
+      bootProof: ({ cloudAttestationDocB64, ...rest }) => ({ ...rest, awsAttestationDocB64: cloudAttestationDocB64! }),
+    },
+  },
+  {
+    name: "the document under both names, the same",
+    forge: { bootProof: (value) => ({ ...value, awsAttestationDocB64: value["cloudAttestationDocB64"]! }) },
+  },
+  {
+    name: "the key in upper case",
+    forge: {
+      bootProof: (value) => ({
+        ...value,
+        ephemeralPublicKeyHex: (value["ephemeralPublicKeyHex"] as string).toUpperCase(),
+      }),
+    },
+  },
   { name: "a member that the interface does not name", forge: { bootProof: put("region", "lab-1") } },
-  { name: "a createdAt that is not the document's time", forge: { bootProof: put("createdAt", { seconds: "1", nanos: "999999999" }) } },
-  { name: "the boot proof in its wrapper", judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [{ bootProof }], appProofs }) } },
+  {
+    name: "a createdAt that is not the document's time",
+    forge: { bootProof: put("createdAt", { seconds: "1", nanos: "999999999" }) },
+  },
+  {
+    name: "the boot proof in its wrapper",
+    judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [{ bootProof }], appProofs }) },
+  },
   {
     name: "all of it as JSON text",
     judge: {
       given: ({ bootProof, appProofs, activity }) => ({
-        bootProofs: [JSON.stringify({ bootProof })], appProofs: appProofs.map((proof) => JSON.stringify(proof)), activity: JSON.stringify({ activity }, null, 2),
+        bootProofs: [JSON.stringify({ bootProof })],
+        appProofs: appProofs.map((proof) => JSON.stringify(proof)),
+        activity: JSON.stringify({ activity }, null, 2),
       }),
     },
   },
@@ -218,131 +460,295 @@ const wire: Accepted[] = [
   {
     name: "setup and live of one enclave, each pinned, an app proof of the live one",
     judge: {
-      given: ({ bootProof, appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey, generation: "setup" }).bootProof, bootProof], appProofs }),
-      deployments: (all) => [{ ...all, commitment: "live" }, { ...all, name: "its setup", commitment: "setup" }],
+      given: ({ bootProof, appProofs }) => ({
+        bootProofs: [forge({ ephemeralKey: otherKey, generation: "setup" }).bootProof, bootProof],
+        appProofs,
+      }),
+      deployments: (all) => [
+        { ...all, commitment: "live" },
+        { ...all, name: "its setup", commitment: "setup" },
+      ],
     },
   },
-  { name: "one boot proof given twice", judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof, bootProof], appProofs }) } },
+  {
+    name: "one boot proof given twice",
+    judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof, bootProof], appProofs }) },
+  },
 ];
 
 const at = after(60);
 const address = (change: (proof: JsonObject) => JsonObject): Alterations => appProof({ payload: change });
 const asked: Expected = { organizationId: LAB_ADDRESS.organizationId };
 const bareOutcome = (payload: JsonObject): JsonObject =>
-  ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"]
-    .reduce((value, name) => drop(`policyOutcomeProof.${name}`)(value), payload);
+  ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].reduce(
+    (value, name) => drop(`policyOutcomeProof.${name}`)(value),
+    payload,
+  );
 const appProofs: Accepted[] = [
   {
-    name: "an app proof made a year before the document of a live enclave", warns: ["app.time"],
+    name: "an app proof made a year before the document of a live enclave",
+    warns: ["app.time"],
     forge: { alterAppProof: { payload: put("timestampMs", String(AT.getTime() - 365 * 86_400_000)) } },
   },
-  { name: "app proofs of the organization and address that were asked for", judge: { expected: { ...asked, addresses: [LAB_ADDRESS.address.toLowerCase()] } } },
-  { name: "an app proof a minute older than the request", judge: { expected: { ...asked, requestedAt: new Date(at.getTime() + 60_000) } } },
-  ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map((name): Accepted => ({
-    name: `an outcome without its ${name}, which was empty`,
-    forge: { payloads: [drop(`policyOutcomeProof.${name}`)(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] },
-  })),
+  {
+    name: "app proofs of the organization and address that were asked for",
+    judge: { expected: { ...asked, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
+  },
+  {
+    name: "an app proof a minute older than the request",
+    judge: { expected: { ...asked, requestedAt: new Date(at.getTime() + 60_000) } },
+  },
+  ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map(
+    (name): Accepted => ({
+      name: `an outcome without its ${name}, which was empty`,
+      forge: { payloads: [drop(`policyOutcomeProof.${name}`)(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] },
+    }),
+  ),
   { name: "no app proof", forge: { payloads: [] } },
   { name: "an app proof of the application's own type", forge: { payloads: [customPayload(at)] } },
-  ...["ALLOW", "DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS", "TIME_INACTIVE"].map(
-    (name): Accepted => ({ name: `an outcome of ${name}`, forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] } })),
-  { name: "an outcome without its empty members", forge: { payloads: [bareOutcome(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] } },
-  ...["1.0", "1e3", "-0", "0.1", "9007199254740991"].map((number): Accepted => (
-    { name: `a payload with the number ${number}`, forge: appProof({ text: (text) => text.replace("{", `{"note":[${number}],`) }) })),
-  { name: "an address without wallet and path", forge: address((value) => drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value))) },
+  ...[
+    "ALLOW",
+    "DENY_EXPLICIT",
+    "DENY_IMPLICIT",
+    "REQUIRES_CONSENSUS",
+    "REJECTED",
+    "ERROR",
+    "REQUIRES_AUTHENTICATORS",
+    "TIME_INACTIVE",
+  ].map((name): Accepted => ({
+    name: `an outcome of ${name}`,
+    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] },
+  })),
+  {
+    name: "an outcome without its empty members",
+    forge: { payloads: [bareOutcome(policyOutcomePayload(at, LAB_ADDRESS.organizationId))] },
+  },
+  ...["1.0", "1e3", "-0", "0.1", "9007199254740991"].map((number): Accepted => ({
+    name: `a payload with the number ${number}`,
+    forge: appProof({ text: (text) => text.replace("{", `{"note":[${number}],`) }),
+  })),
+  {
+    name: "an address without wallet and path",
+    forge: address((value) =>
+      drop("addressDerivationProof.walletId")(drop("addressDerivationProof.derivationPath")(value)),
+    ),
+  },
   { name: "a payload with more members", forge: address(put("addressDerivationProof.note", "x")) },
-  { name: "a payload with white space", forge: appProof({ text: (text) => `${JSON.stringify(JSON.parse(text), null, 2)}\n` }) },
-  { name: "a payload with escapes and text beyond ASCII", forge: appProof({ payload: put("note", "\u{1d538}é\n"), text: (text) => text.replace('"type"', '"t\\u0079pe"') }) },
-  { name: "a payload with a member called __proto__", forge: appProof({ text: (text) => text.replace("{", '{"__proto__":{"type":"x"},') }) },
+  {
+    name: "a payload with white space",
+    forge: appProof({ text: (text) => `${JSON.stringify(JSON.parse(text), null, 2)}\n` }),
+  },
+  {
+    name: "a payload with escapes and text beyond ASCII",
+    forge: appProof({ payload: put("note", "\u{1d538}é\n"), text: (text) => text.replace('"type"', '"t\\u0079pe"') }),
+  },
+  {
+    name: "a payload with a member called __proto__",
+    forge: appProof({ text: (text) => text.replace("{", '{"__proto__":{"type":"x"},') }),
+  },
   { name: "an app proof with a high S", forge: appProof({ signature: (signature) => withS("high", signature) }) },
   { name: "an app proof with a low S", forge: appProof({ signature: (signature) => withS("low", signature) }) },
-  { name: "an app proof's key in upper case", forge: appProof({ json: (value) => ({ ...value, publicKey: (value["publicKey"] as string).toUpperCase() }) }) },
-  { name: "an app proof a minute before the document", forge: address(put("timestampMs", String(after(-60).getTime()))) },
+  {
+    name: "an app proof's key in upper case",
+    forge: appProof({ json: (value) => ({ ...value, publicKey: (value["publicKey"] as string).toUpperCase() }) }),
+  },
+  {
+    name: "an app proof a minute before the document",
+    forge: address(put("timestampMs", String(after(-60).getTime()))),
+  },
   { name: "an app proof a minute in the future", forge: address(put("timestampMs", String(NOW.getTime() + 60_000))) },
-  { name: "an app proof of a legacy enclave", forge: { generation: "legacy" }, judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"] },
-  { name: "twenty app proofs", forge: { payloads: Array.from({ length: 20 }, (_, index) => customPayload(after(index))) } },
-  { name: "one app proof twice", judge: { given: ({ bootProof, appProofs: [proof] }) => ({ bootProofs: [bootProof], appProofs: [proof, proof] }) } },
+  {
+    name: "an app proof of a legacy enclave",
+    forge: { generation: "legacy" },
+    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+    warns: ["bind.commitment", "policy.scope"],
+  },
+  {
+    name: "twenty app proofs",
+    forge: { payloads: Array.from({ length: 20 }, (_, index) => customPayload(after(index))) },
+  },
+  {
+    name: "one app proof twice",
+    judge: { given: ({ bootProof, appProofs: [proof] }) => ({ bootProofs: [bootProof], appProofs: [proof, proof] }) },
+  },
 ];
 
-const result = (value: JsonObject): NonNullable<Alterations["activity"]> => put("result", { createWalletResult: value });
-const activity = (name: string, change: NonNullable<Alterations["activity"]>, more: Partial<Accepted> = {}): Accepted =>
-  ({ name: `activity: ${name}`, forge: { activity: change }, ...more, judge: { given: withActivity, ...more.judge } });
+const result = (value: JsonObject): NonNullable<Alterations["activity"]> =>
+  put("result", { createWalletResult: value });
+const activity = (
+  name: string,
+  change: NonNullable<Alterations["activity"]>,
+  more: Partial<Accepted> = {},
+): Accepted => ({
+  name: `activity: ${name}`,
+  forge: { activity: change },
+  ...more,
+  judge: { given: withActivity, ...more.judge },
+});
 const subOrganization = { ...LAB_ADDRESS, organizationId: "5e5a4c4e-3d3d-4d6e-9e0e-2f7b9c1d1a11" };
 
 const activities: Accepted[] = [
   activity("whole", (value) => value, { judge: { policy: { appProofs: { coverage: true, required: true } } } }),
   activity("the form that repeats its fields in result.activity", (value) => ({
-    id: value["id"]!, status: value["status"]!, type: value["type"]!, organizationId: value["organizationId"]!, timestampMs: String(AT.getTime()), result: { activity: value },
+    id: value["id"]!,
+    status: value["status"]!,
+    type: value["type"]!,
+    organizationId: value["organizationId"]!,
+    timestampMs: String(AT.getTime()),
+    result: { activity: value },
   })),
-  activity("the address in lower case", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.toLowerCase()] }), { judge: { policy: { appProofs: { coverage: true } } } }),
-  activity("a second address without a proof", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] }), { warns: ["activity.coverage"] }),
-  activity("a result without addresses", put("result", { updateWalletResult: { walletId: LAB_ADDRESS.walletId } }), { warns: ["activity.coverage"] }),
+  activity(
+    "the address in lower case",
+    result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.toLowerCase()] }),
+    { judge: { policy: { appProofs: { coverage: true } } } },
+  ),
+  activity(
+    "a second address without a proof",
+    result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, "0x01"] }),
+    { warns: ["activity.coverage"] },
+  ),
+  activity("a result without addresses", put("result", { updateWalletResult: { walletId: LAB_ADDRESS.walletId } }), {
+    warns: ["activity.coverage"],
+  }),
   activity("a proof of a policy's outcome only", (value) => value, {
-    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId)] }, warns: ["activity.coverage"],
+    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId)] },
+    warns: ["activity.coverage"],
   }),
   activity("an outcome that wants consensus, then one that allows", (value) => value, {
-    forge: { payloads: [
-      policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS"), policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId),
-    ] },
-    warns: ["activity.coverage"],
-  }),
-  activity("an outcome that wants consensus, of an activity that waits for it", put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), {
-    forge: { activity: put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"), payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")] },
-    warns: ["activity.coverage"],
-  }),
-  activity("a proof of the sub-organization that it made", put("result", { createSubOrganizationResult: { subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }), {
     forge: {
-      payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: subOrganization }],
-      activity: (json) => ({
-        ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
-        result: { createSubOrganizationResult: {
-          subOrganizationId: subOrganization.organizationId, wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] },
-        } },
-      }),
+      payloads: [
+        policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS"),
+        policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId),
+      ],
     },
-    warns: ["activity.claims"],
+    warns: ["activity.coverage"],
   }),
-  activity("in its wrapper", (value) => value, { judge: { given: ({ bootProof, activity: value }) => ({ bootProofs: [bootProof], activity: { activity: value } }) } }),
+  activity(
+    "an outcome that wants consensus, of an activity that waits for it",
+    put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"),
+    {
+      forge: {
+        activity: put("status", "ACTIVITY_STATUS_CONSENSUS_NEEDED"),
+        payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, "OUTCOME_REQUIRES_CONSENSUS")],
+      },
+      warns: ["activity.coverage"],
+    },
+  ),
+  activity(
+    "a proof of the sub-organization that it made",
+    put("result", {
+      createSubOrganizationResult: {
+        subOrganizationId: subOrganization.organizationId,
+        wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] },
+      },
+    }),
+    {
+      forge: {
+        payloads: [
+          {
+            type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+            timestampMs: String(at.getTime()),
+            addressDerivationProof: subOrganization,
+          },
+        ],
+        activity: (json) => ({
+          ...json,
+          type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+          result: {
+            createSubOrganizationResult: {
+              subOrganizationId: subOrganization.organizationId,
+              wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] },
+            },
+          },
+        }),
+      },
+      warns: ["activity.claims"],
+    },
+  ),
+  activity("in its wrapper", (value) => value, {
+    judge: { given: ({ bootProof, activity: value }) => ({ bootProofs: [bootProof], activity: { activity: value } }) },
+  }),
 ];
 
-const pinned = (name: string, deployments: NonNullable<NonNullable<Accepted["judge"]>["deployments"]>, warns: Accepted["warns"] = []): Accepted =>
-  ({ name: `policy: ${name}`, judge: { deployments }, warns });
-const weakly = (name: string, deployments: Parameters<typeof pinned>[1]): Accepted => pinned(name, deployments, ["policy.scope"]);
-const only = (all: JsonObject, ...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, all[name]!]));
-const upper = (value: JsonValue): JsonValue => (JSON.parse(JSON.stringify(value).replace(/"[0-9a-f]{64,}"/g, (text) => text.toUpperCase())) as JsonValue);
+const pinned = (
+  name: string,
+  deployments: NonNullable<NonNullable<Accepted["judge"]>["deployments"]>,
+  warns: Accepted["warns"] = [],
+): Accepted => ({ name: `policy: ${name}`, judge: { deployments }, warns });
+const weakly = (name: string, deployments: Parameters<typeof pinned>[1]): Accepted =>
+  pinned(name, deployments, ["policy.scope"]);
+const only = (all: JsonObject, ...names: string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, all[name]!]));
+const upper = (value: JsonValue): JsonValue =>
+  JSON.parse(JSON.stringify(value).replace(/"[0-9a-f]{64,}"/g, (text) => text.toUpperCase())) as JsonValue;
 
 const policies: Accepted[] = [
   weakly("the PCRs alone, any application", (all) => [{ ...only(all, "pcrs"), open: ["application"] }]),
-  weakly("PCR0 to 2 alone, any application of anybody", (all) => [{ pcrs: drop("3")(all["pcrs"] as JsonObject), open: ["application", "operator"] }]),
+  weakly("PCR0 to 2 alone, any application of anybody", (all) => [
+    { pcrs: drop("3")(all["pcrs"] as JsonObject), open: ["application", "operator"] },
+  ]),
   weakly("image, binary and role", (all) => [only(all, "pcrs", "pivotHash")]),
-  weakly("image and binary, of anybody", (all) => [{ pcrs: drop("3")(all["pcrs"] as JsonObject), pivotHash: all["pivotHash"]!, open: ["operator"] }]),
+  weakly("image and binary, of anybody", (all) => [
+    { pcrs: drop("3")(all["pcrs"] as JsonObject), pivotHash: all["pivotHash"]!, open: ["operator"] },
+  ]),
   weakly("the set and its namespace", (all) => [only(all, "manifestSet", "namespace")]),
   pinned("the set and its namespace, from a nonce on", (all) => [only(all, "manifestSet", "namespace", "minNonce")]),
   pinned("image, binary and quorum key", (all) => [only(all, "pcrs", "pivotHash", "quorumKey")]),
-  pinned("the manifest's hash alone", () => [{ manifestHash: ["ab".repeat(32), toHex(forge().manifestHash).toUpperCase()] }]),
-  pinned("arguments and environment", (all) => [{ ...all, pivotArgs: ["--config", "/etc/signer.json"], pivotEnv: { LOG_LEVEL: "info" } }]),
-  pinned("comments, and types of its own", (all) => [{
-    ...all, comment: "ours", pcrs: { ...(all["pcrs"] as JsonObject), comment: "of r1" }, appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], comment: "none else" },
-  }]),
+  pinned("the manifest's hash alone", () => [
+    { manifestHash: ["ab".repeat(32), toHex(forge().manifestHash).toUpperCase()] },
+  ]),
+  pinned("arguments and environment", (all) => [
+    { ...all, pivotArgs: ["--config", "/etc/signer.json"], pivotEnv: { LOG_LEVEL: "info" } },
+  ]),
+  pinned("comments, and types of its own", (all) => [
+    {
+      ...all,
+      comment: "ours",
+      pcrs: { ...(all["pcrs"] as JsonObject), comment: "of r1" },
+      appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"], comment: "none else" },
+    },
+  ]),
   pinned("hex in upper case", (all) => [upper(all) as JsonObject]),
-  pinned("members in another order", (all) => [put("manifestSet.members", (all["manifestSet"] as { members: JsonValue[] } & JsonObject).members.toReversed())(all)]),
+  pinned("members in another order", (all) => [
+    put("manifestSet.members", (all["manifestSet"] as { members: JsonValue[] } & JsonObject).members.toReversed())(all),
+  ]),
   pinned("a lower threshold than the manifest's", (all) => [put("manifestSet.threshold", 1)(all)]),
   pinned("a lower nonce", (all) => [put("minNonce", 0)(all)]),
   pinned("several binaries, this one the last", (all) => [put("pivotHash", ["ab".repeat(32), all["pivotHash"]!])(all)]),
   pinned("several namespaces", (all) => [put("namespace", ["x", "lab/signer"])(all)]),
-  pinned("several images, this one the last", (all) => [put("pcrs", [put("0", "ff".repeat(48))(all["pcrs"] as JsonObject), all["pcrs"]!])(all)]),
-  pinned("a second deployment that matches", (all) => [{ ...put("pivotHash", "ab".repeat(32))(all), name: "other" }, all]),
+  pinned("several images, this one the last", (all) => [
+    put("pcrs", [put("0", "ff".repeat(48))(all["pcrs"] as JsonObject), all["pcrs"]!])(all),
+  ]),
+  pinned("a second deployment that matches", (all) => [
+    { ...put("pivotHash", "ab".repeat(32))(all), name: "other" },
+    all,
+  ]),
   pinned("live, pinned as such", (all) => [{ ...all, commitment: "live" }]),
   {
-    name: "policy: legacy, pinned as such", forge: { generation: "legacy" },
-    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] }, warns: ["bind.commitment", "policy.scope"],
+    name: "policy: legacy, pinned as such",
+    forge: { generation: "legacy" },
+    judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] },
+    warns: ["bind.commitment", "policy.scope"],
   },
   { name: "policy: exactly as old as allowed", judge: { policy: { maxAge: "5m" } } },
-  { name: "policy: an app proof exactly as old as allowed", judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } } },
+  {
+    name: "policy: an app proof exactly as old as allowed",
+    judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } },
+  },
   { name: "policy: none, and none wanted", judge: { noPolicy: true } },
 ];
 
 export const ACCEPTED: readonly Accepted[] = [
-  { name: "whole evidence" }, ...kinds, ...manifests, ...approvals, ...documents, ...paths, ...debug, ...wire, ...unlabelled, ...appProofs,
-  ...activities, ...policies,
+  { name: "whole evidence" },
+  ...kinds,
+  ...manifests,
+  ...approvals,
+  ...documents,
+  ...paths,
+  ...debug,
+  ...wire,
+  ...unlabelled,
+  ...appProofs,
+  ...activities,
+  ...policies,
 ];

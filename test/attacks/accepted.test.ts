@@ -27,20 +27,32 @@ describe("the report of whole evidence", () => {
       policy: "lab",
       validationTime: AT.toISOString(),
       claims: {
-        bootProofs: [{
-          hardware: {
-            documentTime: AT.toISOString(), publicKey: hex(lab.ephemeralKey.publicKey), userData: hex(evidence.manifestHash),
-            pcrs: { "0": hex(lab.measurements.pcr0), "3": hex(lab.measurements.pcr3) },
-          },
-          image: {
-            pinned: true, debug: false, commitment: "live",
-            manifest: {
-              version: "v2", hash: hex(evidence.manifestHash), namespace: "lab/signer", nonce: 7, quorumKey: hex(lab.quorumKey.publicKey),
-              threshold: 2, members: 3, approvedBy: [{ alias: "alice" }, { alias: "bob" }],
+        bootProofs: [
+          {
+            hardware: {
+              documentTime: AT.toISOString(),
+              publicKey: hex(lab.ephemeralKey.publicKey),
+              userData: hex(evidence.manifestHash),
+              pcrs: { "0": hex(lab.measurements.pcr0), "3": hex(lab.measurements.pcr3) },
             },
+            image: {
+              pinned: true,
+              debug: false,
+              commitment: "live",
+              manifest: {
+                version: "v2",
+                hash: hex(evidence.manifestHash),
+                namespace: "lab/signer",
+                nonce: 7,
+                quorumKey: hex(lab.quorumKey.publicKey),
+                threshold: 2,
+                members: 3,
+                approvedBy: [{ alias: "alice" }, { alias: "bob" }],
+              },
+            },
+            deployment: "lab.1",
           },
-          deployment: "lab.1",
-        }],
+        ],
         appProofs: [{ bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION" }],
         activity: { coveredAddresses: ["0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC"], uncoveredAddresses: [] },
       },
@@ -49,12 +61,23 @@ describe("the report of whole evidence", () => {
 
   it("asks every check, in the order of the table, once for each subject", async () => {
     const expected = { organizationId: LAB_ADDRESS.organizationId };
-    const report = await judge(evidence, { given: withActivity, expected, policy: { maxAge: "1d", appProofs: { required: true } } });
+    const report = await judge(evidence, {
+      given: withActivity,
+      expected,
+      policy: { maxAge: "1d", appProofs: { required: true } },
+    });
     expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
     // Not pinned by this policy, or asked of the activity in its place.
-    expect(idsOf(report, "skip")).toEqual(["app.request", "policy.args", "policy.manifest-hash", "policy.public-key", "policy.user-data", "policy.workloads"]);
+    expect(idsOf(report, "skip")).toEqual([
+      "app.request",
+      "policy.args",
+      "policy.manifest-hash",
+      "policy.public-key",
+      "policy.user-data",
+      "policy.workloads",
+    ]);
   });
 
   it("is the same for the same evidence", async () => {

@@ -8,7 +8,20 @@ import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { signDer, signRaw } from "../../src/lab/keys.js";
 import { generateQosKeyPair, qosSign, sha256 } from "../../src/lab/qos.js";
 import {
-  type Alterations, type Attack, NOW, after, appProof, drop, field, flip, forge, hex, lab, otherLab, put, withActivity,
+  type Alterations,
+  type Attack,
+  NOW,
+  after,
+  appProof,
+  drop,
+  field,
+  flip,
+  forge,
+  hex,
+  lab,
+  otherLab,
+  put,
+  withActivity,
 } from "./support.js";
 
 const key = lab.ephemeralKey.publicKey;
@@ -17,7 +30,9 @@ const swapped = concatBytes(key.subarray(65), key.subarray(0, 65));
 const whole = forge().appProofs[0] as JsonObject & { signature: string; proofPayload: string };
 
 const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
-  ...["scheme", "publicKey", "proofPayload", "signature"].map((name): [string, NonNullable<AppProofAlterations["json"]>] => [`no ${name}`, drop(name)]),
+  ...["scheme", "publicKey", "proofPayload", "signature"].map(
+    (name): [string, NonNullable<AppProofAlterations["json"]>] => [`no ${name}`, drop(name)],
+  ),
   ["another scheme", put("scheme", "SIGNATURE_SCHEME_TK_API_P256")],
   ["the scheme in lower case", put("scheme", "signature_scheme_ephemeral_key_p256")],
   ["an empty scheme", put("scheme", "")],
@@ -26,16 +41,25 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ["a key of one point", put("publicKey", hex(key).slice(130))],
   ["a key that is not hex", put("publicKey", "zz".repeat(130))],
   ["0x before the key", put("publicKey", `0x${hex(key)}`)],
-  ["a payload that is an object", (json) => ({ ...json, proofPayload: JSON.parse(json["proofPayload"] as string) as JsonValue })],
+  [
+    "a payload that is an object",
+    (json) => ({ ...json, proofPayload: JSON.parse(json["proofPayload"] as string) as JsonValue }),
+  ],
   ["a signature of 63 bytes", put("signature", whole.signature.slice(2))],
   ["a signature of 65 bytes", put("signature", `${whole.signature}00`)],
   ["an empty signature", put("signature", "")],
   ["a signature in base64", put("signature", "AAAA")],
-  ["a signature in DER", put("signature", hex(signDer(lab.ephemeralKey.signing, "sha256", toUtf8(whole.proofPayload))))],
+  [
+    "a signature in DER",
+    put("signature", hex(signDer(lab.ephemeralKey.signing, "sha256", toUtf8(whole.proofPayload)))),
+  ],
 ];
 
 const notProofs: [string, unknown][] = [
-  ["null", null], ["an array", []], ["a text that is JSON of none", "7"], ["an empty object", {}],
+  ["null", null],
+  ["an array", []],
+  ["a text that is JSON of none", "7"],
+  ["an empty object", {}],
   ["JSON text with a member twice", JSON.stringify(whole).replace("{", `{"signature":"${"00".repeat(64)}",`)],
   ["JSON text with text after it", `${JSON.stringify(whole)}x`],
 ];
@@ -45,24 +69,82 @@ const signatures: [string, AppProofAlterations][] = [
   ["of the encryption key", { signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption } }],
   ["with a bit of r turned over", { signature: (signature) => flip(signature, 0) }],
   ["with a bit of s turned over", { signature: (signature) => flip(signature) }],
-  ["with r and s exchanged", { signature: (signature) => concatBytes(signature.subarray(32), signature.subarray(0, 32)) }],
+  [
+    "with r and s exchanged",
+    { signature: (signature) => concatBytes(signature.subarray(32), signature.subarray(0, 32)) },
+  ],
   ["of zeros", { signature: () => new Uint8Array(64) }],
-  ["over the payload's hash", { json: (json) => ({ ...json, signature: hex(qosSign(lab.ephemeralKey, sha256(toUtf8(json["proofPayload"] as string)))) }) }],
-  ["by SHA-384", { json: (json) => ({ ...json, signature: hex(signRaw(lab.ephemeralKey.signing, "sha384", toUtf8(json["proofPayload"] as string))) }) }],
-  ["over other white space", { json: (json) => ({ ...json, proofPayload: JSON.stringify(JSON.parse(json["proofPayload"] as string), null, 1) }) }],
-  ["over a payload with another address", { json: (json) => ({ ...json, proofPayload: (json["proofPayload"] as string).replace(LAB_ADDRESS.address, `0x${"0".repeat(40)}`) }) }],
-  ["over a payload with a line break after it", { json: (json) => ({ ...json, proofPayload: `${json["proofPayload"] as string}\n` }) }],
+  [
+    "over the payload's hash",
+    {
+      json: (json) => ({
+        ...json,
+        signature: hex(qosSign(lab.ephemeralKey, sha256(toUtf8(json["proofPayload"] as string)))),
+      }),
+    },
+  ],
+  [
+    "by SHA-384",
+    {
+      json: (json) => ({
+        ...json,
+        signature: hex(signRaw(lab.ephemeralKey.signing, "sha384", toUtf8(json["proofPayload"] as string))),
+      }),
+    },
+  ],
+  [
+    "over other white space",
+    {
+      json: (json) => ({ ...json, proofPayload: JSON.stringify(JSON.parse(json["proofPayload"] as string), null, 1) }),
+    },
+  ],
+  [
+    "over a payload with another address",
+    {
+      json: (json) => ({
+        ...json,
+        proofPayload: (json["proofPayload"] as string).replace(LAB_ADDRESS.address, `0x${"0".repeat(40)}`),
+      }),
+    },
+  ],
+  [
+    "over a payload with a line break after it",
+    { json: (json) => ({ ...json, proofPayload: `${json["proofPayload"] as string}\n` }) },
+  ],
   ["of another payload", { json: (json) => ({ ...json, signature: hex(qosSign(lab.ephemeralKey, toUtf8("{}"))) }) }],
 ];
 
 /** Rightly signed, by a key that is not the attested one. */
 const foreignKeys: [string, Alterations, readonly CheckId[]][] = [
   ["another key", appProof({ signer: otherKey, json: put("publicKey", hex(otherKey.publicKey)) }), ["app.key"]],
-  ["another encryption half", appProof({ json: put("publicKey", hex(concatBytes(otherKey.publicKey.subarray(0, 65), key.subarray(65)))) }), ["app.key"]],
-  ["halves exchanged, signed by the encryption key", appProof({ signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption }, json: put("publicKey", hex(swapped)) }), ["app.key"]],
-  ["the quorum key", appProof({ signer: lab.quorumKey, json: put("publicKey", hex(lab.quorumKey.publicKey)) }), ["app.key"]],
-  ["another signing half", appProof({ json: put("publicKey", hex(concatBytes(key.subarray(0, 65), otherKey.publicKey.subarray(65)))) }), ["app.key", "app.signature"]],
-  ["a signing half that is not on the curve", appProof({ json: put("publicKey", hex(flip(key))) }), ["app.key", "app.signature"]],
+  [
+    "another encryption half",
+    appProof({ json: put("publicKey", hex(concatBytes(otherKey.publicKey.subarray(0, 65), key.subarray(65)))) }),
+    ["app.key"],
+  ],
+  [
+    "halves exchanged, signed by the encryption key",
+    appProof({
+      signer: { ...lab.ephemeralKey, signing: lab.ephemeralKey.encryption },
+      json: put("publicKey", hex(swapped)),
+    }),
+    ["app.key"],
+  ],
+  [
+    "the quorum key",
+    appProof({ signer: lab.quorumKey, json: put("publicKey", hex(lab.quorumKey.publicKey)) }),
+    ["app.key"],
+  ],
+  [
+    "another signing half",
+    appProof({ json: put("publicKey", hex(concatBytes(key.subarray(0, 65), otherKey.publicKey.subarray(65)))) }),
+    ["app.key", "app.signature"],
+  ],
+  [
+    "a signing half that is not on the curve",
+    appProof({ json: put("publicKey", hex(flip(key))) }),
+    ["app.key", "app.signature"],
+  ],
 ];
 
 const at = after(60);
@@ -102,7 +184,15 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["timestampMs beyond all calendars", { payload: put("timestampMs", "9".repeat(30)) }],
   ["an address type without its member", { payload: drop("addressDerivationProof") }],
   ["an address type with the member null", { payload: put("addressDerivationProof", null) }],
-  ["an address type with another type's member", { payload: (json) => ({ ...drop("addressDerivationProof")(json), policyOutcomeProof: outcome["policyOutcomeProof"]! }) }],
+  [
+    "an address type with another type's member",
+    {
+      payload: (json) => ({
+        ...drop("addressDerivationProof")(json),
+        policyOutcomeProof: outcome["policyOutcomeProof"]!,
+      }),
+    },
+  ],
   ["no address", { payload: drop("addressDerivationProof.address") }],
   ["an address that is a number", { payload: put("addressDerivationProof.address", 1) }],
   ["no organizationId", { payload: drop("addressDerivationProof.organizationId") }],
@@ -110,23 +200,34 @@ const payloads: [string, AppProofAlterations | JsonObject][] = [
   ["an outcome type without its member", drop("policyOutcomeProof")(outcome)],
   ["an outcome that is not known", put("policyOutcomeProof.outcome", "OUTCOME_MAYBE")(outcome)],
   ["an outcome in lower case", put("policyOutcomeProof.outcome", "outcome_allow")(outcome)],
-  ...["organizationId", "outcome"].map((name): [string, JsonObject] =>
-    [`an outcome without ${name}`, drop(`policyOutcomeProof.${name}`)(outcome)]),
+  ...["organizationId", "outcome"].map((name): [string, JsonObject] => [
+    `an outcome without ${name}`,
+    drop(`policyOutcomeProof.${name}`)(outcome),
+  ]),
   ["an outcome whose digest is a number", put("policyOutcomeProof.decisionContextDigest", 1)(outcome)],
-  ...["12345678901234567890", "1e999", "0.10000000000000000001"].map((number): [string, AppProofAlterations] =>
-    [`${number}, which would be shown as another number`, text((json) => json.replace("{", `{"note":[${number}],`))]),
+  ...["12345678901234567890", "1e999", "0.10000000000000000001"].map((number): [string, AppProofAlterations] => [
+    `${number}, which would be shown as another number`,
+    text((json) => json.replace("{", `{"note":[${number}],`)),
+  ]),
   ["a custom type without a time", drop("timestampMs")(customPayload(at))],
 ];
 
 function payloadAttack(what: AppProofAlterations | JsonObject): Alterations {
-  return "type" in what || "timestampMs" in what ? { payloads: [what as JsonObject] } : appProof(what as AppProofAlterations);
+  return "type" in what || "timestampMs" in what
+    ? { payloads: [what as JsonObject] }
+    : appProof(what as AppProofAlterations);
 }
 
 const timestamp = (date: Date): Alterations => appProof({ payload: put("timestampMs", String(date.getTime())) });
-/** A live enclave answers for a document at any time of its life: only one of another kind cannot have signed before it. */
+/**
+ * A live enclave answers for a document at any time of its life: only one of another kind cannot have signed before it.
+ */
 const legacy = { generation: "legacy" } as const;
 const times: [string, Alterations][] = [
-  ["a millisecond more than a minute before the boot document", { ...legacy, ...timestamp(new Date(after(-60).getTime() - 1)) }],
+  [
+    "a millisecond more than a minute before the boot document",
+    { ...legacy, ...timestamp(new Date(after(-60).getTime() - 1)) },
+  ],
   ["a year before the boot document", { ...legacy, ...timestamp(new Date("2025-03-04T00:00:00Z")) }],
   ["in 1970", { ...legacy, ...timestamp(new Date(0)) }],
   ["a millisecond more than a minute in the future", timestamp(new Date(NOW.getTime() + 60_001))],
@@ -134,34 +235,101 @@ const times: [string, Alterations][] = [
 ];
 
 /** The activity alone, which carries its app proofs. */
-const activity = (name: string, change: NonNullable<Alterations["activity"]>, fails: readonly CheckId[], more: Partial<Attack> = {}): Attack =>
-  ({ name: `activity: ${name}`, forge: { activity: change }, fails, ...more, judge: { given: withActivity, ...more.judge } });
-const result = (value: JsonObject): NonNullable<Alterations["activity"]> => put("result", { createWalletResult: value });
-const secondAddress = result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address, `0x${"1".repeat(40)}`] });
+const activity = (
+  name: string,
+  change: NonNullable<Alterations["activity"]>,
+  fails: readonly CheckId[],
+  more: Partial<Attack> = {},
+): Attack => ({
+  name: `activity: ${name}`,
+  forge: { activity: change },
+  fails,
+  ...more,
+  judge: { given: withActivity, ...more.judge },
+});
+const result = (value: JsonObject): NonNullable<Alterations["activity"]> =>
+  put("result", { createWalletResult: value });
+const secondAddress = result({
+  walletId: LAB_ADDRESS.walletId,
+  addresses: [LAB_ADDRESS.address, `0x${"1".repeat(40)}`],
+});
 const coverage: Attack["judge"] = { policy: { appProofs: { coverage: true } } };
 
 const ASKED: Expected = { organizationId: LAB_ADDRESS.organizationId };
 const requests: Attack[] = [
-  { name: "app proof: of another organization than was asked for", judge: { expected: { organizationId: "another" } }, fails: ["app.request"] },
-  { name: "app proof: of another address than was asked for", judge: { expected: { ...ASKED, addresses: ["0x01"] } }, fails: ["app.request"] },
-  { name: "app proof: of one of two addresses that were asked for", judge: { expected: { ...ASKED, addresses: [LAB_ADDRESS.address, "0x01"] } }, fails: ["app.request"] },
   {
-    name: "app proof: none, where an address was asked for", fails: ["app.request"],
+    name: "app proof: of another organization than was asked for",
+    judge: { expected: { organizationId: "another" } },
+    fails: ["app.request"],
+  },
+  {
+    name: "app proof: of another address than was asked for",
+    judge: { expected: { ...ASKED, addresses: ["0x01"] } },
+    fails: ["app.request"],
+  },
+  {
+    name: "app proof: of one of two addresses that were asked for",
+    judge: { expected: { ...ASKED, addresses: [LAB_ADDRESS.address, "0x01"] } },
+    fails: ["app.request"],
+  },
+  {
+    name: "app proof: none, where an address was asked for",
+    fails: ["app.request"],
     judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof] }), expected: { ...ASKED, addresses: ["0x01"] } },
   },
-  { name: "app proof: older than the request", judge: { expected: { ...ASKED, requestedAt: new Date(at.getTime() + 60_001) } }, fails: ["app.time"] },
-  { name: "activity: of another organization than was asked for", judge: { given: withActivity, expected: { organizationId: "another" } }, fails: ["activity.request"] },
-  { name: "activity: of another id than was asked for", judge: { given: withActivity, expected: { ...ASKED, id: "another" } }, fails: ["activity.request"] },
-  { name: "activity: of another type than was asked for", judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_OTHER" } }, fails: ["activity.request"] },
-  { name: "activity: of other parameters than were asked", judge: { given: withActivity, expected: { ...ASKED, parameters: { walletName: "x" } } }, fails: ["activity.request"] },
-  { name: "activity: that is not completed, where it was asked for", forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") }, judge: { given: withActivity, expected: ASKED }, fails: ["activity.request"] },
-  { name: "activity: without an address that was asked about", judge: { given: withActivity, expected: { ...ASKED, addresses: ["0x01"] } }, fails: ["activity.request"] },
   {
-    name: "activity: a sub-organization's proofs, where another type was asked for", fails: ["activity.claims", "activity.request"],
+    name: "app proof: older than the request",
+    judge: { expected: { ...ASKED, requestedAt: new Date(at.getTime() + 60_001) } },
+    fails: ["app.time"],
+  },
+  {
+    name: "activity: of another organization than was asked for",
+    judge: { given: withActivity, expected: { organizationId: "another" } },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: of another id than was asked for",
+    judge: { given: withActivity, expected: { ...ASKED, id: "another" } },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: of another type than was asked for",
+    judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_OTHER" } },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: of other parameters than were asked",
+    judge: { given: withActivity, expected: { ...ASKED, parameters: { walletName: "x" } } },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: that is not completed, where it was asked for",
+    forge: { activity: put("status", "ACTIVITY_STATUS_PENDING") },
+    judge: { given: withActivity, expected: ASKED },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: without an address that was asked about",
+    judge: { given: withActivity, expected: { ...ASKED, addresses: ["0x01"] } },
+    fails: ["activity.request"],
+  },
+  {
+    name: "activity: a sub-organization's proofs, where another type was asked for",
+    fails: ["activity.claims", "activity.request"],
     forge: {
-      payloads: [{ type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: String(at.getTime()), addressDerivationProof: { ...LAB_ADDRESS, organizationId: "sub" } }],
+      payloads: [
+        {
+          type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+          timestampMs: String(at.getTime()),
+          addressDerivationProof: { ...LAB_ADDRESS, organizationId: "sub" },
+        },
+      ],
       activity: (json) => ({
-        ...json, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", result: { r: { subOrganizationId: "sub", wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } },
+        ...json,
+        type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+        result: {
+          r: { subOrganizationId: "sub", wallet: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } },
+        },
       }),
     },
     judge: { given: withActivity, expected: { ...ASKED, type: "ACTIVITY_TYPE_CREATE_WALLET" } },
@@ -169,53 +337,113 @@ const requests: Attack[] = [
 ];
 
 const activities: Attack[] = [
-  ...["id", "organizationId", "status", "type", "intent", "result", "appProofs"].map((name) => activity(`no ${name}`, drop(name), ["activity.decode"])),
+  ...["id", "organizationId", "status", "type", "intent", "result", "appProofs"].map((name) =>
+    activity(`no ${name}`, drop(name), ["activity.decode"]),
+  ),
   activity("appProofs null", put("appProofs", null), ["activity.decode"]),
   activity("no app proof in it", put("appProofs", []), ["activity.decode"]),
-  activity("appProofs that are no array", (json) => put("appProofs", (json["appProofs"] as JsonValue[])[0]!)(json), ["activity.decode"]),
+  activity("appProofs that are no array", (json) => put("appProofs", (json["appProofs"] as JsonValue[])[0]!)(json), [
+    "activity.decode",
+  ]),
   activity("id as a number", put("id", 1), ["activity.decode"]),
   activity("result as text", put("result", "done"), ["activity.decode"]),
   activity("intent as an array", put("intent", []), ["activity.decode"]),
-  ...([["null", null], ["an array", []], ["an empty object", {}], ["an app proof", whole],
-    ["JSON text with a member twice", '{"id":"1","id":"2"}'], ["a text that is no JSON", "activity"]] as const).map(([name, value]): Attack => ({
-    name: `activity: ${name}`, fails: ["activity.decode"], judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], activity: value }) },
+  ...(
+    [
+      ["null", null],
+      ["an array", []],
+      ["an empty object", {}],
+      ["an app proof", whole],
+      ["JSON text with a member twice", '{"id":"1","id":"2"}'],
+      ["a text that is no JSON", "activity"],
+    ] as const
+  ).map(([name, value]): Attack => ({
+    name: `activity: ${name}`,
+    fails: ["activity.decode"],
+    judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], activity: value }) },
   })),
   activity("another organization", put("organizationId", "another-organization"), ["activity.claims"]),
-  activity("another wallet in the result", result({ walletId: "another-wallet", addresses: [LAB_ADDRESS.address] }), ["activity.claims"]),
-  activity("another address in the result", result({ walletId: LAB_ADDRESS.walletId, addresses: [`0x${"1".repeat(40)}`] }), ["activity.claims"]),
-  activity("another address in the result, where coverage is wanted", result({ walletId: LAB_ADDRESS.walletId, addresses: [`0x${"1".repeat(40)}`] }),
-    ["activity.claims", "activity.coverage"], { judge: coverage }),
-  activity("an address of the same hex digits without 0x", result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.slice(2)] }), ["activity.claims"]),
-  ...["DENY_EXPLICIT", "DENY_IMPLICIT", "REQUIRES_CONSENSUS", "REJECTED", "ERROR", "REQUIRES_AUTHENTICATORS", "TIME_INACTIVE"].map((name): Attack => ({
+  activity("another wallet in the result", result({ walletId: "another-wallet", addresses: [LAB_ADDRESS.address] }), [
+    "activity.claims",
+  ]),
+  activity(
+    "another address in the result",
+    result({ walletId: LAB_ADDRESS.walletId, addresses: [`0x${"1".repeat(40)}`] }),
+    ["activity.claims"],
+  ),
+  activity(
+    "another address in the result, where coverage is wanted",
+    result({ walletId: LAB_ADDRESS.walletId, addresses: [`0x${"1".repeat(40)}`] }),
+    ["activity.claims", "activity.coverage"],
+    { judge: coverage },
+  ),
+  activity(
+    "an address of the same hex digits without 0x",
+    result({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address.slice(2)] }),
+    ["activity.claims"],
+  ),
+  ...[
+    "DENY_EXPLICIT",
+    "DENY_IMPLICIT",
+    "REQUIRES_CONSENSUS",
+    "REJECTED",
+    "ERROR",
+    "REQUIRES_AUTHENTICATORS",
+    "TIME_INACTIVE",
+  ].map((name): Attack => ({
     name: `activity: completed, and the enclave decided OUTCOME_${name}`,
-    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] }, judge: { given: withActivity }, fails: ["activity.claims"],
+    forge: { payloads: [policyOutcomePayload(at, LAB_ADDRESS.organizationId, `OUTCOME_${name}`)] },
+    judge: { given: withActivity },
+    fails: ["activity.claims"],
   })),
   {
     name: "activity: completed, and what the enclave allowed it denied later",
-    forge: { payloads: [outcome, policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId, "OUTCOME_REJECTED")] },
-    judge: { given: withActivity }, fails: ["activity.claims"],
+    forge: {
+      payloads: [
+        outcome,
+        policyOutcomePayload(new Date(at.getTime() + 1), LAB_ADDRESS.organizationId, "OUTCOME_REJECTED"),
+      ],
+    },
+    judge: { given: withActivity },
+    fails: ["activity.claims"],
   },
   {
     name: "activity: a policy's outcome in another organization",
-    forge: { payloads: [policyOutcomePayload(at, "another-organization")] }, judge: { given: withActivity }, fails: ["activity.claims"],
+    forge: { payloads: [policyOutcomePayload(at, "another-organization")] },
+    judge: { given: withActivity },
+    fails: ["activity.claims"],
   },
   {
     name: "activity: one good app proof and one of another organization",
-    forge: { payloads: [...forgePayloads(), put("addressDerivationProof.organizationId", "another-organization")(forgePayloads()[0]!)] },
-    judge: { given: withActivity }, fails: ["activity.claims"],
+    forge: {
+      payloads: [
+        ...forgePayloads(),
+        put("addressDerivationProof.organizationId", "another-organization")(forgePayloads()[0]!),
+      ],
+    },
+    judge: { given: withActivity },
+    fails: ["activity.claims"],
   },
-  activity("a second address without a proof, where coverage is wanted", secondAddress, ["activity.coverage"], { judge: coverage }),
+  activity("a second address without a proof, where coverage is wanted", secondAddress, ["activity.coverage"], {
+    judge: coverage,
+  }),
   {
     name: "activity: no proof of any address, where coverage is wanted",
-    forge: { payloads: [outcome] }, judge: { given: withActivity, ...coverage }, fails: ["activity.coverage"],
+    forge: { payloads: [outcome] },
+    judge: { given: withActivity, ...coverage },
+    fails: ["activity.coverage"],
   },
   {
     name: "activity: an address whose proof is not signed, where coverage is wanted",
-    forge: appProof({ signer: otherKey }), judge: { given: withActivity, ...coverage }, fails: ["app.signature", "activity.coverage"],
+    forge: appProof({ signer: otherKey }),
+    judge: { given: withActivity, ...coverage },
+    fails: ["app.signature", "activity.coverage"],
   },
   {
     name: "activity: an app proof inside with a bit turned over",
-    forge: appProof({ signature: flip }), judge: { given: withActivity }, fails: ["app.signature"],
+    forge: appProof({ signature: flip }),
+    judge: { given: withActivity },
+    fails: ["app.signature"],
   },
 ];
 
@@ -225,32 +453,58 @@ function forgePayloads(): JsonObject[] {
 
 export const APP_PROOF_ATTACKS: readonly Attack[] = [
   ...requests,
-  ...wire.map(([name, json]): Attack => ({ name: `app proof: ${name}`, forge: appProof({ json }), fails: ["app.decode"] })),
-  ...notProofs.map(([name, value]): Attack => ({
-    name: `app proof: ${name}`, fails: ["app.decode"], judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], appProofs: [value] }) },
+  ...wire.map(([name, json]): Attack => ({
+    name: `app proof: ${name}`,
+    forge: appProof({ json }),
+    fails: ["app.decode"],
   })),
-  ...signatures.map(([name, alter]): Attack => ({ name: `app proof: signature ${name}`, forge: appProof(alter), fails: ["app.signature"] })),
+  ...notProofs.map(([name, value]): Attack => ({
+    name: `app proof: ${name}`,
+    fails: ["app.decode"],
+    judge: { given: ({ bootProof }) => ({ bootProofs: [bootProof], appProofs: [value] }) },
+  })),
+  ...signatures.map(([name, alter]): Attack => ({
+    name: `app proof: signature ${name}`,
+    forge: appProof(alter),
+    fails: ["app.signature"],
+  })),
   ...foreignKeys.map(([name, alter, fails]): Attack => ({ name: `app proof: ${name}`, forge: alter, fails })),
   {
     name: "app proof: of an enclave that was only set up",
-    forge: { generation: "setup" }, judge: { noPolicy: true }, fails: ["app.key"],
+    forge: { generation: "setup" },
+    judge: { noPolicy: true },
+    fails: ["app.key"],
   },
   {
     name: "app proof: of an enclave that was only set up, where setup is pinned",
-    forge: { generation: "setup" }, judge: { deployments: (all) => [{ ...all, commitment: "setup" }] }, fails: ["app.key"],
+    forge: { generation: "setup" },
+    judge: { deployments: (all) => [{ ...all, commitment: "setup" }] },
+    fails: ["app.key"],
   },
   {
     name: "app proof: under the boot proof of another enclave",
-    judge: { given: ({ appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey }).bootProof], appProofs }) }, fails: ["app.key"],
+    judge: { given: ({ appProofs }) => ({ bootProofs: [forge({ ephemeralKey: otherKey }).bootProof], appProofs }) },
+    fails: ["app.key"],
   },
-  ...payloads.map(([name, what]): Attack => ({ name: `payload: ${name}`, forge: payloadAttack(what), fails: ["app.payload"] })),
+  ...payloads.map(([name, what]): Attack => ({
+    name: `payload: ${name}`,
+    forge: payloadAttack(what),
+    fails: ["app.payload"],
+  })),
   ...times.map(([name, alter]): Attack => ({
-    name: `app proof: made ${name}`, forge: alter, fails: ["app.time"],
+    name: `app proof: made ${name}`,
+    forge: alter,
+    fails: ["app.time"],
     ...(alter.generation === "legacy" && { judge: { deployments: (all) => [{ ...all, commitment: "legacy" }] } }),
   })),
   {
     name: "app proof: a good one and a bad one",
-    judge: { given: ({ bootProof, appProofs }) => ({ bootProofs: [bootProof], appProofs: [...appProofs, put("signature", "00".repeat(64))(appProofs[0]!)] }) },
+    judge: {
+      given: ({ bootProof, appProofs }) => ({
+        bootProofs: [bootProof],
+        appProofs: [...appProofs, put("signature", "00".repeat(64))(appProofs[0]!)],
+      }),
+    },
     fails: ["app.signature"],
   },
   {
@@ -266,7 +520,10 @@ export const APP_PROOF_ATTACKS: readonly Attack[] = [
   {
     name: "app proof: of another authority's enclave with the same key",
     judge: {
-      given: ({ appProofs }) => ({ bootProofs: [forge({ lab: otherLab, ephemeralKey: lab.ephemeralKey }).bootProof], appProofs }),
+      given: ({ appProofs }) => ({
+        bootProofs: [forge({ lab: otherLab, ephemeralKey: lab.ephemeralKey }).bootProof],
+        appProofs,
+      }),
     },
     fails: ["chain.anchor"],
   },

@@ -5,7 +5,21 @@ import { verifyAttestation } from "../../src/index.js";
 import type { Report } from "../../src/report/report.js";
 import { concatBytes } from "../../src/bytes.js";
 import {
-  AT, type Alterations, type Attack, type Judgement, after, certificate, document, field, flip, forge, hex, idsOf, optionsOf, otherLab, pcrs,
+  AT,
+  type Alterations,
+  type Attack,
+  type Judgement,
+  after,
+  certificate,
+  document,
+  field,
+  flip,
+  forge,
+  hex,
+  idsOf,
+  optionsOf,
+  otherLab,
+  pcrs,
 } from "./support.js";
 import { CHAIN, certificatePem } from "../../src/lab/pki.js";
 
@@ -17,17 +31,27 @@ async function judgeDocument(alterations: Alterations | undefined, how: Judgemen
 }
 
 const pcrsAlone: NonNullable<Judgement["deployments"]> = (all: JsonObject) => [{ kind: "nitro", pcrs: all["pcrs"]! }];
-const keep = (...indexes: number[]): Alterations => pcrs((map) => [...map.keys()].forEach((index) => indexes.includes(index) || map.delete(index)));
+const keep = (...indexes: number[]): Alterations =>
+  pcrs((map) => [...map.keys()].forEach((index) => indexes.includes(index) || map.delete(index)));
 
 const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: string[] }[] = [
   { name: "as it is" },
   { name: "user_data of no byte", forge: field("user_data", new Uint8Array()) },
   { name: "nonce of no byte", forge: field("nonce", new Uint8Array()) },
   { name: "public_key of no byte", forge: field("public_key", new Uint8Array()) },
-  { name: "user_data, nonce and public_key null", forge: document({ fields: (map) => map.set("user_data", null).set("nonce", null).set("public_key", null) }) },
+  {
+    name: "user_data, nonce and public_key null",
+    forge: document({ fields: (map) => map.set("user_data", null).set("nonce", null).set("public_key", null) }),
+  },
   {
     name: "user_data, nonce and public_key of 1024 bytes",
-    forge: document({ fields: (map) => map.set("user_data", new Uint8Array(1024)).set("nonce", new Uint8Array(1024)).set("public_key", new Uint8Array(1024)) }),
+    forge: document({
+      fields: (map) =>
+        map
+          .set("user_data", new Uint8Array(1024))
+          .set("nonce", new Uint8Array(1024))
+          .set("public_key", new Uint8Array(1024)),
+    }),
   },
   { name: "a nonce", forge: field("nonce", Uint8Array.of(1, 2, 3)) },
   { name: "PCR0 to 15", forge: { generation: "legacy" } },
@@ -36,16 +60,33 @@ const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: 
   { name: "of an enclave in its setup", forge: { generation: "setup" } },
   { name: "a map of indefinite length", forge: document({ indefinite: true }) },
   { name: "an unknown key", forge: field("extra", 1), warns: ["doc.structure"] },
-  { name: "debug mode that the caller allows", forge: pcrs((map) => map.set(0, ZERO_PCR)), judge: { allowDebug: true }, warns: ["mode.debug"] },
+  {
+    name: "debug mode that the caller allows",
+    forge: pcrs((map) => map.set(0, ZERO_PCR)),
+    judge: { allowDebug: true },
+    warns: ["mode.debug"],
+  },
 ];
 
 const rejected: Attack[] = [
   { name: "a signature with a bit turned over", forge: document({ signature: flip }), fails: ["cose.signature"] },
-  { name: "a byte after the end", forge: document({ cose: (cose) => concatBytes(cose, Uint8Array.of(0)) }), fails: ["cose.structure"] },
+  {
+    name: "a byte after the end",
+    forge: document({ cose: (cose) => concatBytes(cose, Uint8Array.of(0)) }),
+    fails: ["cose.structure"],
+  },
   { name: "another root", judge: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"] },
-  { name: "a leaf that is over", forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2), notAfter: after(-1) })), fails: ["chain.validity"] },
+  {
+    name: "a leaf that is over",
+    forge: certificate(CHAIN.leaf, () => ({ notBefore: after(-2), notAfter: after(-1) })),
+    fails: ["chain.validity"],
+  },
   { name: "user_data of 1025 bytes", forge: field("user_data", new Uint8Array(1025)), fails: ["doc.structure"] },
-  { name: "a debug enclave", forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)), fails: ["mode.debug"] },
+  {
+    name: "a debug enclave",
+    forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
+    fails: ["mode.debug"],
+  },
   { name: "PCR2 of zeros", forge: pcrs((map) => map.set(2, ZERO_PCR)), fails: ["mode.debug"] },
 ];
 
@@ -55,7 +96,10 @@ describe("a bare document is accepted", () => {
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe("authentic");
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
-    expect(report.claims?.bootProofs[0]).toMatchObject({ hardware: { documentTime: AT.toISOString() }, image: { manifest: null, commitment: null } });
+    expect(report.claims?.bootProofs[0]).toMatchObject({
+      hardware: { documentTime: AT.toISOString() },
+      image: { manifest: null, commitment: null },
+    });
   });
 
   it("under a policy that pins its PCRs", async () => {
@@ -73,8 +117,16 @@ describe("a bare document is rejected", () => {
   });
 
   it.each([
-    ["other PCRs", (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "0": "ff".repeat(48) } }], ["policy.pcrs"]],
-    ["a PCR that it has not", (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "31": hex(ZERO_PCR) } }], ["policy.pcrs"]],
+    [
+      "other PCRs",
+      (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "0": "ff".repeat(48) } }],
+      ["policy.pcrs"],
+    ],
+    [
+      "a PCR that it has not",
+      (all: JsonObject) => [{ kind: "nitro", pcrs: { ...(all["pcrs"] as JsonObject), "31": hex(ZERO_PCR) } }],
+      ["policy.pcrs"],
+    ],
     ["a QOS deployment, which no document is", (all: JsonObject) => [all], []],
   ] as const)("under a policy that pins %s", async (_, deployments, fails) => {
     const report = await judgeDocument({ generation: "legacy" }, { deployments: (all) => [...deployments(all)] });
@@ -82,4 +134,3 @@ describe("a bare document is rejected", () => {
     expect(report.verdict).toBe("rejected");
   });
 });
-

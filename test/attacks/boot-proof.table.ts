@@ -1,25 +1,71 @@
-/** Attacks on the boot proof around the document: its fields, manifest, envelope, approvals, and what binds them together. */
+/**
+ * Attacks on the boot proof around the document: its fields, manifest, envelope, approvals, and what binds them
+ * together.
+ */
 import { concatBytes, fromBase64, toBase64, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
-import { type Approval, type Manifest, type ManifestVersion, type PivotManifest, manifestHashInput } from "../../src/decode/manifest/index.js";
+import {
+  type Approval,
+  type Manifest,
+  type ManifestVersion,
+  type PivotManifest,
+  manifestHashInput,
+} from "../../src/decode/manifest/index.js";
 import type { ManifestAlterations } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import {
-  type QosKeyPair, approve, commitmentPcr, encodeEnvelope, encodeManifest, extendedPcr, generateMembers, generateQosKeyPair, makeManifest,
-  manifestHash, qosSign, quorumMember, sha256, sha384,
+  type QosKeyPair,
+  approve,
+  commitmentPcr,
+  encodeEnvelope,
+  encodeManifest,
+  extendedPcr,
+  generateMembers,
+  generateQosKeyPair,
+  makeManifest,
+  manifestHash,
+  qosSign,
+  quorumMember,
+  sha256,
+  sha384,
 } from "../../src/lab/qos.js";
-import { type Alterations, type Attack, document, drop, field, flip, forge, hex, lab, manifest, otherLab, pcrs, put, withActivity } from "./support.js";
+import {
+  type Alterations,
+  type Attack,
+  document,
+  drop,
+  field,
+  flip,
+  forge,
+  hex,
+  lab,
+  manifest,
+  otherLab,
+  pcrs,
+  put,
+  withActivity,
+} from "./support.js";
 
 const ZERO_PCR = new Uint8Array(48);
-const [alice, bob, carol] = lab.manifestMembers as [typeof lab.manifestMembers[0], typeof lab.manifestMembers[0], typeof lab.manifestMembers[0]];
+const [alice, bob, carol] = lab.manifestMembers as [
+  (typeof lab.manifestMembers)[0],
+  (typeof lab.manifestMembers)[0],
+  (typeof lab.manifestMembers)[0],
+];
 const [mallory] = generateMembers("mallory") as [typeof alice];
 const whole = forge();
 const key = lab.ephemeralKey.publicKey;
 
-const reencoded = (change: (base64: string) => string, name = "qosManifestB64"): NonNullable<Alterations["bootProof"]> =>
+const reencoded =
+  (change: (base64: string) => string, name = "qosManifestB64"): NonNullable<Alterations["bootProof"]> =>
   (json) => ({ ...json, [name]: change(json[name] as string) });
 
-const fieldsOfBootProof = ["ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64"];
+const fieldsOfBootProof = [
+  "ephemeralPublicKeyHex",
+  "cloudAttestationDocB64",
+  "qosManifestB64",
+  "qosManifestEnvelopeB64",
+];
 
 const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ...fieldsOfBootProof.map((name): [string, NonNullable<Alterations["bootProof"]>] => [`no ${name}`, drop(name)]),
@@ -43,14 +89,25 @@ const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
   ["base64url", reencoded(() => "-_-_")],
   ["stray bits at the end of the base64", reencoded(() => "AAAAAB==")],
   ["base64 with a character of no alphabet", reencoded((text) => `${text.slice(0, 8)}!${text.slice(9)}`)],
-  ["the document under both names, and different", (json) => ({ ...json, awsAttestationDocB64: toBase64(flip(whole.document)) })],
+  [
+    "the document under both names, and different",
+    (json) => ({ ...json, awsAttestationDocB64: toBase64(flip(whole.document)) }),
+  ],
 ];
 
 const notBootProofs: [string, unknown][] = [
-  ["an array", []], ["null", null], ["a number", 7], ["an empty object", {}],
-  ["a list of boot proofs", [whole.bootProof]], ["a text that is no JSON", "bootProof"], ["an empty text", ""],
+  ["an array", []],
+  ["null", null],
+  ["a number", 7],
+  ["an empty object", {}],
+  ["a list of boot proofs", [whole.bootProof]],
+  ["a text that is no JSON", "bootProof"],
+  ["an empty text", ""],
   ["JSON text with a member twice", JSON.stringify(whole.bootProof).replace("{", '{"owner":"lab",')],
-  ["JSON text with a member twice, once escaped", JSON.stringify(whole.bootProof).replace("{", '{"own\\u0065r":"lab",')],
+  [
+    "JSON text with a member twice, once escaped",
+    JSON.stringify(whole.bootProof).replace("{", '{"own\\u0065r":"lab",'),
+  ],
   ["JSON text with text after it", `${JSON.stringify(whole.bootProof)}x`],
   ["JSON text with a byte order mark", `\ufeff${JSON.stringify(whole.bootProof)}`],
   ["JSON text nested a hundred thousand deep", "[".repeat(100_000)],
@@ -61,9 +118,13 @@ const notBootProofs: [string, unknown][] = [
 function bytesOf(version: ManifestVersion, change: (bytes: Uint8Array) => Uint8Array): Alterations {
   return { version, alterManifest: { bytes: change } };
 }
-const json = (alter: NonNullable<ManifestAlterations["json"]>, version: ManifestVersion = "v2"): Alterations =>
-  ({ version, encoding: "json", alterManifest: { json: alter } });
-const asText = (change: (text: string) => string): Alterations => bytesOf("v2", (bytes) => toUtf8(change(Buffer.from(bytes).toString())));
+const json = (alter: NonNullable<ManifestAlterations["json"]>, version: ManifestVersion = "v2"): Alterations => ({
+  version,
+  encoding: "json",
+  alterManifest: { json: alter },
+});
+const asText = (change: (text: string) => string): Alterations =>
+  bytesOf("v2", (bytes) => toUtf8(change(Buffer.from(bytes).toString())));
 
 const manifests: [string, Alterations][] = [
   ["no bytes", bytesOf("v2", () => new Uint8Array())],
@@ -71,12 +132,21 @@ const manifests: [string, Alterations][] = [
   ["JSON that ends early", asText((text) => text.slice(0, -1))],
   ["text after the JSON", asText((text) => `${text} {}`)],
   ["a second version member", asText((text) => text.replace('"version"', '"version":"v2","version"'))],
-  ["a second threshold in the manifest set", asText((text) => text.replace('"threshold"', '"threshold":1,"threshold"'))],
+  [
+    "a second threshold in the manifest set",
+    asText((text) => text.replace('"threshold"', '"threshold":1,"threshold"')),
+  ],
   ["a member twice, once escaped", asText((text) => text.replace('"namespace"', '"n\\u0061mespace":{},"namespace"'))],
   ["a byte order mark", asText((text) => `\ufeff${text}`)],
-  ["JSON that is not UTF-8", bytesOf("v2", (bytes) => concatBytes(bytes.subarray(0, -2), Uint8Array.of(0xff), bytes.subarray(-2)))],
+  [
+    "JSON that is not UTF-8",
+    bytesOf("v2", (bytes) => concatBytes(bytes.subarray(0, -2), Uint8Array.of(0xff), bytes.subarray(-2))),
+  ],
   ["an array", asText((text) => `[${text}]`)],
-  ["arrays nested a hundred thousand deep", asText((text) => text.replace("{", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`))],
+  [
+    "arrays nested a hundred thousand deep",
+    asText((text) => text.replace("{", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`)),
+  ],
   ["objects nested a hundred thousand deep", asText(() => '{"version":'.repeat(100_000))],
   ["v2 without its version", json(drop("version"))],
   ["version v3", json(put("version", "v3"))],
@@ -112,7 +182,12 @@ const manifests: [string, Alterations][] = [
   ["an environment name of 1025 bytes", json(put("pivot.env", { ["A".repeat(1025)]: { plain: { value: "x" } } }))],
   ["an environment value with NUL", json(put("pivot.env", { A: { plain: { value: "x\0" } } }))],
   ["an environment value of more than 64 KiB", json(put("pivot.env", { A: { plain: { value: "x".repeat(65537) } } }))],
-  ["513 environment entries", json(put("pivot.env", Object.fromEntries(Array.from({ length: 513 }, (_, i) => [`A${i}`, { plain: { value: "" } }]))))],
+  [
+    "513 environment entries",
+    json(
+      put("pivot.env", Object.fromEntries(Array.from({ length: 513 }, (_, i) => [`A${i}`, { plain: { value: "" } }]))),
+    ),
+  ],
   ["an environment entry that is not plain", json(put("pivot.env", { A: { secret: { value: "x" } } }))],
   ["a resolver that is a host name", json(put("dns.resolvers", ["resolver.example"]))],
   ["a resolver with a leading zero", json(put("dns.resolvers", ["10.0.0.01"]))],
@@ -144,14 +219,20 @@ function debugModeAt(bytes: Uint8Array): number {
   return at;
 }
 
-const envelopeJson = (alter: NonNullable<ManifestAlterations["envelopeJson"]>, version: ManifestVersion = "v2"): Alterations =>
-  ({ version, encoding: "json", alterManifest: { envelopeJson: alter } });
-const envelopeBytes = (version: ManifestVersion, change: (bytes: Uint8Array) => Uint8Array): Alterations =>
-  ({ version, alterManifest: { envelopeBytes: change } });
-const renamed = (from: string, to: string) => (value: JsonObject): JsonObject => {
-  const { [from]: member, ...rest } = value;
-  return { ...rest, [to]: member as JsonValue };
-};
+const envelopeJson = (
+  alter: NonNullable<ManifestAlterations["envelopeJson"]>,
+  version: ManifestVersion = "v2",
+): Alterations => ({ version, encoding: "json", alterManifest: { envelopeJson: alter } });
+const envelopeBytes = (version: ManifestVersion, change: (bytes: Uint8Array) => Uint8Array): Alterations => ({
+  version,
+  alterManifest: { envelopeBytes: change },
+});
+const renamed =
+  (from: string, to: string) =>
+  (value: JsonObject): JsonObject => {
+    const { [from]: member, ...rest } = value;
+    return { ...rest, [to]: member as JsonValue };
+  };
 
 const envelopes: [string, Alterations][] = [
   ["no bytes", envelopeBytes("v2", () => new Uint8Array())],
@@ -171,7 +252,10 @@ const envelopes: [string, Alterations][] = [
   ["snake case in v1", envelopeJson(renamed("manifestSetApprovals", "manifest_set_approvals"), "v1")],
   ["camel case in v0", envelopeJson(renamed("manifest_set_approvals", "manifestSetApprovals"), "v0")],
   ["text after the JSON", envelopeBytes("v2", (bytes) => concatBytes(bytes, toUtf8("{}")))],
-  ["a member twice", envelopeBytes("v2", (bytes) => toUtf8(Buffer.from(bytes).toString().replace("{", '{"manifestSetApprovals":[],')))],
+  [
+    "a member twice",
+    envelopeBytes("v2", (bytes) => toUtf8(Buffer.from(bytes).toString().replace("{", '{"manifestSetApprovals":[],'))),
+  ],
   ["borsh with a byte after the end", envelopeBytes("v1", (bytes) => concatBytes(bytes, Uint8Array.of(0)))],
   ["borsh cut off", envelopeBytes("v0", (bytes) => bytes.subarray(0, -1))],
 ];
@@ -187,24 +271,50 @@ function ambiguousManifest(): PivotManifest {
   // Read as v1: five empty byte fields' lengths, then a root certificate of 20 bytes, up to the name of the commit.
   const pcr0 = Uint8Array.of(0, ...[0, 0, 0, 0], ...[0, 0, 0, 0], ...[0, 0, 0, 0], ...[0, 0, 0, 0], ...[20, 0, 0, 0]);
   return {
-    ...rest, namespace, pivot: { ...pivot, args: [] }, manifestSet: nobody, shareSet: nobody, patchSet: nobody,
-    enclave: { ...enclave, pcr0, pcr1: empty, pcr2: empty, pcr3: empty, awsRootCertificate: empty, qosCommit: "\0\0\0\0" },
+    ...rest,
+    namespace,
+    pivot: { ...pivot, args: [] },
+    manifestSet: nobody,
+    shareSet: nobody,
+    patchSet: nobody,
+    enclave: {
+      ...enclave,
+      pcr0,
+      pcr1: empty,
+      pcr2: empty,
+      pcr3: empty,
+      awsRootCertificate: empty,
+      qosCommit: "\0\0\0\0",
+    },
   };
 }
 
 const noVersion = drop("qosManifestVersion");
 const otherManifest: Manifest = { ...whole.manifest, namespace: { ...whole.manifest.namespace, nonce: 8 } };
 const otherHash = manifestHash(otherManifest);
-const otherEnvelope = { manifest: otherManifest, manifestSetApprovals: [approve(otherHash, alice), approve(otherHash, bob)], shareSetApprovals: [] };
+const otherEnvelope = {
+  manifest: otherManifest,
+  manifestSetApprovals: [approve(otherHash, alice), approve(otherHash, bob)],
+  shareSetApprovals: [],
+};
 const v1Manifest = makeManifest("v1", lab.manifestParts());
 
 const versions: Attack[] = [
   ...["v1", "1", "v0", "v3", "", "latest", "v2 "].map((declared): Attack => ({
-    name: `v2 declared as ${JSON.stringify(declared)}`, forge: { bootProof: put("qosManifestVersion", declared) },
+    name: `v2 declared as ${JSON.stringify(declared)}`,
+    forge: { bootProof: put("qosManifestVersion", declared) },
     fails: ["manifest.decode", "envelope.decode"],
   })),
-  { name: "v0 declared as v1", forge: { version: "v0", bootProof: put("qosManifestVersion", "v1") }, fails: ["manifest.decode", "envelope.decode"] },
-  { name: "v1 declared as v2", forge: { version: "v1", bootProof: put("qosManifestVersion", "V2") }, fails: ["manifest.decode", "envelope.decode"] },
+  {
+    name: "v0 declared as v1",
+    forge: { version: "v0", bootProof: put("qosManifestVersion", "v1") },
+    fails: ["manifest.decode", "envelope.decode"],
+  },
+  {
+    name: "v1 declared as v2",
+    forge: { version: "v1", bootProof: put("qosManifestVersion", "V2") },
+    fails: ["manifest.decode", "envelope.decode"],
+  },
   {
     name: "a manifest that is v0 as well as v1",
     forge: { version: "v0", bootProof: noVersion, alterManifest: { shown: ambiguousManifest } },
@@ -213,14 +323,16 @@ const versions: Attack[] = [
   {
     name: "manifest and envelope that are v0 as well as v1",
     forge: {
-      version: "v0", bootProof: noVersion,
+      version: "v0",
+      bootProof: noVersion,
       alterManifest: { manifest: ambiguousManifest, approvals: () => [], shareApprovals: () => [] },
     },
     fails: ["manifest.decode", "envelope.decode"],
   },
   {
     name: "an envelope of a newer manifest of the same set",
-    forge: { alterManifest: { envelope: () => otherEnvelope } }, fails: ["envelope.manifest"],
+    forge: { alterManifest: { envelope: () => otherEnvelope } },
+    fails: ["envelope.manifest"],
   },
   {
     name: "an envelope of a v1 manifest beside v2",
@@ -235,7 +347,8 @@ const versions: Attack[] = [
   {
     name: "manifest and envelope of different versions and the same hash",
     forge: {
-      version: "v0", encoding: "json",
+      version: "v0",
+      encoding: "json",
       alterManifest: { manifest: ambiguousManifest, envelopeJson: () => envelopeOfTwin() },
       bootProof: noVersion,
     },
@@ -244,7 +357,9 @@ const versions: Attack[] = [
   {
     name: "a manifest in JSON whose borsh is a manifest of the other version, too",
     forge: {
-      version: "v0", encoding: "json", bootProof: noVersion,
+      version: "v0",
+      encoding: "json",
+      bootProof: noVersion,
       alterManifest: { manifest: ambiguousManifest, json: () => envelopeOfTwin()["manifest"] as JsonObject },
     },
     fails: ["manifest.decode", "envelope.decode"],
@@ -254,38 +369,67 @@ const versions: Attack[] = [
 function v1Envelope(): Uint8Array {
   const hash = manifestHash(v1Manifest);
   const approvals = [approve(hash, alice), approve(hash, bob)];
-  return encodeEnvelope({ manifest: v1Manifest, manifestSetApprovals: approvals, shareSetApprovals: [] }, { encoding: "borsh" });
+  return encodeEnvelope(
+    { manifest: v1Manifest, manifestSetApprovals: approvals, shareSetApprovals: [] },
+    { encoding: "borsh" },
+  );
 }
 
 /** What the bytes of {@link ambiguousManifest} say as v1, in v1's JSON. */
 function envelopeOfTwin(): JsonObject {
   const { manifestSet, shareSet, enclave, patchSet, namespace, pivot } = ambiguousManifest();
   const twin: PivotManifest = {
-    version: "v1", namespace, pivot: { ...pivot, bridgeConfig: [], debugMode: false }, manifestSet, shareSet: { ...shareSet, threshold: 0x15000000 }, patchSet: patchSet!,
-    enclave: { ...enclave, pcr0: new Uint8Array(), qosCommit: "", awsRootCertificate: Uint8Array.of(...new Uint8Array(16), 4, 0, 0, 0) },
+    version: "v1",
+    namespace,
+    pivot: { ...pivot, bridgeConfig: [], debugMode: false },
+    manifestSet,
+    shareSet: { ...shareSet, threshold: 0x15000000 },
+    patchSet: patchSet!,
+    enclave: {
+      ...enclave,
+      pcr0: new Uint8Array(),
+      qosCommit: "",
+      awsRootCertificate: Uint8Array.of(...new Uint8Array(16), 4, 0, 0, 0),
+    },
   };
   const encoded = encodeManifest(twin, { encoding: "borsh" });
   if (hex(encoded) !== hex(manifestHashInput(ambiguousManifest()))) throw new Error("the twins differ");
-  return JSON.parse(Buffer.from(encodeEnvelope({ manifest: twin, manifestSetApprovals: [], shareSetApprovals: [] }, { encoding: "json" })).toString()) as JsonObject;
+  return JSON.parse(
+    Buffer.from(
+      encodeEnvelope({ manifest: twin, manifestSetApprovals: [], shareSetApprovals: [] }, { encoding: "json" }),
+    ).toString(),
+  ) as JsonObject;
 }
 
-const approvals = (change: NonNullable<ManifestAlterations["approvals"]>): Alterations => ({ alterManifest: { approvals: change } });
+const approvals = (change: NonNullable<ManifestAlterations["approvals"]>): Alterations => ({
+  alterManifest: { approvals: change },
+});
 /** The first approval made otherwise; the second stays good. */
 const firstApproval = (change: (approval: Approval, hash: Uint8Array) => Partial<Approval>): Alterations =>
   approvals(([first, ...rest], hash) => [{ ...first!, ...change(first!, hash) }, ...rest]);
 /** The manifest set made otherwise, and approved by those who were to approve. */
-const set = (threshold: number, members: Manifest["manifestSet"]["members"], approvers = [alice, bob]): Alterations => ({
+const set = (
+  threshold: number,
+  members: Manifest["manifestSet"]["members"],
+  approvers = [alice, bob],
+): Alterations => ({
   alterManifest: {
     manifest: (value) => ({ ...value, manifestSet: { threshold, members } }),
     approvals: (_, hash) => approvers.map((member) => approve(hash, member)),
   },
 });
 const [A, B, C] = [alice, bob, carol].map(quorumMember) as [Approval["member"], Approval["member"], Approval["member"]];
-const halves = (encryption: Uint8Array, signing: Uint8Array): Uint8Array => concatBytes(encryption.subarray(0, 65), signing.subarray(65));
+const halves = (encryption: Uint8Array, signing: Uint8Array): Uint8Array =>
+  concatBytes(encryption.subarray(0, 65), signing.subarray(65));
 /** Not on the curve: its last bit is turned over. */
 const badSigningPoint = flip(C.pubKey);
 const badEncryptionPoint = flip(C.pubKey, 64);
-const compressed = concatBytes(Uint8Array.of(2 + (C.pubKey[64]! & 1)), C.pubKey.subarray(1, 33), Uint8Array.of(2 + (C.pubKey[129]! & 1)), C.pubKey.subarray(66, 98));
+const compressed = concatBytes(
+  Uint8Array.of(2 + (C.pubKey[64]! & 1)),
+  C.pubKey.subarray(1, 33),
+  Uint8Array.of(2 + (C.pubKey[129]! & 1)),
+  C.pubKey.subarray(66, 98),
+);
 
 const approvalAttacks: [string, Alterations][] = [
   ["one of two", approvals((list) => list.slice(0, 1))],
@@ -295,21 +439,48 @@ const approvalAttacks: [string, Alterations][] = [
   ["enough, and one member twice", approvals((list, hash) => [...list, approve(hash, bob)])],
   ["one of an outsider", approvals(([first], hash) => [first!, approve(hash, mallory)])],
   ["enough, and one of an outsider", approvals((list, hash) => [...list, approve(hash, mallory)])],
-  ["an outsider's key under a member's alias", approvals(([first], hash) => [first!, { ...approve(hash, mallory), member: { ...quorumMember(mallory), alias: "bob" } }])],
-  ["a member's key under another alias", firstApproval((approval) => ({ member: { ...approval.member, alias: "mallory" } }))],
+  [
+    "an outsider's key under a member's alias",
+    approvals(([first], hash) => [
+      first!,
+      { ...approve(hash, mallory), member: { ...quorumMember(mallory), alias: "bob" } },
+    ]),
+  ],
+  [
+    "a member's key under another alias",
+    firstApproval((approval) => ({ member: { ...approval.member, alias: "mallory" } })),
+  ],
   ["a member named, an outsider's signature", firstApproval((_, hash) => ({ signature: qosSign(mallory.key, hash) }))],
   ["another member's signature", firstApproval((_, hash) => ({ signature: qosSign(bob.key, hash) }))],
   ["a signature with a bit turned over", firstApproval((approval) => ({ signature: flip(approval.signature) }))],
-  ["enough, and one with a bit turned over", approvals((list, hash) => [...list, { ...approve(hash, carol), signature: flip(approve(hash, carol).signature) }])],
+  [
+    "enough, and one with a bit turned over",
+    approvals((list, hash) => [...list, { ...approve(hash, carol), signature: flip(approve(hash, carol).signature) }]),
+  ],
   ["a signature of zeros", firstApproval(() => ({ signature: new Uint8Array(64) }))],
   ["an empty signature", firstApproval(() => ({ signature: new Uint8Array() }))],
   ["a signature of 63 bytes", firstApproval((approval) => ({ signature: approval.signature.subarray(0, 63) }))],
-  ["a signature with a byte after it", firstApproval((approval) => ({ signature: concatBytes(approval.signature, Uint8Array.of(0)) }))],
+  [
+    "a signature with a byte after it",
+    firstApproval((approval) => ({ signature: concatBytes(approval.signature, Uint8Array.of(0)) })),
+  ],
   ["a signature in DER", firstApproval((_, hash) => ({ signature: signDer(alice.key.signing, "sha256", hash) }))],
-  ["a signature of the encryption key", firstApproval((_, hash) => ({ signature: qosSign({ ...alice.key, signing: alice.key.encryption }, hash) }))],
-  ["a signature over the manifest, not its hash", firstApproval(() => ({ signature: qosSign(alice.key, manifestHashInput(whole.manifest)) }))],
-  ["a signature over the hash in hex", firstApproval((_, hash) => ({ signature: qosSign(alice.key, toUtf8(hex(hash))) }))],
-  ["a signature over the hash of the hash", firstApproval((_, hash) => ({ signature: qosSign(alice.key, sha256(hash)) }))],
+  [
+    "a signature of the encryption key",
+    firstApproval((_, hash) => ({ signature: qosSign({ ...alice.key, signing: alice.key.encryption }, hash) })),
+  ],
+  [
+    "a signature over the manifest, not its hash",
+    firstApproval(() => ({ signature: qosSign(alice.key, manifestHashInput(whole.manifest)) })),
+  ],
+  [
+    "a signature over the hash in hex",
+    firstApproval((_, hash) => ({ signature: qosSign(alice.key, toUtf8(hex(hash))) })),
+  ],
+  [
+    "a signature over the hash of the hash",
+    firstApproval((_, hash) => ({ signature: qosSign(alice.key, sha256(hash)) })),
+  ],
   ["a signature over another manifest", firstApproval(() => ({ signature: qosSign(alice.key, otherHash) }))],
   ["a threshold of 0", set(0, [A, B, C])],
   ["a threshold of 0 and nobody", set(0, [], [])],
@@ -319,7 +490,14 @@ const approvalAttacks: [string, Alterations][] = [
   ["a member twice in the set", set(2, [A, B, B])],
   ["two members of one signing point", set(2, [A, B, { ...C, pubKey: halves(C.pubKey, A.pubKey) }])],
   ["two members of one encryption point", set(2, [A, B, { ...C, pubKey: halves(A.pubKey, C.pubKey) }])],
-  ["one person as two members, by a second encryption point", set(2, [A, { alias: "alice too", pubKey: halves(C.pubKey, A.pubKey) }], [alice, { alias: "alice too", key: { ...alice.key, publicKey: halves(C.pubKey, A.pubKey) } }])],
+  [
+    "one person as two members, by a second encryption point",
+    set(
+      2,
+      [A, { alias: "alice too", pubKey: halves(C.pubKey, A.pubKey) }],
+      [alice, { alias: "alice too", key: { ...alice.key, publicKey: halves(C.pubKey, A.pubKey) } }],
+    ),
+  ],
   ["a member whose signing point is not on the curve", set(2, [A, B, { ...C, pubKey: badSigningPoint }])],
   ["a member whose encryption point is not on the curve", set(2, [A, B, { ...C, pubKey: badEncryptionPoint }])],
   ["a member whose points are compressed", set(2, [A, B, { ...C, pubKey: compressed }])],
@@ -327,18 +505,32 @@ const approvalAttacks: [string, Alterations][] = [
   ["a member without a key", set(2, [A, B, { ...C, pubKey: new Uint8Array() }])],
 ];
 
-const shares = (change: NonNullable<ManifestAlterations["shareApprovals"]>): Alterations => ({ alterManifest: { shareApprovals: change } });
+const shares = (change: NonNullable<ManifestAlterations["shareApprovals"]>): Alterations => ({
+  alterManifest: { shareApprovals: change },
+});
 const [dora, emil] = lab.shareMembers as [typeof alice, typeof alice];
 const D = quorumMember(dora);
 
 const shareAttacks: [string, Alterations][] = [
   ["an outsider", shares((list, hash) => [...list, approve(hash, mallory)])],
   ["a member of the manifest set", shares((list, hash) => [...list, approve(hash, alice)])],
-  ["a signature with a bit turned over", shares(([first, ...rest]) => [{ ...first!, signature: flip(first!.signature) }, ...rest])],
+  [
+    "a signature with a bit turned over",
+    shares(([first, ...rest]) => [{ ...first!, signature: flip(first!.signature) }, ...rest]),
+  ],
   ["a signature over another manifest", shares(() => [approve(otherHash, dora)])],
-  ["a share set with one key twice", {
-    alterManifest: { manifest: (value) => ({ ...value, shareSet: { threshold: 2, members: [D, { ...D, alias: "emil" }, quorumMember(emil)] } }), shareApprovals: (_, hash) => [approve(hash, dora)] },
-  }],
+  [
+    "a share set with one key twice",
+    {
+      alterManifest: {
+        manifest: (value) => ({
+          ...value,
+          shareSet: { threshold: 2, members: [D, { ...D, alias: "emil" }, quorumMember(emil)] },
+        }),
+        shareApprovals: (_, hash) => [approve(hash, dora)],
+      },
+    },
+  ],
 ];
 
 /** Points that are no points. */
@@ -351,21 +543,30 @@ const notKeys: [string, Uint8Array][] = [
   ["points of the hybrid form", withByte(withByte(key, 0, 6 + (key[64]! & 1)), 65, 6 + (key[129]! & 1))],
   ["zeros", new Uint8Array(130)],
 ];
-const attested = (publicKey: Uint8Array): Alterations => ({ ephemeralKey: { ...lab.ephemeralKey, publicKey }, payloads: [] });
+const attested = (publicKey: Uint8Array): Alterations => ({
+  ephemeralKey: { ...lab.ephemeralKey, publicKey },
+  payloads: [],
+});
 const otherKey: QosKeyPair = generateQosKeyPair();
 
 const plain: Alterations = { spelling: { numbers: "number" } };
 
 const binding: Attack[] = [
-  ...([
-    ["another manifest's hash", otherHash],
-    ["the envelope's hash", sha256(fromBase64(whole.bootProof["qosManifestEnvelopeB64"] as string)!)],
-    ["the hash in hex", toUtf8(hex(whole.manifestHash))],
-    ["31 bytes of the hash", whole.manifestHash.subarray(0, 31)],
-    ["33 bytes", concatBytes(whole.manifestHash, Uint8Array.of(0))],
-    ["no byte", new Uint8Array()],
-    ["null", null],
-  ] as const).map(([name, value]): Attack => ({ name: `user_data: ${name}`, forge: field("user_data", value), fails: ["bind.user-data"] })),
+  ...(
+    [
+      ["another manifest's hash", otherHash],
+      ["the envelope's hash", sha256(fromBase64(whole.bootProof["qosManifestEnvelopeB64"] as string)!)],
+      ["the hash in hex", toUtf8(hex(whole.manifestHash))],
+      ["31 bytes of the hash", whole.manifestHash.subarray(0, 31)],
+      ["33 bytes", concatBytes(whole.manifestHash, Uint8Array.of(0))],
+      ["no byte", new Uint8Array()],
+      ["null", null],
+    ] as const
+  ).map(([name, value]): Attack => ({
+    name: `user_data: ${name}`,
+    forge: field("user_data", value),
+    fails: ["bind.user-data"],
+  })),
   {
     name: "user_data: the hash of the JSON as it was sent, which is not canonical",
     forge: { ...plain, ...field("user_data", sha256(fromBase64(forge(plain).bootProof["qosManifestB64"] as string)!)) },
@@ -373,39 +574,95 @@ const binding: Attack[] = [
   },
   {
     name: "an approved manifest that another enclave booted",
-    forge: { bootProof: (value) => ({ ...value, cloudAttestationDocB64: forge(manifest(() => ({ namespace: otherManifest.namespace }))).bootProof["cloudAttestationDocB64"]! }) },
+    forge: {
+      bootProof: (value) => ({
+        ...value,
+        cloudAttestationDocB64: forge(manifest(() => ({ namespace: otherManifest.namespace }))).bootProof[
+          "cloudAttestationDocB64"
+        ]!,
+      }),
+    },
     fails: ["bind.user-data", "bind.commitment"],
   },
   ...[0, 1, 2, 3].map((index): Attack => ({
-    name: `another PCR${index} than the manifest's`, forge: pcrs((map) => map.set(index, sha384(toUtf8("another image")))), fails: ["bind.pcrs"],
+    name: `another PCR${index} than the manifest's`,
+    forge: pcrs((map) => map.set(index, sha384(toUtf8("another image")))),
+    fails: ["bind.pcrs"],
   })),
-  { name: "no PCR3 in a legacy document", forge: { generation: "legacy", ...pcrs((map) => map.delete(3)) }, fails: ["bind.pcrs"] },
-  { name: "no PCR0 in a legacy document", forge: { generation: "legacy", ...pcrs((map) => map.delete(0)) }, fails: ["bind.pcrs"] },
+  {
+    name: "no PCR3 in a legacy document",
+    forge: { generation: "legacy", ...pcrs((map) => map.delete(3)) },
+    fails: ["bind.pcrs"],
+  },
+  {
+    name: "no PCR0 in a legacy document",
+    forge: { generation: "legacy", ...pcrs((map) => map.delete(0)) },
+    fails: ["bind.pcrs"],
+  },
   {
     name: "a manifest that names 32 bytes of a PCR",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })), fails: ["bind.pcrs"],
+    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr1: enclave.pcr1.subarray(0, 32) } })),
+    fails: ["bind.pcrs"],
   },
   {
     name: "a manifest that names no PCR0",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } })), fails: ["bind.pcrs"],
+    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array() } })),
+    fails: ["bind.pcrs"],
   },
   {
     name: "a manifest that names the PCRs of another image",
-    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })), fails: ["bind.pcrs"],
+    forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
+    fails: ["bind.pcrs"],
   },
   { name: "public_key null", forge: { ...field("public_key", null), payloads: [] }, fails: ["bind.key"] },
-  { name: "another public_key in the document", forge: field("public_key", otherKey.publicKey), fails: ["bind.key", "bind.commitment"], more: true },
+  {
+    name: "another public_key in the document",
+    forge: field("public_key", otherKey.publicKey),
+    fails: ["bind.key", "bind.commitment"],
+    more: true,
+  },
   { name: "public_key of no byte", forge: field("public_key", new Uint8Array()), fails: ["bind.key"], more: true },
-  { name: "another key beside the document", forge: { bootProof: put("ephemeralPublicKeyHex", hex(otherKey.publicKey)) }, fails: ["bind.key"] },
-  { name: "the key's halves exchanged beside the document", forge: { bootProof: put("ephemeralPublicKeyHex", hex(concatBytes(key.subarray(65), key.subarray(0, 65)))) }, fails: ["bind.key"] },
-  { name: "the signing half alone beside the document", forge: { bootProof: put("ephemeralPublicKeyHex", hex(key.subarray(65))) }, fails: ["bind.key"] },
+  {
+    name: "another key beside the document",
+    forge: { bootProof: put("ephemeralPublicKeyHex", hex(otherKey.publicKey)) },
+    fails: ["bind.key"],
+  },
+  {
+    name: "the key's halves exchanged beside the document",
+    forge: { bootProof: put("ephemeralPublicKeyHex", hex(concatBytes(key.subarray(65), key.subarray(0, 65)))) },
+    fails: ["bind.key"],
+  },
+  {
+    name: "the signing half alone beside the document",
+    forge: { bootProof: put("ephemeralPublicKeyHex", hex(key.subarray(65))) },
+    fails: ["bind.key"],
+  },
   { name: "another key than was asked for", judge: { ephemeralKey: otherKey.publicKey }, fails: ["bind.key"] },
-  ...notKeys.map(([name, value]): Attack => ({ name: `a public_key of ${name}`, forge: attested(value), fails: ["bind.key"] })),
+  ...notKeys.map(([name, value]): Attack => ({
+    name: `a public_key of ${name}`,
+    forge: attested(value),
+    fails: ["bind.key"],
+  })),
   { name: "a nonce", forge: field("nonce", Uint8Array.of(1, 2, 3, 4)), fails: ["bind.nonce"] },
-  { name: "a nonce of no byte, where one was asked for", forge: field("nonce", new Uint8Array()), judge: { nonce: Uint8Array.of(1) }, fails: ["bind.nonce"] },
+  {
+    name: "a nonce of no byte, where one was asked for",
+    forge: field("nonce", new Uint8Array()),
+    judge: { nonce: Uint8Array.of(1) },
+    fails: ["bind.nonce"],
+  },
   { name: "no nonce, where one was asked for", judge: { nonce: Uint8Array.of(1) }, fails: ["bind.nonce"] },
-  { name: "another nonce than was asked for", forge: field("nonce", Uint8Array.of(1, 2)), judge: { nonce: Uint8Array.of(1, 3) }, fails: ["bind.nonce"] },
-  { name: "a longer nonce than was asked for", forge: field("nonce", Uint8Array.of(1, 2, 3)), judge: { nonce: Uint8Array.of(1, 2) }, fails: ["bind.nonce"] },
+  {
+    name: "another nonce than was asked for",
+    forge: field("nonce", Uint8Array.of(1, 2)),
+    judge: { nonce: Uint8Array.of(1, 3) },
+    fails: ["bind.nonce"],
+  },
+  {
+    name: "a longer nonce than was asked for",
+    forge: field("nonce", Uint8Array.of(1, 2, 3)),
+    judge: { nonce: Uint8Array.of(1, 2) },
+    fails: ["bind.nonce"],
+  },
   { name: "a nonce of 1024 bytes", forge: field("nonce", new Uint8Array(1024)), fails: ["bind.nonce"] },
 ];
 
@@ -422,18 +679,69 @@ const commitments: [string, Alterations][] = [
   ["the setup commitment in PCR17", pcrs((map) => map.set(17, good("setup")))],
   ["the live commitment in PCR16", pcrs((map) => map.set(16, good("live")).set(17, ZERO_PCR))],
   ["the live commitment in PCR18", pcrs((map) => map.set(18, good("live")).set(17, ZERO_PCR))],
-  ["a commitment that was not extended into the PCR", pcrs((map) => map.set(17, sha384(toUtf8(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex}","manifestHash":"${hashHex}"}`))))],
+  [
+    "a commitment that was not extended into the PCR",
+    pcrs((map) =>
+      map.set(
+        17,
+        sha384(toUtf8(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`)),
+      ),
+    ),
+  ],
   ["a commitment extended twice", pcrs((map) => map.set(17, sha384(concatBytes(good("live"), good("live")))))],
-  ["a commitment with white space", pcrs((map) => map.set(17, preimage(`{"domain": "${liveDomain}","ephemeralPublicKey":"${keyHex}","manifestHash":"${hashHex}"}`)))],
-  ["a commitment in upper case", pcrs((map) => map.set(17, preimage(`{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex.toUpperCase()}","manifestHash":"${hashHex}"}`)))],
-  ["a commitment in another order", pcrs((map) => map.set(17, preimage(`{"domain":"${liveDomain}","manifestHash":"${hashHex}","ephemeralPublicKey":"${keyHex}"}`)))],
-  ["a commitment of another domain", pcrs((map) => map.set(17, preimage(`{"domain":"qos-live-manifest-pcr-commitment-v2","ephemeralPublicKey":"${keyHex}","manifestHash":"${hashHex}"}`)))],
-  ["a setup document over another key", { generation: "setup", ...pcrs((map) => map.set(16, commitmentPcr("setup", whole.manifestHash, otherKey.publicKey))) }],
+  [
+    "a commitment with white space",
+    pcrs((map) =>
+      map.set(
+        17,
+        preimage(`{"domain": "${liveDomain}","ephemeralPublicKey":"${keyHex}",` + `"manifestHash":"${hashHex}"}`),
+      ),
+    ),
+  ],
+  [
+    "a commitment in upper case",
+    pcrs((map) =>
+      map.set(
+        17,
+        preimage(
+          `{"domain":"${liveDomain}","ephemeralPublicKey":"${keyHex.toUpperCase()}","manifestHash":"${hashHex}"}`,
+        ),
+      ),
+    ),
+  ],
+  [
+    "a commitment in another order",
+    pcrs((map) =>
+      map.set(17, preimage(`{"domain":"${liveDomain}","manifestHash":"${hashHex}","ephemeralPublicKey":"${keyHex}"}`)),
+    ),
+  ],
+  [
+    "a commitment of another domain",
+    pcrs((map) =>
+      map.set(
+        17,
+        preimage(
+          `{"domain":"qos-live-manifest-pcr-commitment-v2","ephemeralPublicKey":"${keyHex}",` +
+            `"manifestHash":"${hashHex}"}`,
+        ),
+      ),
+    ),
+  ],
+  [
+    "a setup document over another key",
+    {
+      generation: "setup",
+      ...pcrs((map) => map.set(16, commitmentPcr("setup", whole.manifestHash, otherKey.publicKey))),
+    },
+  ],
   ["PCR31 not locked", pcrs((map) => map.delete(31))],
   ["PCR5 not locked", pcrs((map) => map.delete(5))],
   ["PCR16 not locked beside a good PCR17", pcrs((map) => map.delete(16))],
   ["only PCR17 above 15", { generation: "legacy", ...pcrs((map) => map.set(17, good("live"))) }],
-  ["only PCR16 above 15, of an application's own", { generation: "legacy", ...pcrs((map) => map.set(16, sha384(toUtf8("application")))) }],
+  [
+    "only PCR16 above 15, of an application's own",
+    { generation: "legacy", ...pcrs((map) => map.set(16, sha384(toUtf8("application")))) },
+  ],
   ["only PCR16 above 15, of zeros", { generation: "legacy", ...pcrs((map) => map.set(16, ZERO_PCR)) }],
   ["only PCR20 above 15", { generation: "legacy", ...pcrs((map) => map.set(20, ZERO_PCR)) }],
   ["all but PCR16 and PCR17", pcrs((map) => (map.delete(16), map.delete(17)))],
@@ -441,7 +749,9 @@ const commitments: [string, Alterations][] = [
 
 /** Measured zeros, which the manifest names too. */
 const zeroed = (...indexes: (0 | 1 | 2)[]): Alterations => ({
-  ...manifest(({ enclave }) => ({ enclave: { ...enclave, ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) } })),
+  ...manifest(({ enclave }) => ({
+    enclave: { ...enclave, ...Object.fromEntries(indexes.map((index) => [`pcr${index}`, ZERO_PCR])) },
+  })),
   ...pcrs((map) => indexes.forEach((index) => map.set(index, ZERO_PCR))),
 });
 const debugPivot: Alterations = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
@@ -457,20 +767,48 @@ const debug: [string, Alterations][] = [
 ];
 
 export const BOOT_PROOF_ATTACKS: readonly Attack[] = [
-  ...wire.map(([name, bootProof]): Attack => ({ name: `boot proof: ${name}`, forge: { bootProof }, fails: ["boot.decode"] })),
-  ...notBootProofs.map(([name, value]): Attack => ({ name: `boot proof: ${name}`, judge: { given: () => ({ bootProofs: [value] }) }, fails: ["boot.decode"] })),
-  ...manifests.map(([name, alter]): Attack => ({ name: `manifest: ${name}`, forge: alter, fails: ["manifest.decode"] })),
-  ...envelopes.map(([name, alter]): Attack => ({ name: `envelope: ${name}`, forge: alter, fails: ["envelope.decode"] })),
+  ...wire.map(([name, bootProof]): Attack => ({
+    name: `boot proof: ${name}`,
+    forge: { bootProof },
+    fails: ["boot.decode"],
+  })),
+  ...notBootProofs.map(([name, value]): Attack => ({
+    name: `boot proof: ${name}`,
+    judge: { given: () => ({ bootProofs: [value] }) },
+    fails: ["boot.decode"],
+  })),
+  ...manifests.map(([name, alter]): Attack => ({
+    name: `manifest: ${name}`,
+    forge: alter,
+    fails: ["manifest.decode"],
+  })),
+  ...envelopes.map(([name, alter]): Attack => ({
+    name: `envelope: ${name}`,
+    forge: alter,
+    fails: ["envelope.decode"],
+  })),
   ...versions,
-  ...approvalAttacks.map(([name, alter]): Attack => ({ name: `approvals: ${name}`, forge: alter, fails: ["envelope.approvals"] })),
-  ...shareAttacks.map(([name, alter]): Attack => ({ name: `share approvals: ${name}`, forge: alter, fails: ["envelope.shares"] })),
+  ...approvalAttacks.map(([name, alter]): Attack => ({
+    name: `approvals: ${name}`,
+    forge: alter,
+    fails: ["envelope.approvals"],
+  })),
+  ...shareAttacks.map(([name, alter]): Attack => ({
+    name: `share approvals: ${name}`,
+    forge: alter,
+    fails: ["envelope.shares"],
+  })),
   {
     name: "approvals, user_data and commitment over a hash that is not the manifest's",
     forge: { alterManifest: { hash: flip } },
     fails: ["envelope.approvals", "envelope.shares", "bind.user-data", "bind.commitment"],
   },
   ...binding,
-  ...commitments.map(([name, alter]): Attack => ({ name: `commitment: ${name}`, forge: alter, fails: ["bind.commitment"] })),
+  ...commitments.map(([name, alter]): Attack => ({
+    name: `commitment: ${name}`,
+    forge: alter,
+    fails: ["bind.commitment"],
+  })),
   ...debug.map(([name, alter]): Attack => ({ name: `debug: ${name}`, forge: alter, fails: ["mode.debug"] })),
   {
     name: "another enclave's document in whole evidence",
@@ -479,7 +817,8 @@ export const BOOT_PROOF_ATTACKS: readonly Attack[] = [
   },
   {
     name: "a rejected boot proof under an activity",
-    forge: document({ signature: flip }), judge: { given: withActivity }, fails: ["cose.signature"],
+    forge: document({ signature: flip }),
+    judge: { given: withActivity },
+    fails: ["cose.signature"],
   },
 ];
-

@@ -4,10 +4,29 @@ import { concatBytes, fromHex } from "../../src/bytes.js";
 import { der, derBitString, derInteger, derNull, derSequence } from "../../src/lab/der.js";
 import { generateKeyPair, publicPoint, subjectPublicKeyInfo } from "../../src/lab/keys.js";
 import {
-  CHAIN, type CertificateSpec, type ExtensionSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, certificatePem,
-  distinguishedName, keyUsage,
+  CHAIN,
+  type CertificateSpec,
+  type ExtensionSpec,
+  KEY_USAGE,
+  OID,
+  algorithmIdentifier,
+  basicConstraints,
+  certificatePem,
+  distinguishedName,
+  keyUsage,
 } from "../../src/lab/pki.js";
-import { type Alterations, type Attack, AT, after, certificate, document, flip, lab, otherLab, overwrite } from "./support.js";
+import {
+  type Alterations,
+  type Attack,
+  AT,
+  after,
+  certificate,
+  document,
+  flip,
+  lab,
+  otherLab,
+  overwrite,
+} from "./support.js";
 
 const bytes = (text: string): Uint8Array => fromHex(text)!;
 const { keyCertSign, cRLSign, digitalSignature, nonRepudiation } = KEY_USAGE;
@@ -35,38 +54,50 @@ const otherPath = (): CertificateSpec[] => otherLab.pki.chainSpecs(AT);
 const anchor: Attack[] = [
   {
     name: "another authority of the same names",
-    forge: specs(otherPath), judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor"],
+    forge: specs(otherPath),
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor"],
   },
   {
     name: "a verifier that trusts another root",
-    judge: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"],
+    judge: { anchorPem: certificatePem(otherLab.pki.rootCertificate) },
+    fails: ["chain.anchor"],
   },
   {
     name: "the anchor's name and key in a certificate of its own",
     forge: certificate(CHAIN.root, () => ({ serial: bytes("01") })),
-    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor"],
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor"],
   },
   {
     name: "another authority's path under the anchor",
     forge: document({
-      certificates: otherPath, cabundle: ([, ...rest]) => [lab.pki.rootCertificate, ...rest],
+      certificates: otherPath,
+      cabundle: ([, ...rest]) => [lab.pki.rootCertificate, ...rest],
     }),
-    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor", "chain.signature"],
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor", "chain.signature"],
   },
   {
     name: "the root left out",
     forge: document({ cabundle: ([, ...rest]) => rest }),
-    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor"],
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor"],
   },
   {
     name: "the list turned round",
     forge: document({ cabundle: (list) => list.toReversed() }),
-    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor", "chain.signature"], more: true,
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor", "chain.signature"],
+    more: true,
   },
   {
     name: "a leaf that signed itself beside the anchor",
     forge: document({
-      certificates: (list) => [list[CHAIN.root]!, { ...list[CHAIN.leaf]!, issuer: list[CHAIN.leaf]!.subject, issuerKey: list[CHAIN.leaf]!.key }],
+      certificates: (list) => [
+        list[CHAIN.root]!,
+        { ...list[CHAIN.leaf]!, issuer: list[CHAIN.leaf]!.subject, issuerKey: list[CHAIN.leaf]!.key },
+      ],
     }),
     fails: ["chain.anchor", "chain.signature"],
   },
@@ -76,73 +107,176 @@ const anchor: Attack[] = [
       certificates: (list) => [list[CHAIN.leaf]!],
       fields: (map) => map.set("cabundle", [map.get("certificate")!]),
     }),
-    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) }, fails: ["chain.anchor"], more: true,
+    judge: { anchorPem: certificatePem(lab.pki.rootCertificate) },
+    fails: ["chain.anchor"],
+    more: true,
   },
 ];
 
 const atTheRoot: Attack[] = [
   {
     name: "a self-signed leaf that is trusted itself",
-    forge: document({ certificates: (list) => [list[CHAIN.leaf]!], fields: (map) => map.set("cabundle", [map.get("certificate")!]) }),
-    fails: ["chain.constraints"], more: true,
+    forge: document({
+      certificates: (list) => [list[CHAIN.leaf]!],
+      fields: (map) => map.set("cabundle", [map.get("certificate")!]),
+    }),
+    fails: ["chain.constraints"],
+    more: true,
   },
   {
     name: "a trusted root that signed the document itself",
-    forge: document({ certificates: (list) => [list[CHAIN.root]!], fields: (map) => map.set("cabundle", [map.get("certificate")!]) }),
-    fails: ["chain.constraints"], more: true,
+    forge: document({
+      certificates: (list) => [list[CHAIN.root]!],
+      fields: (map) => map.set("cabundle", [map.get("certificate")!]),
+    }),
+    fails: ["chain.constraints"],
+    more: true,
   },
-  { name: "the trusted root twice", forge: document({ cabundle: ([root, ...rest]) => [root!, root!, ...rest] }), fails: ["chain.signature"], more: true },
+  {
+    name: "the trusted root twice",
+    forge: document({ cabundle: ([root, ...rest]) => [root!, root!, ...rest] }),
+    fails: ["chain.signature"],
+    more: true,
+  },
   {
     name: "an extension of the trusted root twice",
-    forge: moreExtensions(CHAIN.root, caUsage), fails: ["chain.constraints"],
+    forge: moreExtensions(CHAIN.root, caUsage),
+    fails: ["chain.constraints"],
   },
 ];
 
 const links: [string, Alterations, Attack["fails"]?][] = [
-  ["a bit of the zone's signature turned over", certificate(CHAIN.zone, () => ({ signature: (signature) => flip(signature) }))],
-  ["the zone changed after it was signed", certificate(CHAIN.zone, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) }))],
-  ["the leaf changed after it was signed", certificate(CHAIN.leaf, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) }))],
+  [
+    "a bit of the zone's signature turned over",
+    certificate(CHAIN.zone, () => ({ signature: (signature) => flip(signature) })),
+  ],
+  [
+    "the zone changed after it was signed",
+    certificate(CHAIN.zone, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) })),
+  ],
+  [
+    "the leaf changed after it was signed",
+    certificate(CHAIN.leaf, (spec) => ({ encoding: (cert) => overwrite(cert, spec.serial, flip(spec.serial)) })),
+  ],
   ["the zone signed by another key", certificate(CHAIN.zone, () => ({ issuerKey: generateKeyPair("secp384r1") }))],
   ["the leaf signed by another key", certificate(CHAIN.leaf, () => ({ issuerKey: generateKeyPair("secp384r1") }))],
-  ["the leaf signed by the region's key", certificate(CHAIN.leaf, () => ({ issuerKey: lab.pki.chainSpecs(AT)[CHAIN.region]!.key }))],
+  [
+    "the leaf signed by the region's key",
+    certificate(CHAIN.leaf, () => ({ issuerKey: lab.pki.chainSpecs(AT)[CHAIN.region]!.key })),
+  ],
   ["the leaf signed by itself", certificate(CHAIN.leaf, (spec) => ({ issuerKey: spec.key }))],
-  ["another issuer's name in the zone", certificate(CHAIN.zone, () => ({ issuer: distinguishedName({ CN: "another.nitro-enclaves" }) }))],
-  ["another issuer's name in the leaf", certificate(CHAIN.leaf, () => ({ issuer: distinguishedName({ CN: "another.nitro-enclaves" }) }))],
+  [
+    "another issuer's name in the zone",
+    certificate(CHAIN.zone, () => ({ issuer: distinguishedName({ CN: "another.nitro-enclaves" }) })),
+  ],
+  [
+    "another issuer's name in the leaf",
+    certificate(CHAIN.leaf, () => ({ issuer: distinguishedName({ CN: "another.nitro-enclaves" }) })),
+  ],
   ["an empty issuer's name in the leaf", certificate(CHAIN.leaf, () => ({ issuer: distinguishedName({}) }))],
   ["the zone left out", document({ cabundle: (list) => list.filter((_, index) => index !== CHAIN.zone) })],
   ["the instance left out", document({ cabundle: (list) => list.slice(0, -1) })],
   ["only the root", document({ cabundle: (list) => list.slice(0, 1) }), ["chain.anchor", "chain.signature"]],
-  ["the region signed by another root's key", certificate(CHAIN.region, () => ({ issuerKey: otherLab.pki.rootSpec.key })), ["chain.anchor", "chain.signature"]],
-  ["the zone's signature with r zero", certificate(CHAIN.zone, () => ({ signature: () => derSequence(derInteger(0), derInteger(1)) }))],
-  ["the zone's signature without an s", certificate(CHAIN.zone, () => ({ signature: () => derSequence(derInteger(1)) }))],
-  ["a byte after the zone's signature", certificate(CHAIN.zone, () => ({ signature: (signature) => concatBytes(signature, bytes("00")) }))],
+  [
+    "the region signed by another root's key",
+    certificate(CHAIN.region, () => ({ issuerKey: otherLab.pki.rootSpec.key })),
+    ["chain.anchor", "chain.signature"],
+  ],
+  [
+    "the zone's signature with r zero",
+    certificate(CHAIN.zone, () => ({ signature: () => derSequence(derInteger(0), derInteger(1)) })),
+  ],
+  [
+    "the zone's signature without an s",
+    certificate(CHAIN.zone, () => ({ signature: () => derSequence(derInteger(1)) })),
+  ],
+  [
+    "a byte after the zone's signature",
+    certificate(CHAIN.zone, () => ({ signature: (signature) => concatBytes(signature, bytes("00")) })),
+  ],
   ["the zone's signature empty", certificate(CHAIN.zone, () => ({ signature: () => new Uint8Array() }))],
-  ["the zone twice", document({ cabundle: (list) => list.flatMap((cert, index) => (index === CHAIN.zone ? [cert, cert] : [cert])) }), ["chain.signature", "chain.constraints"]],
-  ["zone and region exchanged", document({ cabundle: ([root, region, zone, instance]) => [root!, zone!, region!, instance!] }), ["chain.anchor", "chain.signature", "chain.constraints"]],
+  [
+    "the zone twice",
+    document({ cabundle: (list) => list.flatMap((cert, index) => (index === CHAIN.zone ? [cert, cert] : [cert])) }),
+    ["chain.signature", "chain.constraints"],
+  ],
+  [
+    "zone and region exchanged",
+    document({ cabundle: ([root, region, zone, instance]) => [root!, zone!, region!, instance!] }),
+    ["chain.anchor", "chain.signature", "chain.constraints"],
+  ],
 ];
 
 const algorithms: Attack[] = [
-  { name: "the zone names SHA-256 beside its signature", forge: certificate(CHAIN.zone, () => ({ outerAlgorithm: ecdsaWithSha256 })), fails: ["chain.algorithm"] },
-  { name: "the zone names SHA-256 inside", forge: certificate(CHAIN.zone, () => ({ innerAlgorithm: ecdsaWithSha256 })), fails: ["chain.algorithm"] },
+  {
+    name: "the zone names SHA-256 beside its signature",
+    forge: certificate(CHAIN.zone, () => ({ outerAlgorithm: ecdsaWithSha256 })),
+    fails: ["chain.algorithm"],
+  },
+  {
+    name: "the zone names SHA-256 inside",
+    forge: certificate(CHAIN.zone, () => ({ innerAlgorithm: ecdsaWithSha256 })),
+    fails: ["chain.algorithm"],
+  },
   {
     name: "the zone signed with SHA-256",
-    forge: certificate(CHAIN.zone, () => ({ innerAlgorithm: ecdsaWithSha256, outerAlgorithm: ecdsaWithSha256, digest: "sha256" })),
-    fails: ["chain.algorithm"], more: true,
+    forge: certificate(CHAIN.zone, () => ({
+      innerAlgorithm: ecdsaWithSha256,
+      outerAlgorithm: ecdsaWithSha256,
+      digest: "sha256",
+    })),
+    fails: ["chain.algorithm"],
+    more: true,
   },
   {
     name: "the leaf signed with SHA-512",
-    forge: certificate(CHAIN.leaf, () => ({ innerAlgorithm: ecdsaWithSha512, outerAlgorithm: ecdsaWithSha512, digest: "sha512" })),
-    fails: ["chain.algorithm"], more: true,
+    forge: certificate(CHAIN.leaf, () => ({
+      innerAlgorithm: ecdsaWithSha512,
+      outerAlgorithm: ecdsaWithSha512,
+      digest: "sha512",
+    })),
+    fails: ["chain.algorithm"],
+    more: true,
   },
-  { name: "null parameters of the algorithm", forge: certificate(CHAIN.zone, () => ({ innerAlgorithm: withNull, outerAlgorithm: withNull })), fails: ["chain.algorithm"] },
-  { name: "null parameters beside the signature only", forge: certificate(CHAIN.leaf, () => ({ outerAlgorithm: withNull })), fails: ["chain.algorithm"] },
-  { name: "an instance with a P-256 key", forge: certificate(CHAIN.instance, () => ({ key: generateKeyPair("prime256v1") })), fails: ["chain.algorithm"], more: true },
-  { name: "an instance with an RSA key", forge: certificate(CHAIN.instance, () => ({ key: generateKeyPairSync("rsa", { modulusLength: 2048 }) })), fails: ["chain.algorithm"], more: true },
-  { name: "a trusted root with a P-256 key", forge: certificate(CHAIN.root, () => ({ key: generateKeyPair("prime256v1") })), fails: ["chain.algorithm"], more: true },
-  { name: "a trusted root that names SHA-256", forge: certificate(CHAIN.root, () => ({ outerAlgorithm: ecdsaWithSha256 })), fails: ["chain.algorithm"], more: true },
+  {
+    name: "null parameters of the algorithm",
+    forge: certificate(CHAIN.zone, () => ({ innerAlgorithm: withNull, outerAlgorithm: withNull })),
+    fails: ["chain.algorithm"],
+  },
+  {
+    name: "null parameters beside the signature only",
+    forge: certificate(CHAIN.leaf, () => ({ outerAlgorithm: withNull })),
+    fails: ["chain.algorithm"],
+  },
+  {
+    name: "an instance with a P-256 key",
+    forge: certificate(CHAIN.instance, () => ({ key: generateKeyPair("prime256v1") })),
+    fails: ["chain.algorithm"],
+    more: true,
+  },
+  {
+    name: "an instance with an RSA key",
+    forge: certificate(CHAIN.instance, () => ({ key: generateKeyPairSync("rsa", { modulusLength: 2048 }) })),
+    fails: ["chain.algorithm"],
+    more: true,
+  },
+  {
+    name: "a trusted root with a P-256 key",
+    forge: certificate(CHAIN.root, () => ({ key: generateKeyPair("prime256v1") })),
+    fails: ["chain.algorithm"],
+    more: true,
+  },
+  {
+    name: "a trusted root that names SHA-256",
+    forge: certificate(CHAIN.root, () => ({ outerAlgorithm: ecdsaWithSha256 })),
+    fails: ["chain.algorithm"],
+    more: true,
+  },
   {
     name: "an instance whose curve is spelled out",
-    forge: certificate(CHAIN.instance, () => ({ key: explicitCurve })), fails: ["chain.algorithm"], more: true,
+    forge: certificate(CHAIN.instance, () => ({ key: explicitCurve })),
+    fails: ["chain.algorithm"],
+    more: true,
   },
   {
     name: "an instance whose point is not on the curve",
@@ -161,7 +295,12 @@ const algorithms: Attack[] = [
   },
   {
     name: "a leaf whose P-384 point is said to be of P-256",
-    forge: certificate(CHAIN.leaf, (spec) => ({ publicKeyInfo: derSequence(algorithmIdentifier("1.2.840.10045.2.1", bytes("06082a8648ce3d030107")), derBitString(publicPoint(spec.key))) })),
+    forge: certificate(CHAIN.leaf, (spec) => ({
+      publicKeyInfo: derSequence(
+        algorithmIdentifier("1.2.840.10045.2.1", bytes("06082a8648ce3d030107")),
+        derBitString(publicPoint(spec.key)),
+      ),
+    })),
     fails: ["chain.algorithm", "cose.signature"],
   },
 ];
@@ -182,8 +321,17 @@ const times: Attack[] = [
   validity("a trusted root that ended", CHAIN.root, after(-100_000), after(-1)),
   validity("a trusted root that has not begun", CHAIN.root, after(1), after(100_000)),
   validity("a leaf that ends before it begins", CHAIN.leaf, after(1), after(-1)),
-  validity("a year of 2050 and later that is over", CHAIN.zone, new Date("2051-01-01T00:00:00Z"), new Date("2052-01-01T00:00:00Z")),
-  { name: "a leaf that is over now, where now is asked", judge: { validAt: "now", now: after(4 * 3600) }, fails: ["chain.validity"] },
+  validity(
+    "a year of 2050 and later that is over",
+    CHAIN.zone,
+    new Date("2051-01-01T00:00:00Z"),
+    new Date("2052-01-01T00:00:00Z"),
+  ),
+  {
+    name: "a leaf that is over now, where now is asked",
+    judge: { validAt: "now", now: after(4 * 3600) },
+    fails: ["chain.validity"],
+  },
   { name: "an instant long after", judge: { validAt: new Date("2027-01-01T00:00:00Z") }, fails: ["chain.validity"] },
   { name: "an instant long before", judge: { validAt: new Date("2025-01-01T00:00:00Z") }, fails: ["chain.validity"] },
   { name: "an instant a second after the leaf", judge: { validAt: after(3 * 3600) }, fails: ["chain.validity"] },
@@ -193,42 +341,106 @@ const times: Attack[] = [
 const unknown = (critical: boolean): ExtensionSpec => ({ id: "1.3.6.1.4.1.99999.1", critical, value: derNull() });
 
 /** An enclave's own leaf used as an authority: what basicConstraints is there to prevent. */
-const underTheLeaf = specs((list) => [...list, { ...list[CHAIN.leaf]!, key: generateKeyPair("secp384r1"), serial: bytes("4001") }]);
+const underTheLeaf = specs((list) => [
+  ...list,
+  { ...list[CHAIN.leaf]!, key: generateKeyPair("secp384r1"), serial: bytes("4001") },
+]);
 
 const constraints: [string, Alterations][] = [
   ["a region without basicConstraints", extensions(CHAIN.region, caUsage)],
   ["a region that is no CA", extensions(CHAIN.region, basicConstraints(false), caUsage)],
-  ["a region whose basicConstraints is not critical", extensions(CHAIN.region, { ...basicConstraints(true, 2), critical: false }, caUsage)],
+  [
+    "a region whose basicConstraints is not critical",
+    extensions(CHAIN.region, { ...basicConstraints(true, 2), critical: false }, caUsage),
+  ],
   ["a region with pathLen 1 over two CAs", extensions(CHAIN.region, basicConstraints(true, 1), caUsage)],
   ["a region with pathLen 0 over two CAs", extensions(CHAIN.region, basicConstraints(true, 0), caUsage)],
   ["a zone with pathLen 0 over one CA", extensions(CHAIN.zone, basicConstraints(true, 0), caUsage)],
   ["a trusted root with pathLen 2 over three CAs", extensions(CHAIN.root, basicConstraints(true, 2), caUsage)],
   ["a trusted root that is no CA", extensions(CHAIN.root, basicConstraints(false), caUsage)],
   ["an instance without keyUsage", extensions(CHAIN.instance, basicConstraints(true, 0))],
-  ["an instance that may not sign certificates", extensions(CHAIN.instance, basicConstraints(true, 0), keyUsage(true, digitalSignature, cRLSign))],
+  [
+    "an instance that may not sign certificates",
+    extensions(CHAIN.instance, basicConstraints(true, 0), keyUsage(true, digitalSignature, cRLSign)),
+  ],
   ["an instance without extensions", extensions(CHAIN.instance)],
   ["a leaf that is a CA", extensions(CHAIN.leaf, basicConstraints(true), keyUsage(false, digitalSignature))],
   ["a leaf with a pathLen", extensions(CHAIN.leaf, basicConstraints(false, 0), keyUsage(false, digitalSignature))],
   ["a leaf without digitalSignature", extensions(CHAIN.leaf, basicConstraints(false), keyUsage(false, nonRepudiation))],
   ["a leaf without keyUsage", extensions(CHAIN.leaf, basicConstraints(false))],
-  ["a leaf that may sign certificates", extensions(CHAIN.leaf, basicConstraints(false), keyUsage(false, digitalSignature, keyCertSign))],
+  [
+    "a leaf that may sign certificates",
+    extensions(CHAIN.leaf, basicConstraints(false), keyUsage(false, digitalSignature, keyCertSign)),
+  ],
   ["a leaf without extensions", extensions(CHAIN.leaf)],
   ["a certificate issued by the leaf", underTheLeaf],
   ["an unknown critical extension in the region", moreExtensions(CHAIN.region, unknown(true))],
   ["an unknown critical extension in the leaf", moreExtensions(CHAIN.leaf, unknown(true))],
-  ["critical name constraints", moreExtensions(CHAIN.region, { id: OID.nameConstraints, critical: true, value: derSequence() })],
-  ["a critical extended key usage in the leaf", moreExtensions(CHAIN.leaf, { id: "2.5.29.37", critical: true, value: derSequence(bytes("06082b06010505070303")) })],
+  [
+    "critical name constraints",
+    moreExtensions(CHAIN.region, { id: OID.nameConstraints, critical: true, value: derSequence() }),
+  ],
+  [
+    "a critical extended key usage in the leaf",
+    moreExtensions(CHAIN.leaf, { id: "2.5.29.37", critical: true, value: derSequence(bytes("06082b06010505070303")) }),
+  ],
   ["basicConstraints twice", moreExtensions(CHAIN.zone, basicConstraints(true, 1))],
-  ["keyUsage twice, the second one allowing more", extensions(CHAIN.leaf, basicConstraints(false), keyUsage(false, digitalSignature), keyUsage(false, digitalSignature, keyCertSign))],
+  [
+    "keyUsage twice, the second one allowing more",
+    extensions(
+      CHAIN.leaf,
+      basicConstraints(false),
+      keyUsage(false, digitalSignature),
+      keyUsage(false, digitalSignature, keyCertSign),
+    ),
+  ],
   ["an unknown extension twice", moreExtensions(CHAIN.leaf, unknown(false), unknown(false))],
   ["a leaf of version 2", certificate(CHAIN.leaf, () => ({ version: 2 }))],
   ["an instance of version 1, without extensions", certificate(CHAIN.instance, () => ({ version: 1, extensions: [] }))],
-  ["basicConstraints that says FALSE in so many words", extensions(CHAIN.leaf, { id: OID.basicConstraints, critical: true, value: derSequence(bytes("010100")) }, keyUsage(false, digitalSignature))],
-  ["basicConstraints that is none", extensions(CHAIN.zone, { id: OID.basicConstraints, critical: true, value: derNull() }, caUsage)],
-  ["a byte after basicConstraints", extensions(CHAIN.zone, { id: OID.basicConstraints, critical: true, value: concatBytes(basicConstraints(true, 1).value, bytes("00")) }, caUsage)],
-  ["a negative pathLen", extensions(CHAIN.zone, { id: OID.basicConstraints, critical: true, value: derSequence(bytes("0101ff"), bytes("0201ff")) }, caUsage)],
-  ["keyUsage that is none", extensions(CHAIN.zone, basicConstraints(true, 1), { id: OID.keyUsage, critical: true, value: der(0x04, bytes("06")) })],
-  ["an empty keyUsage", extensions(CHAIN.leaf, basicConstraints(false), { id: OID.keyUsage, critical: false, value: derBitString(new Uint8Array()) })],
+  [
+    "basicConstraints that says FALSE in so many words",
+    extensions(
+      CHAIN.leaf,
+      { id: OID.basicConstraints, critical: true, value: derSequence(bytes("010100")) },
+      keyUsage(false, digitalSignature),
+    ),
+  ],
+  [
+    "basicConstraints that is none",
+    extensions(CHAIN.zone, { id: OID.basicConstraints, critical: true, value: derNull() }, caUsage),
+  ],
+  [
+    "a byte after basicConstraints",
+    extensions(
+      CHAIN.zone,
+      { id: OID.basicConstraints, critical: true, value: concatBytes(basicConstraints(true, 1).value, bytes("00")) },
+      caUsage,
+    ),
+  ],
+  [
+    "a negative pathLen",
+    extensions(
+      CHAIN.zone,
+      { id: OID.basicConstraints, critical: true, value: derSequence(bytes("0101ff"), bytes("0201ff")) },
+      caUsage,
+    ),
+  ],
+  [
+    "keyUsage that is none",
+    extensions(CHAIN.zone, basicConstraints(true, 1), {
+      id: OID.keyUsage,
+      critical: true,
+      value: der(0x04, bytes("06")),
+    }),
+  ],
+  [
+    "an empty keyUsage",
+    extensions(CHAIN.leaf, basicConstraints(false), {
+      id: OID.keyUsage,
+      critical: false,
+      value: derBitString(new Uint8Array()),
+    }),
+  ],
 ];
 
 export const CHAIN_ATTACKS: readonly Attack[] = [
@@ -239,4 +451,3 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
   ...times,
   ...constraints.map(([name, forge]): Attack => ({ name, forge, fails: ["chain.constraints"] })),
 ].map((attack) => ({ ...attack, name: `path: ${attack.name}` }));
-

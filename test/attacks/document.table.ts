@@ -2,13 +2,33 @@
 import { generateKeyPairSync } from "node:crypto";
 import { concatBytes, fromHex, toUtf8 } from "../../src/bytes.js";
 import {
-  type CborItem, RawCbor, cborEntries, cborFloat, cborTextOf, encodeCbor, withHeadWidth, withIndefiniteLength, withTag,
+  type CborItem,
+  RawCbor,
+  cborEntries,
+  cborFloat,
+  cborTextOf,
+  encodeCbor,
+  withHeadWidth,
+  withIndefiniteLength,
+  withTag,
 } from "../../src/lab/cbor.js";
 import { derTrue } from "../../src/lab/der.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import { generateKeyPair, signDer, signRaw } from "../../src/lab/keys.js";
 import { CHAIN } from "../../src/lab/pki.js";
-import { AT, type Alterations, type Attack, certificate, document, field, flip, hex, lab, overwrite, pcrs } from "./support.js";
+import {
+  AT,
+  type Alterations,
+  type Attack,
+  certificate,
+  document,
+  field,
+  flip,
+  hex,
+  lab,
+  overwrite,
+  pcrs,
+} from "./support.js";
 
 /** Something that CBOR has and the profile has not. */
 const UNDEFINED = new RawCbor(Uint8Array.of(0xf7));
@@ -21,7 +41,9 @@ const bytes = (text: string): Uint8Array => fromHex(text)!;
 
 /** The COSE_Sign1's items exchanged by place. */
 function item(place: number, change: (item: Uint8Array) => CborItem): Alterations {
-  return document({ items: (items) => items.map((value, index) => (index === place ? change(value as Uint8Array) : value)) });
+  return document({
+    items: (items) => items.map((value, index) => (index === place ? change(value as Uint8Array) : value)),
+  });
 }
 
 const structure: [string, Alterations][] = [
@@ -52,10 +74,21 @@ const structure: [string, Alterations][] = [
   ["the unprotected header an array", item(1, () => [])],
   ["the unprotected header a byte string", item(1, () => bytes("a0"))],
   ["the unprotected header of indefinite length", item(1, () => withIndefiniteLength(new Map()))],
-  ["an unprotected header key twice", item(1, () => cborEntries([[4, "a"], [4, "b"]]))],
+  [
+    "an unprotected header key twice",
+    item(1, () =>
+      cborEntries([
+        [4, "a"],
+        [4, "b"],
+      ]),
+    ),
+  ],
   ["the payload detached", item(2, () => null)],
   ["the payload empty", document({ payload: () => new Uint8Array() })],
-  ["the payload of 16385 bytes", document({ payload: (payload) => concatBytes(payload, new Uint8Array(16385 - payload.length)) })],
+  [
+    "the payload of 16385 bytes",
+    document({ payload: (payload) => concatBytes(payload, new Uint8Array(16385 - payload.length)) }),
+  ],
   ["the payload as text", item(2, (payload) => cborTextOf(payload))],
   ["the payload as its map, not in a byte string", item(2, (payload) => new RawCbor(payload))],
   ["the payload's head longer than needed", item(2, (payload) => withHeadWidth(payload, 4))],
@@ -76,11 +109,58 @@ const headers: [string, DocumentAlterations][] = [
   ["the algorithm as text", { protectedHeader: () => encodeCbor(new Map([[1, "ES384"]])) }],
   ["an empty map", { protectedHeader: () => bytes("a0") }],
   ["nothing at all", { protectedHeader: () => new Uint8Array() }],
-  ["the algorithm in the unprotected header only", { protectedHeader: () => new Uint8Array(), unprotectedHeader: new Map([[1, -35]]) }],
-  ["a key id beside the algorithm", { protectedHeader: () => encodeCbor(new Map<CborItem, CborItem>([[1, -35], [4, "k"]])) }],
-  ["crit beside the algorithm", { protectedHeader: () => encodeCbor(new Map<CborItem, CborItem>([[1, -35], [2, [1]]])) }],
-  ["the algorithm twice", { protectedHeader: () => encodeCbor(cborEntries([[1, -35], [1, -35]])) }],
-  ["ES384, then another algorithm", { protectedHeader: () => encodeCbor(cborEntries([[1, -35], [1, -7]])) }],
+  [
+    "the algorithm in the unprotected header only",
+    { protectedHeader: () => new Uint8Array(), unprotectedHeader: new Map([[1, -35]]) },
+  ],
+  [
+    "a key id beside the algorithm",
+    {
+      protectedHeader: () =>
+        encodeCbor(
+          new Map<CborItem, CborItem>([
+            [1, -35],
+            [4, "k"],
+          ]),
+        ),
+    },
+  ],
+  [
+    "crit beside the algorithm",
+    {
+      protectedHeader: () =>
+        encodeCbor(
+          new Map<CborItem, CborItem>([
+            [1, -35],
+            [2, [1]],
+          ]),
+        ),
+    },
+  ],
+  [
+    "the algorithm twice",
+    {
+      protectedHeader: () =>
+        encodeCbor(
+          cborEntries([
+            [1, -35],
+            [1, -35],
+          ]),
+        ),
+    },
+  ],
+  [
+    "ES384, then another algorithm",
+    {
+      protectedHeader: () =>
+        encodeCbor(
+          cborEntries([
+            [1, -35],
+            [1, -7],
+          ]),
+        ),
+    },
+  ],
   ["-35 in a longer head than needed", { protectedHeader: () => bytes("a101390022") }],
   ["key 1 in a longer head than needed", { protectedHeader: () => bytes("a118013822") }],
   ["a map of indefinite length", { protectedHeader: () => bytes("bf013822ff") }],
@@ -93,11 +173,19 @@ const headers: [string, DocumentAlterations][] = [
 
 /** The leaf's key, for signatures over something else than the Sig_structure. */
 const leafKey = lab.pki.chainSpecs(AT)[CHAIN.leaf]!.key;
-const sigStructure = (header: CborItem, payload: CborItem): Uint8Array => encodeCbor(["Signature1", header, new Uint8Array(), payload]);
+const sigStructure = (header: CborItem, payload: CborItem): Uint8Array =>
+  encodeCbor(["Signature1", header, new Uint8Array(), payload]);
 
 /** The signature made by the leaf's key, but over another message, or otherwise than by ES384. */
 function signedAs(sign: (header: Uint8Array, payload: Uint8Array) => Uint8Array): Alterations {
-  return document({ items: ([header, unprotected, payload]) => [header!, unprotected!, payload!, sign(header as Uint8Array, payload as Uint8Array)] });
+  return document({
+    items: ([header, unprotected, payload]) => [
+      header!,
+      unprotected!,
+      payload!,
+      sign(header as Uint8Array, payload as Uint8Array),
+    ],
+  });
 }
 
 const signatures: [string, Alterations][] = [
@@ -106,24 +194,50 @@ const signatures: [string, Alterations][] = [
   ["of the root's key", document({ signer: lab.pki.rootSpec.key })],
   ["with a bit of r turned over", document({ signature: (signature) => flip(signature, 0) })],
   ["with a bit of s turned over", document({ signature: (signature) => flip(signature) })],
-  ["with r and s exchanged", document({ signature: (signature) => concatBytes(signature.subarray(48), signature.subarray(0, 48)) })],
+  [
+    "with r and s exchanged",
+    document({ signature: (signature) => concatBytes(signature.subarray(48), signature.subarray(0, 48)) }),
+  ],
   ["of zeros", document({ signature: () => new Uint8Array(SIGNATURE_LENGTH) })],
   ["with r zero", document({ signature: (signature) => concatBytes(new Uint8Array(48), signature.subarray(48)) })],
   ["with s zero", document({ signature: (signature) => concatBytes(signature.subarray(0, 48), new Uint8Array(48)) })],
-  ["with r the order of the curve", document({ signature: (signature) => concatBytes(bytes(ORDER), signature.subarray(48)) })],
-  ["with s the order of the curve", document({ signature: (signature) => concatBytes(signature.subarray(0, 48), bytes(ORDER)) })],
-  ["of ones", document({ signature: () => concatBytes(new Uint8Array(47), bytes("01"), new Uint8Array(47), bytes("01")) })],
+  [
+    "with r the order of the curve",
+    document({ signature: (signature) => concatBytes(bytes(ORDER), signature.subarray(48)) }),
+  ],
+  [
+    "with s the order of the curve",
+    document({ signature: (signature) => concatBytes(signature.subarray(0, 48), bytes(ORDER)) }),
+  ],
+  [
+    "of ones",
+    document({ signature: () => concatBytes(new Uint8Array(47), bytes("01"), new Uint8Array(47), bytes("01")) }),
+  ],
   ["empty", document({ signature: () => new Uint8Array() })],
   ["one byte short", document({ signature: (signature) => signature.subarray(0, -1) })],
   ["one byte long", document({ signature: (signature) => concatBytes(signature, bytes("00")) })],
   ["in DER", signedAs((header, payload) => signDer(leafKey, "sha384", sigStructure(header, payload)))],
   ["over the payload alone", signedAs((_, payload) => signRaw(leafKey, "sha384", payload))],
-  ["in the context Signature", signedAs((header, payload) => signRaw(leafKey, "sha384", encodeCbor(["Signature", header, new Uint8Array(), payload])))],
-  ["with external data", signedAs((header, payload) => signRaw(leafKey, "sha384", encodeCbor(["Signature1", header, bytes("00"), payload])))],
-  ["over an empty protected header", signedAs((_, payload) => signRaw(leafKey, "sha384", sigStructure(new Uint8Array(), payload)))],
+  [
+    "in the context Signature",
+    signedAs((header, payload) =>
+      signRaw(leafKey, "sha384", encodeCbor(["Signature", header, new Uint8Array(), payload])),
+    ),
+  ],
+  [
+    "with external data",
+    signedAs((header, payload) => signRaw(leafKey, "sha384", encodeCbor(["Signature1", header, bytes("00"), payload]))),
+  ],
+  [
+    "over an empty protected header",
+    signedAs((_, payload) => signRaw(leafKey, "sha384", sigStructure(new Uint8Array(), payload))),
+  ],
   ["by SHA-256", signedAs((header, payload) => signRaw(leafKey, "sha256", sigStructure(header, payload)))],
   ["by SHA-512", signedAs((header, payload) => signRaw(leafKey, "sha512", sigStructure(header, payload)))],
-  ["before the payload was changed", item(2, (payload) => overwrite(payload, toUtf8("i-0123456789abcdef0-enc"), toUtf8("i-0123456789abcdef1-enc")))],
+  [
+    "before the payload was changed",
+    item(2, (payload) => overwrite(payload, toUtf8("i-0123456789abcdef0-enc"), toUtf8("i-0123456789abcdef1-enc"))),
+  ],
 ];
 
 /** Fields of the wrong kind or size; all rightly signed. */
@@ -151,15 +265,27 @@ const fields: [string, Alterations][] = [
   ["a certificate that is none", field("certificate", toUtf8("certificate"))],
   ["a certificate as text", field("certificate", "certificate")],
   ["a certificate in PEM", field("certificate", toUtf8("-----BEGIN CERTIFICATE-----"))],
-  ["a leaf of more than 1024 bytes", certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, padding(600)] }))],
-  ["an instance certificate of more than 1024 bytes", certificate(CHAIN.instance, (spec) => ({ extensions: [...spec.extensions, padding(600)] }))],
+  [
+    "a leaf of more than 1024 bytes",
+    certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, padding(600)] })),
+  ],
+  [
+    "an instance certificate of more than 1024 bytes",
+    certificate(CHAIN.instance, (spec) => ({ extensions: [...spec.extensions, padding(600)] })),
+  ],
   ["no cabundle", field("cabundle", undefined)],
   ["an empty cabundle", document({ cabundle: () => [] })],
   ["cabundle as one byte string", document({ fields: (map) => map.set("cabundle", lab.pki.rootCertificate) })],
   ["an empty entry in cabundle", document({ cabundle: (list) => [...list, new Uint8Array()] })],
-  ["text in cabundle", document({ fields: (map) => map.set("cabundle", [...(map.get("cabundle") as CborItem[]), "certificate"]) })],
+  [
+    "text in cabundle",
+    document({ fields: (map) => map.set("cabundle", [...(map.get("cabundle") as CborItem[]), "certificate"]) }),
+  ],
   ["public_key of 1025 bytes", field("public_key", new Uint8Array(1025))],
-  ["public_key as text", document({ fields: (map) => map.set("public_key", hex(map.get("public_key") as Uint8Array)) })],
+  [
+    "public_key as text",
+    document({ fields: (map) => map.set("public_key", hex(map.get("public_key") as Uint8Array)) }),
+  ],
   ["user_data of 1025 bytes", field("user_data", new Uint8Array(1025))],
   ["user_data as a number", field("user_data", 1)],
   ["nonce as text", field("nonce", "nonce")],
@@ -169,26 +295,64 @@ const fields: [string, Alterations][] = [
   ["__proto__ as a key", field("__proto__", new Map())],
   ["constructor as a key", field("constructor", "x")],
   ["prototype as a key", field("prototype", null)],
-  ["a NitroTPM document", document({ fields: (map) => (map.set("nitrotpm_pcrs", map.get("pcrs")!), map.delete("pcrs"), map) })],
+  [
+    "a NitroTPM document",
+    document({ fields: (map) => (map.set("nitrotpm_pcrs", map.get("pcrs")!), map.delete("pcrs"), map) }),
+  ],
 ];
 
 /** Certificates that are not one strict DER certificate each. */
 const certificates: [string, Alterations][] = [
   ["a byte after the leaf", certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(der, bytes("00")) }))],
-  ["a byte after an intermediate", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, bytes("00")) }))],
-  ["a second certificate after an intermediate", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, lab.pki.rootCertificate) }))],
+  [
+    "a byte after an intermediate",
+    certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, bytes("00")) })),
+  ],
+  [
+    "a second certificate after an intermediate",
+    certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(der, lab.pki.rootCertificate) })),
+  ],
   ["the leaf cut off", certificate(CHAIN.leaf, () => ({ encoding: (der) => der.subarray(0, -1) }))],
-  ["a length beyond the end", certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("3084ffffffff"), der.subarray(4)) }))],
-  ["a length longer than DER's", certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("308300"), der.subarray(2)) }))],
-  ["an indefinite length, which is BER", certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(bytes("3080"), der.subarray(4), bytes("0000")) }))],
-  ["a negative serial number", certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, bytes("a0030201020210"), bytes("a00302010202d0")) }))],
-  ["version 1 written out", certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, bytes("a003020102"), bytes("a003020100")) }))],
-  ["a boolean that is BER's TRUE", certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, concatBytes(bytes("0603551d13"), derTrue()), bytes("0603551d13010101")) }))],
-  ["the 31st of February", certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, toUtf8("260302"), toUtf8("260231")) }))],
+  [
+    "a length beyond the end",
+    certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("3084ffffffff"), der.subarray(4)) })),
+  ],
+  [
+    "a length longer than DER's",
+    certificate(CHAIN.leaf, () => ({ encoding: (der) => concatBytes(bytes("308300"), der.subarray(2)) })),
+  ],
+  [
+    "an indefinite length, which is BER",
+    certificate(CHAIN.zone, () => ({ encoding: (der) => concatBytes(bytes("3080"), der.subarray(4), bytes("0000")) })),
+  ],
+  [
+    "a negative serial number",
+    certificate(CHAIN.zone, () => ({
+      encoding: (der) => overwrite(der, bytes("a0030201020210"), bytes("a00302010202d0")),
+    })),
+  ],
+  [
+    "version 1 written out",
+    certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, bytes("a003020102"), bytes("a003020100")) })),
+  ],
+  [
+    "a boolean that is BER's TRUE",
+    certificate(CHAIN.zone, () => ({
+      encoding: (der) => overwrite(der, concatBytes(bytes("0603551d13"), derTrue()), bytes("0603551d13010101")),
+    })),
+  ],
+  [
+    "the 31st of February",
+    certificate(CHAIN.zone, () => ({ encoding: (der) => overwrite(der, toUtf8("260302"), toUtf8("260231")) })),
+  ],
 ];
 
 function padding(length: number): { id: string; critical: boolean; value: Uint8Array } {
-  return { id: "1.3.6.1.4.1.99999.1", critical: false, value: concatBytes(bytes("0482"), Uint8Array.of(length >> 8, length & 255), new Uint8Array(length)) };
+  return {
+    id: "1.3.6.1.4.1.99999.1",
+    critical: false,
+    value: concatBytes(bytes("0482"), Uint8Array.of(length >> 8, length & 255), new Uint8Array(length)),
+  };
 }
 
 /** The document's map encoded otherwise than the profile allows; rightly signed all the same. */
@@ -196,10 +360,40 @@ const encodings: [string, Alterations][] = [
   ["digest twice", entries((list) => [...list, ["digest", "SHA384"]])],
   ["user_data twice, with different values", entries((list) => [...list, ["user_data", new Uint8Array(32)]])],
   ["a key twice, the second in a longer head", entries((list) => [...list, [withHeadWidth("digest", 1), "SHA384"]])],
-  ["a PCR twice", field("pcrs", cborEntries([[0, new Uint8Array(48)], [0, new Uint8Array(48).fill(1)]]))],
-  ["a key twice inside an unknown value", field("extra", cborEntries([["a", 1], ["a", 2]]))],
-  ["a longer head of a number", document({ fields: (map) => map.set("timestamp", 1_700_000_000).set("timestamp", withHeadWidth(1_700_000_000, 8)) })],
-  ["a longer head of a PCR's index", rewrapped("pcrs", (value) => cborEntries([...(value as Map<number, Uint8Array>)].map(([index, pcr]) => [index === 0 ? withHeadWidth(0, 1) : index, pcr])))],
+  [
+    "a PCR twice",
+    field(
+      "pcrs",
+      cborEntries([
+        [0, new Uint8Array(48)],
+        [0, new Uint8Array(48).fill(1)],
+      ]),
+    ),
+  ],
+  [
+    "a key twice inside an unknown value",
+    field(
+      "extra",
+      cborEntries([
+        ["a", 1],
+        ["a", 2],
+      ]),
+    ),
+  ],
+  [
+    "a longer head of a number",
+    document({
+      fields: (map) => map.set("timestamp", 1_700_000_000).set("timestamp", withHeadWidth(1_700_000_000, 8)),
+    }),
+  ],
+  [
+    "a longer head of a PCR's index",
+    rewrapped("pcrs", (value) =>
+      cborEntries(
+        [...(value as Map<number, Uint8Array>)].map(([index, pcr]) => [index === 0 ? withHeadWidth(0, 1) : index, pcr]),
+      ),
+    ),
+  ],
   ["a longer head of a text", field("digest", withHeadWidth("SHA384", 1))],
   ["a longer head of a byte string", rewrapped("user_data", (value) => withHeadWidth(value, 2))],
   ["a longer head of an array", rewrapped("cabundle", (value) => withHeadWidth(value, 1))],
@@ -219,19 +413,40 @@ const encodings: [string, Alterations][] = [
   ["a key that is not UTF-8", document({ fields: (map) => map.set(cborTextOf(bytes("ff")), 1) })],
   ["a surrogate in a text", field("module_id", cborTextOf(bytes("eda080")))],
   ["a byte after the map", document({ payload: (payload) => concatBytes(payload, bytes("00")) })],
-  ["a byte after the map of indefinite length", document({ indefinite: true, payload: (payload) => concatBytes(payload, bytes("ff")) })],
-  ["a map of indefinite length without its end", document({ indefinite: true, payload: (payload) => payload.subarray(0, -1) })],
-  ["a map of indefinite length with a key and no value", document({ indefinite: true, payload: (payload) => concatBytes(payload.subarray(0, -1), bytes("6161ff")) })],
-  ["one entry fewer than the head says", document({ payload: (payload) => concatBytes(Uint8Array.of(payload[0]! + 1), payload.subarray(1)) })],
-  ["one entry more than the head says", document({ payload: (payload) => concatBytes(Uint8Array.of(payload[0]! - 1), payload.subarray(1)) })],
+  [
+    "a byte after the map of indefinite length",
+    document({ indefinite: true, payload: (payload) => concatBytes(payload, bytes("ff")) }),
+  ],
+  [
+    "a map of indefinite length without its end",
+    document({ indefinite: true, payload: (payload) => payload.subarray(0, -1) }),
+  ],
+  [
+    "a map of indefinite length with a key and no value",
+    document({ indefinite: true, payload: (payload) => concatBytes(payload.subarray(0, -1), bytes("6161ff")) }),
+  ],
+  [
+    "one entry fewer than the head says",
+    document({ payload: (payload) => concatBytes(Uint8Array.of(payload[0]! + 1), payload.subarray(1)) }),
+  ],
+  [
+    "one entry more than the head says",
+    document({ payload: (payload) => concatBytes(Uint8Array.of(payload[0]! - 1), payload.subarray(1)) }),
+  ],
   ["an array in place of the map", document({ fields: (map) => [...map.values()] })],
   ["bytes that are no CBOR", document({ payload: () => bytes("ffffffff") })],
   ["a byte string longer than all memory", field("nonce", raw("5b7fffffffffffffff"))],
   ["a text longer than the rest", field("nonce", raw("7affffffff"))],
   ["an array of four thousand million items", field("extra", raw("9affffffff"))],
   ["a map of more entries than can be counted", field("extra", raw("bbffffffffffffffff"))],
-  ["arrays nested five thousand deep", field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0x81), bytes("00"))))],
-  ["tags nested five thousand deep", field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0xc1), bytes("00"))))],
+  [
+    "arrays nested five thousand deep",
+    field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0x81), bytes("00")))),
+  ],
+  [
+    "tags nested five thousand deep",
+    field("extra", new RawCbor(concatBytes(new Uint8Array(5000).fill(0xc1), bytes("00")))),
+  ],
   ["JSON", document({ payload: () => toUtf8('{"module_id":"i-0"}') })],
 ];
 
@@ -246,15 +461,48 @@ function rewrapped(name: string, encode: (value: CborItem) => CborItem): Alterat
 
 /** PCRs that cannot be read are missing from what is asked about them: more fails than the structure. */
 const brokenPcrs: Attack[] = [
-  { name: "a PCR of 32 bytes", forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(32))) }, fails: ["doc.structure"] },
-  { name: "a PCR of 64 bytes", forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(64))) }, fails: ["doc.structure"] },
-  { name: "a PCR of 47 bytes", forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(47))) }, fails: ["doc.structure"] },
-  { name: "an empty PCR", forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array())) }, fails: ["doc.structure"] },
-  { name: "PCR32 in place of PCR31", forge: pcrs((map) => map.set(32, map.get(31)!).delete(31)), fails: ["doc.structure"], more: true },
-  { name: "a PCR as text", forge: { generation: "legacy", ...rewrappedPcr(9, "0".repeat(48)) }, fails: ["doc.structure"] },
+  {
+    name: "a PCR of 32 bytes",
+    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(32))) },
+    fails: ["doc.structure"],
+  },
+  {
+    name: "a PCR of 64 bytes",
+    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(64))) },
+    fails: ["doc.structure"],
+  },
+  {
+    name: "a PCR of 47 bytes",
+    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array(47))) },
+    fails: ["doc.structure"],
+  },
+  {
+    name: "an empty PCR",
+    forge: { generation: "legacy", ...pcrs((map) => map.set(9, new Uint8Array())) },
+    fails: ["doc.structure"],
+  },
+  {
+    name: "PCR32 in place of PCR31",
+    forge: pcrs((map) => map.set(32, map.get(31)!).delete(31)),
+    fails: ["doc.structure"],
+    more: true,
+  },
+  {
+    name: "a PCR as text",
+    forge: { generation: "legacy", ...rewrappedPcr(9, "0".repeat(48)) },
+    fails: ["doc.structure"],
+  },
   { name: "a PCR null", forge: { generation: "legacy", ...rewrappedPcr(9, null) }, fails: ["doc.structure"] },
-  { name: "a PCR's index as text", forge: { generation: "legacy", ...rewrappedPcr("9", new Uint8Array(48)) }, fails: ["doc.structure"] },
-  { name: "a negative PCR index", forge: { generation: "legacy", ...rewrappedPcr(-1, new Uint8Array(48)) }, fails: ["doc.structure"] },
+  {
+    name: "a PCR's index as text",
+    forge: { generation: "legacy", ...rewrappedPcr("9", new Uint8Array(48)) },
+    fails: ["doc.structure"],
+  },
+  {
+    name: "a negative PCR index",
+    forge: { generation: "legacy", ...rewrappedPcr(-1, new Uint8Array(48)) },
+    fails: ["doc.structure"],
+  },
   { name: "a nonce of 1025 bytes", forge: field("nonce", new Uint8Array(1025)), fails: ["doc.structure"], more: true },
 ];
 
@@ -267,9 +515,17 @@ const foreignLeaf = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 export const DOCUMENT_ATTACKS: readonly Attack[] = [
   ...structure.map(([name, forge]): Attack => ({ name, forge, fails: ["cose.structure"] })),
-  ...headers.map(([name, alter]): Attack => ({ name: `protected or unprotected header: ${name}`, forge: document(alter), fails: ["cose.algorithm"] })),
+  ...headers.map(([name, alter]): Attack => ({
+    name: `protected or unprotected header: ${name}`,
+    forge: document(alter),
+    fails: ["cose.algorithm"],
+  })),
   ...signatures.map(([name, forge]): Attack => ({ name: `signature ${name}`, forge, fails: ["cose.signature"] })),
-  ...[...fields, ...encodings].map(([name, forge]): Attack => ({ name: `document: ${name}`, forge, fails: ["doc.structure"] })),
+  ...[...fields, ...encodings].map(([name, forge]): Attack => ({
+    name: `document: ${name}`,
+    forge,
+    fails: ["doc.structure"],
+  })),
   // Where the certificate that fails is not the leaf, the document's signature can be asked and is good.
   ...certificates.map(([name, forge]): Attack => ({ name: `document: ${name}`, forge, fails: ["doc.structure"] })),
   ...brokenPcrs.map((attack) => ({ ...attack, name: `document: ${attack.name}` })),

@@ -4,7 +4,19 @@ import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, Lab, type LabParts, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
 import { toUtf8 } from "../../src/bytes.js";
-import { type Alterations, type Attack, after, drop, forge, hex, lab, manifest, pcrs, put, withActivity } from "./support.js";
+import {
+  type Alterations,
+  type Attack,
+  after,
+  drop,
+  forge,
+  hex,
+  lab,
+  manifest,
+  pcrs,
+  put,
+  withActivity,
+} from "./support.js";
 
 const otherKey = generateQosKeyPair();
 const others = generateMembers("mallory", "trudy", "oscar");
@@ -12,8 +24,11 @@ const pinned = labDeployment(lab);
 const otherPcr = sha384(toUtf8("another image"));
 
 /** The deployment pinned with one thing otherwise. */
-const pin = (name: string, path: string, value: Parameters<typeof put>[1], fails: Attack["fails"][number]): Attack =>
-  ({ name: `pinned: ${name}`, judge: { deployments: (all) => [put(path, value)(all)] }, fails: ["policy.deployment", fails] });
+const pin = (name: string, path: string, value: Parameters<typeof put>[1], fails: Attack["fails"][number]): Attack => ({
+  name: `pinned: ${name}`,
+  judge: { deployments: (all) => [put(path, value)(all)] },
+  fails: ["policy.deployment", fails],
+});
 
 const pins: Attack[] = [
   ...[0, 1, 2, 3].map((index) => pin(`another PCR${index}`, `pcrs.${index}`, hex(otherPcr), "policy.pcrs")),
@@ -35,11 +50,21 @@ const pins: Attack[] = [
   pin("another quorum key", "quorumKey", hex(otherKey.publicKey), "policy.quorum-key"),
   pin("a member more", "manifestSet", set(2, [...keys("manifestSet"), hex(otherKey.publicKey)]), "policy.manifest-set"),
   pin("a member fewer", "manifestSet", set(2, keys("manifestSet").slice(1)), "policy.manifest-set"),
-  pin("a member exchanged", "manifestSet", set(2, [...keys("manifestSet").slice(1), hex(otherKey.publicKey)]), "policy.manifest-set"),
+  pin(
+    "a member exchanged",
+    "manifestSet",
+    set(2, [...keys("manifestSet").slice(1), hex(otherKey.publicKey)]),
+    "policy.manifest-set",
+  ),
   pin("a higher threshold", "manifestSet.threshold", 3, "policy.manifest-set"),
   pin("the share set's members", "manifestSet", set(2, keys("shareSet")), "policy.manifest-set"),
   pin("another share set", "shareSet", set(2, keys("manifestSet")), "policy.share-set"),
-  pin("a share set with a member more", "shareSet", set(2, [...keys("shareSet"), hex(otherKey.publicKey)]), "policy.share-set"),
+  pin(
+    "a share set with a member more",
+    "shareSet",
+    set(2, [...keys("shareSet"), hex(otherKey.publicKey)]),
+    "policy.share-set",
+  ),
   pin("an enclave in its setup", "commitment", "setup", "policy.commitment"),
   pin("an enclave that does not commit", "commitment", "legacy", "policy.commitment"),
   pin("another application's label", "labels.enclaveApp", "notary", "policy.labels"),
@@ -56,135 +81,245 @@ function keys(name: "manifestSet" | "shareSet"): string[] {
 }
 
 /** Somebody else, who runs public images and applications over keys and approvals of his own, on the same hardware. */
-const strangers: LabParts = { ...lab, quorumKey: otherKey, ephemeralKey: generateQosKeyPair(), manifestMembers: others, shareMembers: others };
+const strangers: LabParts = {
+  ...lab,
+  quorumKey: otherKey,
+  ephemeralKey: generateQosKeyPair(),
+  manifestMembers: others,
+  shareMembers: others,
+};
 const ownRole = { ...lab.measurements, pcr3: sha384(toUtf8("his role")) };
 const ownImage = { ...ownRole, pcr0: otherPcr, pcr1: otherPcr, pcr2: otherPcr };
-const stranger = (parts: Partial<LabParts>, alter: Alterations = {}): Alterations => ({ lab: new Lab({ ...strangers, ...parts }), ...alter });
-const only = (...names: string[]) => (all: JsonObject): JsonObject[] => [Object.fromEntries(names.map((name) => [name, all[name]!]))];
+const stranger = (parts: Partial<LabParts>, alter: Alterations = {}): Alterations => ({
+  lab: new Lab({ ...strangers, ...parts }),
+  ...alter,
+});
+const only =
+  (...names: string[]) =>
+  (all: JsonObject): JsonObject[] => [Object.fromEntries(names.map((name) => [name, all[name]!]))];
 const noRole = (all: JsonObject): JsonObject => ({ ...all, pcrs: drop("3")(all["pcrs"] as JsonObject) });
 
 /** What a stranger's genuine evidence meets, and by which pin it is told apart. */
 const byStrangers: Attack[] = [
   {
     name: "a stranger's image, which shows the pinned binary, namespace and nonce",
-    forge: stranger({ measurements: ownImage }), judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
+    forge: stranger({ measurements: ownImage }),
+    judge: { deployments: only("pcrs", "pivotHash", "namespace", "minNonce") },
     fails: ["policy.deployment", "policy.pcrs"],
   },
   {
     name: "a stranger's image, which shows the pinned binary and quorum key",
-    forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }), judge: { deployments: only("manifestSet", "pivotHash", "quorumKey") },
+    forge: stranger({ measurements: ownImage, quorumKey: lab.quorumKey }),
+    judge: { deployments: only("manifestSet", "pivotHash", "quorumKey") },
     fails: ["policy.deployment", "policy.manifest-set"],
   },
   {
     name: "the same image in the same role, another application",
-    forge: stranger({ pivotHash: new Uint8Array(32).fill(1) }), judge: { deployments: only("pcrs", "pivotHash") }, fails: ["policy.deployment", "policy.pivot"],
+    forge: stranger({ pivotHash: new Uint8Array(32).fill(1) }),
+    judge: { deployments: only("pcrs", "pivotHash") },
+    fails: ["policy.deployment", "policy.pivot"],
   },
   {
     name: "another application that the same people approved",
-    forge: { lab: new Lab({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }) },
-    judge: { deployments: only("manifestSet", "namespace", "minNonce") }, fails: ["policy.deployment", "policy.namespace"],
+    forge: {
+      lab: new Lab({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }),
+    },
+    judge: { deployments: only("manifestSet", "namespace", "minNonce") },
+    fails: ["policy.deployment", "policy.namespace"],
   },
   {
-    name: "the same image and binary in a stranger's role", forge: stranger({ measurements: ownRole }),
-    judge: { deployments: only("pcrs", "pivotHash") }, fails: ["policy.deployment", "policy.pcrs"],
+    name: "the same image and binary in a stranger's role",
+    forge: stranger({ measurements: ownRole }),
+    judge: { deployments: only("pcrs", "pivotHash") },
+    fails: ["policy.deployment", "policy.pcrs"],
   },
   {
-    name: "the same image and binary over a stranger's quorum key", forge: stranger({ measurements: ownRole }),
-    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "quorumKey")(all)[0]!)] }, fails: ["policy.deployment", "policy.quorum-key"],
+    name: "the same image and binary over a stranger's quorum key",
+    forge: stranger({ measurements: ownRole }),
+    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "quorumKey")(all)[0]!)] },
+    fails: ["policy.deployment", "policy.quorum-key"],
   },
   {
-    name: "the same image and binary, approved by strangers", forge: stranger({ measurements: ownRole }),
-    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "manifestSet")(all)[0]!)] }, fails: ["policy.deployment", "policy.manifest-set"],
+    name: "the same image and binary, approved by strangers",
+    forge: stranger({ measurements: ownRole }),
+    judge: { deployments: (all) => [noRole(only("pcrs", "pivotHash", "manifestSet")(all)[0]!)] },
+    fails: ["policy.deployment", "policy.manifest-set"],
   },
   {
     name: "a setup document over the pinned quorum key, which its enclave does not hold",
-    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "setup", payloads: [] }), judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "setup", payloads: [] }),
+    judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
     fails: ["policy.deployment", "policy.commitment"],
   },
   {
     name: "a legacy document that a stranger's application asked for, over the pinned binary and quorum key",
-    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "legacy" }), judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
+    forge: stranger({ quorumKey: lab.quorumKey }, { generation: "legacy" }),
+    judge: { deployments: only("pcrs", "pivotHash", "quorumKey") },
     fails: ["policy.deployment", "policy.commitment"],
   },
   {
     name: "a legacy document in no role over the pinned manifest, which any application of anybody can ask for",
-    forge: { lab: new Lab({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }), generation: "legacy" },
-    judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] }, fails: ["policy.deployment", "policy.scope"],
+    forge: {
+      lab: new Lab({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }),
+      generation: "legacy",
+    },
+    judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] },
+    fails: ["policy.deployment", "policy.scope"],
   },
   {
     name: "a deployment of workloads pinned, a pivot runs",
-    judge: { deployments: (all) => [{ ...drop("pivotHash")(all), workloads: { signer: `sha256:${"ab".repeat(32)}` } }] },
+    judge: {
+      deployments: (all) => [{ ...drop("pivotHash")(all), workloads: { signer: `sha256:${"ab".repeat(32)}` } }],
+    },
     fails: ["policy.deployment", "policy.workloads"],
   },
   {
-    name: "a bare document with other user data", judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, userData: "ab".repeat(32) }] },
+    name: "a bare document with other user data",
+    judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, userData: "ab".repeat(32) }] },
     fails: ["policy.deployment", "policy.user-data"],
   },
   {
-    name: "a bare document of another key", judge: { bare: true, deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, publicKey: hex(otherKey.publicKey) }] },
+    name: "a bare document of another key",
+    judge: {
+      bare: true,
+      deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]!, publicKey: hex(otherKey.publicKey) }],
+    },
     fails: ["policy.deployment", "policy.public-key"],
   },
   {
-    name: "a bare document of the pinned deployment's", judge: { bare: true }, fails: ["policy.deployment"],
+    name: "a bare document of the pinned deployment's",
+    judge: { bare: true },
+    fails: ["policy.deployment"],
   },
   {
     name: "a boot proof, where a bare document is pinned",
-    judge: { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] }, fails: ["policy.deployment"],
+    judge: { deployments: (all) => [{ kind: "nitro", pcrs: all["pcrs"]! }] },
+    fails: ["policy.deployment"],
   },
 ];
 
 /** Evidence that is whole, approved and signed, of something else than what is pinned. */
 const deviations: [string, Alterations, Attack["fails"][number]][] = [
-  ["another image", {
-    ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: otherPcr } })), ...pcrs((map) => map.set(0, otherPcr)),
-  }, "policy.pcrs"],
-  ["another role", {
-    ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: otherPcr } })), ...pcrs((map) => map.set(3, otherPcr)),
-  }, "policy.pcrs"],
-  ["another binary", manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(7) } })), "policy.pivot"],
-  ["another namespace", manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })), "policy.namespace"],
-  ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), "policy.nonce"],
-  ["another quorum key", manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })), "policy.quorum-key"],
-  ["a manifest set of others, who approved", {
-    alterManifest: {
-      manifest: (value) => ({ ...value, manifestSet: memberSet(2, others) }),
-      approvals: (_, hash) => others.map((member) => approve(hash, member)),
+  [
+    "another image",
+    {
+      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: otherPcr } })),
+      ...pcrs((map) => map.set(0, otherPcr)),
     },
-  }, "policy.manifest-set"],
-  ["one more in the manifest set", manifest(({ manifestSet }) => ({
-    manifestSet: { ...manifestSet, members: [...manifestSet.members, ...memberSet(1, others.slice(0, 1)).members] },
-  })), "policy.manifest-set"],
-  ["a lower threshold", manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })), "policy.manifest-set"],
-  ["another share set", {
-    alterManifest: { manifest: (value) => ({ ...value, shareSet: memberSet(2, others) }), shareApprovals: () => [] },
-  }, "policy.share-set"],
-  ["a lower share threshold", manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })), "policy.share-set"],
+    "policy.pcrs",
+  ],
+  [
+    "another role",
+    {
+      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr3: otherPcr } })),
+      ...pcrs((map) => map.set(3, otherPcr)),
+    },
+    "policy.pcrs",
+  ],
+  [
+    "another binary",
+    manifest(({ pivot }) => ({ pivot: { ...pivot, hash: new Uint8Array(32).fill(7) } })),
+    "policy.pivot",
+  ],
+  [
+    "another namespace",
+    manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })),
+    "policy.namespace",
+  ],
+  ["an older manifest", manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 6 } })), "policy.nonce"],
+  [
+    "another quorum key",
+    manifest(({ namespace }) => ({ namespace: { ...namespace, quorumKey: otherKey.publicKey } })),
+    "policy.quorum-key",
+  ],
+  [
+    "a manifest set of others, who approved",
+    {
+      alterManifest: {
+        manifest: (value) => ({ ...value, manifestSet: memberSet(2, others) }),
+        approvals: (_, hash) => others.map((member) => approve(hash, member)),
+      },
+    },
+    "policy.manifest-set",
+  ],
+  [
+    "one more in the manifest set",
+    manifest(({ manifestSet }) => ({
+      manifestSet: { ...manifestSet, members: [...manifestSet.members, ...memberSet(1, others.slice(0, 1)).members] },
+    })),
+    "policy.manifest-set",
+  ],
+  [
+    "a lower threshold",
+    manifest(({ manifestSet }) => ({ manifestSet: { ...manifestSet, threshold: 1 } })),
+    "policy.manifest-set",
+  ],
+  [
+    "another share set",
+    {
+      alterManifest: { manifest: (value) => ({ ...value, shareSet: memberSet(2, others) }), shareApprovals: () => [] },
+    },
+    "policy.share-set",
+  ],
+  [
+    "a lower share threshold",
+    manifest(({ shareSet }) => ({ shareSet: { ...shareSet, threshold: 1 } })),
+    "policy.share-set",
+  ],
   ["an enclave in its setup", { generation: "setup", payloads: [] }, "policy.commitment"],
   ["another label", { bootProof: put("enclaveApp", "notary") }, "policy.labels"],
 ];
 
-const rules = (name: string, appProofs: JsonObject, rest: Partial<Attack> = {}): Attack =>
-  ({ name: `app proofs: ${name}`, fails: ["policy.app-proof"], ...rest, judge: { ...rest.judge, policy: { appProofs } } });
+const rules = (name: string, appProofs: JsonObject, rest: Partial<Attack> = {}): Attack => ({
+  name: `app proofs: ${name}`,
+  fails: ["policy.app-proof"],
+  ...rest,
+  judge: { ...rest.judge, policy: { appProofs } },
+});
 
 export const POLICY_ATTACKS: readonly Attack[] = [
   ...pins,
   ...byStrangers,
-  ...deviations.map(([name, alter, fails]): Attack => ({ name: `runs: ${name}`, forge: alter, fails: ["policy.deployment", fails] })),
+  ...deviations.map(([name, alter, fails]): Attack => ({
+    name: `runs: ${name}`,
+    forge: alter,
+    fails: ["policy.deployment", fails],
+  })),
   {
     name: "runs: a legacy enclave, where live is pinned",
-    forge: { generation: "legacy" }, judge: { deployments: (all) => [{ ...all, commitment: "live" }] }, fails: ["policy.deployment", "policy.commitment"],
+    forge: { generation: "legacy" },
+    judge: { deployments: (all) => [{ ...all, commitment: "live" }] },
+    fails: ["policy.deployment", "policy.commitment"],
   },
   {
     name: "several pins at once, all of them told",
     forge: { generation: "legacy" },
     judge: {
-      deployments: (all) => [{ ...put("pcrs.2", hex(otherPcr))(put("namespace", "x")(put("minNonce", 9)(all))), pivotHash: "ab".repeat(32), commitment: "live" }],
+      deployments: (all) => [
+        {
+          ...put("pcrs.2", hex(otherPcr))(put("namespace", "x")(put("minNonce", 9)(all))),
+          pivotHash: "ab".repeat(32),
+          commitment: "live",
+        },
+      ],
     },
-    fails: ["policy.deployment", "policy.pcrs", "policy.namespace", "policy.nonce", "policy.pivot", "policy.commitment"],
+    fails: [
+      "policy.deployment",
+      "policy.pcrs",
+      "policy.namespace",
+      "policy.nonce",
+      "policy.pivot",
+      "policy.commitment",
+    ],
   },
   {
     name: "two deployments: the nearest one is told",
-    judge: { deployments: (all) => [put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)), { ...put("quorumKey", hex(otherKey.publicKey))(all), name: "near" }] },
+    judge: {
+      deployments: (all) => [
+        put("pcrs.0", hex(otherPcr))(put("namespace", "x")(all)),
+        { ...put("quorumKey", hex(otherKey.publicKey))(all), name: "near" },
+      ],
+    },
     fails: ["policy.deployment", "policy.quorum-key"],
   },
   {
@@ -195,30 +330,57 @@ export const POLICY_ATTACKS: readonly Attack[] = [
         { ...put("pivotHash", "ab".repeat(32))(drop("pcrs")(all)), name: "other" },
       ],
     },
-    fails: ["policy.deployment"], more: true,
+    fails: ["policy.deployment"],
+    more: true,
   },
   {
     name: "two images, each met in half",
-    judge: { deployments: (all) => [{ ...all, pcrs: [put("0", hex(otherPcr))(all["pcrs"] as JsonObject), put("1", hex(otherPcr))(all["pcrs"] as JsonObject)] }] },
+    judge: {
+      deployments: (all) => [
+        {
+          ...all,
+          pcrs: [
+            put("0", hex(otherPcr))(all["pcrs"] as JsonObject),
+            put("1", hex(otherPcr))(all["pcrs"] as JsonObject),
+          ],
+        },
+      ],
+    },
     fails: ["policy.deployment", "policy.pcrs"],
   },
   { name: "a boot proof older than allowed", judge: { policy: { maxAge: "4m" } }, fails: ["policy.age"] },
-  { name: "a boot proof of months ago", judge: { policy: { maxAge: "30d" }, now: after(31 * 86_400) }, fails: ["policy.age"] },
+  {
+    name: "a boot proof of months ago",
+    judge: { policy: { maxAge: "30d" }, now: after(31 * 86_400) },
+    fails: ["policy.age"],
+  },
   {
     name: "a boot proof a millisecond older than allowed",
-    judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) }, fails: ["policy.age"],
+    judge: { policy: { maxAge: "5m" }, now: new Date(after(300).getTime() + 1) },
+    fails: ["policy.age"],
   },
   rules("none, where one is required", { required: true }, { forge: { payloads: [] } }),
   rules("of a type that is not allowed", { types: ["APP_PROOF_TYPE_POLICY_OUTCOME"] }),
-  rules("a good one and one of a type that is not allowed", { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] }, {
-    forge: { payloads: [JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject, customPayload(after(60))] },
-  }),
+  rules(
+    "a good one and one of a type that is not allowed",
+    { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] },
+    {
+      forge: {
+        payloads: [JSON.parse(forge().appProofs[0]!["proofPayload"] as string) as JsonObject, customPayload(after(60))],
+      },
+    },
+  ),
   rules("no decision, where it is demanded", { decision: true }),
-  rules("a decision that is no, where it is demanded", { decision: true }, {
-    forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT")] },
-  }),
+  rules(
+    "a decision that is no, where it is demanded",
+    { decision: true },
+    {
+      forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT")] },
+    },
+  ),
   {
-    name: "app proofs: of a type that another application's enclaves may sign", forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)] },
+    name: "app proofs: of a type that another application's enclaves may sign",
+    forge: { payloads: [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId)] },
     judge: {
       deployments: (all) => [
         { ...all, appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
@@ -229,23 +391,37 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     fails: ["policy.app-proof"],
   },
   rules("older than allowed", { maxAge: "3m" }),
-  rules("one that is not signed, where one is required", { required: true }, { forge: { alterAppProof: { signature: () => new Uint8Array(64) } }, fails: ["app.signature"], more: true }),
+  rules(
+    "one that is not signed, where one is required",
+    { required: true },
+    { forge: { alterAppProof: { signature: () => new Uint8Array(64) } }, fails: ["app.signature"], more: true },
+  ),
   {
     name: "two boot proofs, one of them not pinned",
     judge: {
       given: ({ bootProof, appProofs }) => ({
-        bootProofs: [bootProof, forge({ ephemeralKey: otherKey, ...manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })) }).bootProof], appProofs,
+        bootProofs: [
+          bootProof,
+          forge({
+            ephemeralKey: otherKey,
+            ...manifest(({ namespace }) => ({ namespace: { ...namespace, name: "lab/notary" } })),
+          }).bootProof,
+        ],
+        appProofs,
       }),
     },
     fails: ["policy.deployment", "policy.namespace"],
   },
   {
     name: "debug mode, where the policy does not allow it",
-    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })), judge: { policy: { allowDebug: false } }, fails: ["mode.debug"],
+    forge: manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } })),
+    judge: { policy: { allowDebug: false } },
+    fails: ["mode.debug"],
   },
   {
     name: "an address without a proof in an activity, where coverage is wanted",
     forge: { activity: put("result.createWalletResult.addresses.1", "0x01") },
-    judge: { given: withActivity, policy: { appProofs: { coverage: true } } }, fails: ["activity.coverage"],
+    judge: { given: withActivity, policy: { appProofs: { coverage: true } } },
+    fails: ["activity.coverage"],
   },
 ];

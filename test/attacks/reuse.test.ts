@@ -11,21 +11,34 @@ import { type Attack, type Judgement, after, forge, idsOf, manifest, optionsOf, 
 
 const whole = forge();
 const given = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
-const ofSignatures: readonly Attack["fails"][number][] = ["cose.signature", "chain.signature", "envelope.approvals", "envelope.shares", "app.signature"];
+const ofSignatures: readonly Attack["fails"][number][] = [
+  "cose.signature",
+  "chain.signature",
+  "envelope.approvals",
+  "envelope.shares",
+  "app.signature",
+];
 const signatureAttacks = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_ATTACKS, ...APP_PROOF_ATTACKS].filter(
-  ({ fails }) => fails.some((id) => ofSignatures.includes(id)));
+  ({ fails }) => fails.some((id) => ofSignatures.includes(id)),
+);
 
 describe("a memory of signatures", () => {
   const memory = new SignatureMemory();
 
-  it.each(signatureAttacks)("filled by whole evidence does not help $name", async ({ forge: alterations, judge: judgement, fails, more }) => {
-    expect((await verifyEvidence(given, { ...optionsOf(whole), memory })).report.verdict).toBe("verified");
-    const evidence = forge(alterations);
-    const options = { ...optionsOf(evidence, judgement), memory };
-    const { report } = await verifyEvidence(judgement?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs }, options);
-    expect(idsOf(report, "fail")).toEqual(more === true ? expect.arrayContaining([...fails]) : [...fails].sort());
-    expect(report.verdict).toBe("rejected");
-  });
+  it.each(signatureAttacks)(
+    "filled by whole evidence does not help $name",
+    async ({ forge: alterations, judge: judgement, fails, more }) => {
+      expect((await verifyEvidence(given, { ...optionsOf(whole), memory })).report.verdict).toBe("verified");
+      const evidence = forge(alterations);
+      const options = { ...optionsOf(evidence, judgement), memory };
+      const { report } = await verifyEvidence(
+        judgement?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs },
+        options,
+      );
+      expect(idsOf(report, "fail")).toEqual(more === true ? expect.arrayContaining([...fails]) : [...fails].sort());
+      expect(report.verdict).toBe("rejected");
+    },
+  );
 
   it("answers the same the second time", async () => {
     const first = await verifyEvidence(given, { ...optionsOf(whole), memory });
@@ -65,7 +78,10 @@ describe("a boot proof that was verified before", () => {
   });
 
   it("is held against the policy of the second time", async () => {
-    expect(await again({ deployments: (all) => [{ ...all, namespace: "x" }] }, { noPolicy: true })).toEqual(["policy.deployment", "policy.namespace"]);
+    expect(await again({ deployments: (all) => [{ ...all, namespace: "x" }] }, { noPolicy: true })).toEqual([
+      "policy.deployment",
+      "policy.namespace",
+    ]);
   });
 
   it("is not in debug mode the second time, where only the first allowed it", async () => {
@@ -75,8 +91,14 @@ describe("a boot proof that was verified before", () => {
   });
 
   it("cannot be made by hand", async () => {
-    const { bootProofs: [genuine] } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
-    for (const forged of [{ ...genuine }, Object.create(genuine!) as object, structuredClone({ ...genuine, checks: [] })]) {
+    const {
+      bootProofs: [genuine],
+    } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
+    for (const forged of [
+      { ...genuine },
+      Object.create(genuine!) as object,
+      structuredClone({ ...genuine, checks: [] }),
+    ]) {
       const { report } = await verifyEvidence({ bootProofs: [forged] }, optionsOf(whole));
       expect(idsOf(report, "fail")).toEqual(["boot.decode"]);
     }
@@ -99,9 +121,12 @@ describe("too little to decide upon", () => {
     await expect(verifyEvidence(given, { now } as VerifyOptions)).rejects.toThrow();
   });
 
-  it.each([{ now: new Date(NaN) }, { validAt: new Date(NaN) }])("is not verified at a time that is none: %o", async (how) => {
-    await expect(verifyEvidence(given, optionsOf(whole, how))).rejects.toThrow();
-  });
+  it.each([{ now: new Date(NaN) }, { validAt: new Date(NaN) }])(
+    "is not verified at a time that is none: %o",
+    async (how) => {
+      await expect(verifyEvidence(given, optionsOf(whole, how))).rejects.toThrow();
+    },
+  );
 
   it("is what requireVerified refuses", async () => {
     const bad = forge({ alterDocument: { signature: () => new Uint8Array(96) } });
@@ -109,6 +134,6 @@ describe("too little to decide upon", () => {
     expect(() => requireVerified(rejected.report)).toThrow("cose.signature");
     const authentic = await verifyEvidence(given, optionsOf(whole, { noPolicy: true }));
     expect(() => requireVerified(authentic.report)).toThrow();
-    expect(() => requireVerified((undefined as unknown) as typeof authentic.report)).toThrow();
+    expect(() => requireVerified(undefined as unknown as typeof authentic.report)).toThrow();
   });
 });

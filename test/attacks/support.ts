@@ -3,10 +3,25 @@ import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
-import { type Expected, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, parsePolicy, parseTrustAnchor, verifyAttestation, verifyEvidence } from "../../src/index.js";
+import {
+  type Expected,
+  NO_POLICY_ANY_ENCLAVE,
+  type VerifyOptions,
+  parsePolicy,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyEvidence,
+} from "../../src/index.js";
 import type { CborItem } from "../../src/lab/cbor.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
-import { type ForgeOptions, type ForgedEvidence, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import {
+  type ForgeOptions,
+  type ForgedEvidence,
+  Lab,
+  forgeEvidence,
+  labDeployment,
+  labPolicy,
+} from "../../src/lab/forge.js";
 import type { CertificateSpec } from "../../src/lab/pki.js";
 import type { Report } from "../../src/report/report.js";
 
@@ -30,7 +45,9 @@ export interface Given {
   readonly activity?: unknown;
 }
 
-/** How evidence is judged. By default: boot proof and app proofs, no activity, under a policy that pins all of the lab. */
+/**
+ * How evidence is judged. By default: boot proof and app proofs, no activity, under a policy that pins all of the lab.
+ */
 export interface Judgement {
   readonly given?: (evidence: ForgedEvidence) => Given;
   /** Takes the place of the one deployment that pins all of the lab. */
@@ -101,7 +118,10 @@ export function idsOf(report: Report, status: string): CheckId[] {
 }
 
 /** Evidence of the activity alone: it carries its app proofs itself. */
-export const withActivity = (evidence: ForgedEvidence): Given => ({ bootProofs: [evidence.bootProof], activity: evidence.activity });
+export const withActivity = (evidence: ForgedEvidence): Given => ({
+  bootProofs: [evidence.bootProof],
+  activity: evidence.activity,
+});
 
 // Alterations of JSON, by path such as `pivot.args` or `members.0.alias`.
 
@@ -145,7 +165,9 @@ export function document(alterDocument: DocumentAlterations): Alterations {
 
 /** A field of the document set; left out where the value is undefined. */
 export function field(name: string, value: CborItem | undefined): Alterations {
-  return document({ fields: (fields) => (value === undefined ? (fields.delete(name), fields) : fields.set(name, value)) });
+  return document({
+    fields: (fields) => (value === undefined ? (fields.delete(name), fields) : fields.set(name, value)),
+  });
 }
 
 export function pcrs(change: (pcrs: Map<number, Uint8Array>) => void): Alterations {
@@ -154,7 +176,9 @@ export function pcrs(change: (pcrs: Map<number, Uint8Array>) => void): Alteratio
 
 /** Something changed in one certificate of the path. */
 export function certificate(place: number, change: (spec: CertificateSpec) => Partial<CertificateSpec>): Alterations {
-  return document({ certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)) });
+  return document({
+    certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)),
+  });
 }
 
 // Alterations of the manifest, before it is hashed.

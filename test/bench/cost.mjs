@@ -5,7 +5,13 @@
  */
 import crypto from "node:crypto";
 import { readFileSync } from "node:fs";
-import { NO_POLICY_ANY_ENCLAVE, SignatureMemory, verifyAppProof, verifyBootProof, verifyEvidence } from "../../dist/src/index.js";
+import {
+  NO_POLICY_ANY_ENCLAVE,
+  SignatureMemory,
+  verifyAppProof,
+  verifyBootProof,
+  verifyEvidence,
+} from "../../dist/src/index.js";
 import { decodeCoseSign1, signatureInput } from "../../dist/src/decode/cose-sign1.js";
 import { readAttestationDocument } from "../../dist/src/decode/attestation-document.js";
 import { decodeManifestEnvelope, manifestHashInput } from "../../dist/src/decode/manifest/index.js";
@@ -13,11 +19,15 @@ import { pointOfSpki, rawSignature } from "../../dist/src/verify/ecdsa.js";
 import { decodeBootProof } from "../../dist/src/decode/boot-proof.js";
 
 const ROUNDS = 41;
-const read = (name) => JSON.parse(readFileSync(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url), "utf8"));
+const read = (name) =>
+  JSON.parse(readFileSync(new URL(`../../test-vectors/boot-proofs/${name}`, import.meta.url), "utf8"));
 const pairs = [1, 2].map((n) => ({ bootProof: read(`bootproof-${n}.json`), appProof: read(`appproof-${n}.json`) }));
 const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date("2026-01-01T00:00:00Z") };
 
-/** A memory that knows what a second document of the same instance shares with the first: the links above the leaf, the approvals. */
+/**
+ * A memory that knows what a second document of the same instance shares with the first: the links above the leaf, the
+ * approvals.
+ */
 const memories = [];
 async function freshMemory() {
   const memory = new SignatureMemory();
@@ -29,34 +39,61 @@ function sharedSignatures(bootProof) {
   const { cabundle } = readAttestationDocument(decodeCoseSign1(attestationDocument).payload).value;
   const { manifest, manifestSetApprovals, shareSetApprovals } = decodeManifestEnvelope(manifestEnvelope);
   const hash = crypto.createHash("sha256").update(manifestHashInput(manifest)).digest();
-  const links = cabundle.slice(1).map((entry, index) => (memory) => memory.verify(
-    "P-384", pointOfSpki("P-384", cabundle[index].subjectPublicKeyInfo), entry.tbsCertificate, rawSignature(entry.signature, 48),
-  ));
-  const approvals = [...manifestSetApprovals, ...shareSetApprovals].map(({ member, signature }) => (memory) =>
-    memory.verify("P-256", member.pubKey.subarray(65), hash, signature));
+  const links = cabundle
+    .slice(1)
+    .map(
+      (entry, index) => (memory) =>
+        memory.verify(
+          "P-384",
+          pointOfSpki("P-384", cabundle[index].subjectPublicKeyInfo),
+          entry.tbsCertificate,
+          rawSignature(entry.signature, 48),
+        ),
+    );
+  const approvals = [...manifestSetApprovals, ...shareSetApprovals].map(
+    ({ member, signature }) =>
+      (memory) =>
+        memory.verify("P-256", member.pubKey.subarray(65), hash, signature),
+  );
   return [...links, ...approvals];
 }
 function secondPair() {
-  return verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, { ...options, memory: memories.pop() });
+  return verifyEvidence(
+    { bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] },
+    { ...options, memory: memories.pop() },
+  );
 }
 async function demand(pending) {
   const { report } = await pending;
-  if (report.verdict !== "authentic") throw new Error(JSON.stringify(report.checks.filter((check) => check.status === "fail")));
+  if (report.verdict !== "authentic")
+    throw new Error(JSON.stringify(report.checks.filter((check) => check.status === "fail")));
 }
 function nativeCheck(hash, key, message, signature, dsaEncoding) {
-  return () => { if (!crypto.verify(hash, message, { key, dsaEncoding }, signature)) throw new Error("a genuine signature is invalid"); };
+  return () => {
+    if (!crypto.verify(hash, message, { key, dsaEncoding }, signature))
+      throw new Error("a genuine signature is invalid");
+  };
 }
 function linksOf(bootProof) {
   const message = decodeCoseSign1(decodeBootProof(bootProof).attestationDocument);
   const { certificate, cabundle } = readAttestationDocument(message.payload).value;
   const path = [...cabundle, certificate];
-  const keys = path.map((entry) => crypto.createPublicKey({ key: Buffer.from(entry.subjectPublicKeyInfo), format: "der", type: "spki" }));
-  const links = path.slice(1).map((entry, index) => nativeCheck("sha384", keys[index], entry.tbsCertificate, entry.signature, "der"));
+  const keys = path.map((entry) =>
+    crypto.createPublicKey({ key: Buffer.from(entry.subjectPublicKeyInfo), format: "der", type: "spki" }),
+  );
+  const links = path
+    .slice(1)
+    .map((entry, index) => nativeCheck("sha384", keys[index], entry.tbsCertificate, entry.signature, "der"));
   return [...links, nativeCheck("sha384", keys.at(-1), signatureInput(message), message.signature, "ieee-p1363")];
 }
 function appSignatureOf({ publicKey, proofPayload, signature }) {
   const point = Buffer.from(publicKey, "hex").subarray(65);
-  const jwk = { kty: "EC", crv: "P-256", x: point.subarray(1, 33).toString("base64url"), y: point.subarray(33).toString("base64url") };
+  const jwk = {
+    kty: "EC",
+    crv: "P-256",
+    x: point.subarray(1, 33).toString("base64url"),
+    y: point.subarray(33).toString("base64url"),
+  };
   const key = crypto.createPublicKey({ key: jwk, format: "jwk" });
   return nativeCheck("sha256", key, Buffer.from(proofPayload), Buffer.from(signature, "hex"), "ieee-p1363");
 }
@@ -69,9 +106,12 @@ const verified = (await verifyBootProof(pairs[0].bootProof, { ...options, memory
 if (verified === null) throw new Error("the genuine boot proof was rejected");
 
 const subjects = {
-  "F0: 5 × P-384, 1 × P-256, native, keys imported": () => { for (const check of [...p384, p256]) check(); },
+  "F0: 5 × P-384, 1 × P-256, native, keys imported": () => {
+    for (const check of [...p384, p256]) check();
+  },
   "one P-256 verification, native, key imported": () => p256(),
-  "genuine pair, whole, nothing remembered": () => demand(verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, options)),
+  "genuine pair, whole, nothing remembered": () =>
+    demand(verifyEvidence({ bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] }, options)),
   "the same, intermediates and approvals remembered": () => demand(secondPair()),
   "app proof under a verified boot proof": () => demand(verifyAppProof(pairs[0].appProof, verified, options)),
 };
@@ -95,5 +135,8 @@ const [floor, oneP256] = times.map(median);
 for (const [index, name] of Object.keys(subjects).entries()) {
   const time = median(times[index]);
   const spread = `${Math.min(...times[index]).toFixed(3)} to ${Math.max(...times[index]).toFixed(3)}`;
-  console.log(`${name.padEnd(52)} ${time.toFixed(3)} ms (${spread})  ${(time / floor).toFixed(2)} F0  ${(time / oneP256).toFixed(2)} P-256`);
+  console.log(
+    `${name.padEnd(52)} ${time.toFixed(3)} ms (${spread})  ${(time / floor).toFixed(2)} F0  ` +
+      `${(time / oneP256).toFixed(2)} P-256`,
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * The built package in a browser: evidence verified by WebCrypto, requests stamped with a key that no page can read, and
- * with a passkey. Needs `npm run build`, and a Chromium: BOOTPROOF_BROWSER names one, or says that one is `required`.
+ * The built package in a browser: evidence verified by WebCrypto, requests stamped with a key that no page can read,
+ * and with a passkey. Needs `npm run build`, and a Chromium: BOOTPROOF_BROWSER names one, or says that one is
+ * `required`.
  */
 import { createPublicKey, verify } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -21,7 +22,14 @@ const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
 /** What the page imports: the package, and nothing written for it. */
@@ -30,8 +38,16 @@ type Bundle = typeof core & typeof client;
 async function bundled(): Promise<string> {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const { outputFiles } = await build({
-    stdin: { contents: 'export * from "./dist/src/index.js"; export * from "./dist/src/client/index.js";', resolveDir: root },
-    bundle: true, format: "esm", platform: "browser", target: "es2022", write: false, logLevel: "warning",
+    stdin: {
+      contents: 'export * from "./dist/src/index.js"; export * from "./dist/src/client/index.js";',
+      resolveDir: root,
+    },
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    write: false,
+    logLevel: "warning",
   });
   return outputFiles[0]!.text;
 }
@@ -50,8 +66,14 @@ class Site {
 
   constructor(script: string, lab: Lab) {
     this.#files = {
-      "/": { type: "text/html", text: '<!doctype html><title>bootproof</title><script type="module" src="/page.js"></script>' },
-      "/page.js": { type: "text/javascript", text: 'import * as bootproof from "/bootproof.js"; globalThis.bootproof = bootproof;' },
+      "/": {
+        type: "text/html",
+        text: '<!doctype html><title>bootproof</title><script type="module" src="/page.js"></script>',
+      },
+      "/page.js": {
+        type: "text/javascript",
+        text: 'import * as bootproof from "/bootproof.js"; globalThis.bootproof = bootproof;',
+      },
       "/bootproof.js": { type: "text/javascript", text: script },
     };
     this.#lab = lab;
@@ -79,7 +101,9 @@ class Site {
     const body = Buffer.concat(chunks);
     this.requests.push({ body, headers: request.headers });
     const names = ["content-type", "x-stamp", "x-stamp-webauthn"];
-    const headers = names.flatMap((name) => (request.headers[name] === undefined ? [] : [[name, request.headers[name] as string] as [string, string]]));
+    const headers = names.flatMap((name) =>
+      request.headers[name] === undefined ? [] : [[name, request.headers[name] as string] as [string, string]],
+    );
     const answer = await fetch(this.#lab.baseUrl + request.url, { method: "POST", body, headers });
     response.writeHead(answer.status, { "Content-Type": "application/json" }).end(await answer.text());
   }
@@ -93,7 +117,8 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    if (executablePath === undefined) throw new Error(`BOOTPROOF_BROWSER=required, and there is none at ${PLACES.join(", ")}`);
+    if (executablePath === undefined)
+      throw new Error(`BOOTPROOF_BROWSER=required, and there is none at ${PLACES.join(", ")}`);
     lab = await startLab();
     site = new Site(await bundled(), lab);
     const address = await site.listen();
@@ -111,24 +136,34 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   });
 
   const pair = (number: number) => ({
-    bootProof: readVectorJson<{ qosManifestB64: string }>(`boot-proofs/bootproof-${number}.json`), appProof: readVectorJson<{ proofPayload: string }>(`boot-proofs/appproof-${number}.json`),
+    bootProof: readVectorJson<{ qosManifestB64: string }>(`boot-proofs/bootproof-${number}.json`),
+    appProof: readVectorJson<{ proofPayload: string }>(`boot-proofs/appproof-${number}.json`),
   });
 
-  const otherNamespace = (manifest: string) => Buffer.from(Buffer.from(manifest, "base64").toString("latin1").replace("preprod", "preprof"), "latin1").toString("base64");
+  const otherNamespace = (manifest: string) =>
+    Buffer.from(Buffer.from(manifest, "base64").toString("latin1").replace("preprod", "preprof"), "latin1").toString(
+      "base64",
+    );
 
   it("a genuine pair is verified, by WebCrypto", async () => {
     const pinned = await verifyBootProof(pair(1).bootProof, { policy: NO_POLICY_ANY_ENCLAVE, now: new Date() });
-    const answer = await page.evaluate(async ({ bootProof, appProof, policy }) => {
-      const { parsePolicy, verifyEvidence } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
-      let verifications = 0;
-      const native = crypto.subtle.verify.bind(crypto.subtle);
-      crypto.subtle.verify = (...args: Parameters<SubtleCrypto["verify"]>) => {
-        verifications++;
-        return native(...args);
-      };
-      const { report } = await verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, { policy: parsePolicy(policy), now: new Date() });
-      return { report, verifications, isNode: "process" in globalThis };
-    }, { ...pair(2), policy: pinPolicy(pinned.bootProof!, { name: "captured" }) });
+    const answer = await page.evaluate(
+      async ({ bootProof, appProof, policy }) => {
+        const { parsePolicy, verifyEvidence } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+        let verifications = 0;
+        const native = crypto.subtle.verify.bind(crypto.subtle);
+        crypto.subtle.verify = (...args: Parameters<SubtleCrypto["verify"]>) => {
+          verifications++;
+          return native(...args);
+        };
+        const { report } = await verifyEvidence(
+          { bootProofs: [bootProof], appProofs: [appProof] },
+          { policy: parsePolicy(policy), now: new Date() },
+        );
+        return { report, verifications, isNode: "process" in globalThis };
+      },
+      { ...pair(2), policy: pinPolicy(pinned.bootProof!, { name: "captured" }) },
+    );
     expect(answer.report.verdict).toBe("verified");
     expect(answer.report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(answer.isNode).toBe(false);
@@ -137,15 +172,26 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   });
 
   it.each([
-    ["a payload with one character changed", { appProof: { ...pair(1).appProof, proofPayload: pair(1).appProof.proofPayload.replace(/0x./, "0xf") } }, "app.signature"],
+    [
+      "a payload with one character changed",
+      { appProof: { ...pair(1).appProof, proofPayload: pair(1).appProof.proofPayload.replace(/0x./, "0xf") } },
+      "app.signature",
+    ],
     ["another enclave's app proof", { appProof: pair(2).appProof }, "app.key"],
-    ["a manifest with one character changed", { bootProof: { ...pair(1).bootProof, qosManifestB64: otherNamespace(pair(1).bootProof.qosManifestB64) } }, "bind.user-data"],
+    [
+      "a manifest with one character changed",
+      { bootProof: { ...pair(1).bootProof, qosManifestB64: otherNamespace(pair(1).bootProof.qosManifestB64) } },
+      "bind.user-data",
+    ],
   ])("%s is rejected", async (_, change, check) => {
-    const report = await page.evaluate(async ({ bootProof, appProof }) => {
-      const library = (globalThis as unknown as { bootproof: Bundle }).bootproof;
-      const options: core.VerifyOptions = { policy: library.NO_POLICY_ANY_ENCLAVE, now: new Date() };
-      return (await library.verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, options)).report;
-    }, { ...pair(1), ...change });
+    const report = await page.evaluate(
+      async ({ bootProof, appProof }) => {
+        const library = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+        const options: core.VerifyOptions = { policy: library.NO_POLICY_ANY_ENCLAVE, now: new Date() };
+        return (await library.verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, options)).report;
+      },
+      { ...pair(1), ...change },
+    );
     expect([report.verdict, report.claims]).toEqual(["rejected", null]);
     expect(report.checks.filter((entry) => entry.status === "fail").map((entry) => entry.id)).toContain(check);
   });
@@ -154,15 +200,28 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
     const { point, message } = await page.evaluate(async () => {
       const { apiKeyStamper, createClient } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
       const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
-      const client = createClient({ baseUrl: location.origin, organizationId: "ü", stamper: await apiKeyStamper(pair) });
+      const client = createClient({
+        baseUrl: location.origin,
+        organizationId: "ü",
+        stamper: await apiKeyStamper(pair),
+      });
       const refused = await client.getUser({ userId: "u" }).catch((error: Error) => error.message);
-      return { point: [...new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey))], message: String(refused) };
+      return {
+        point: [...new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey))],
+        message: String(refused),
+      };
     });
     // The lab does not know the key; what it got is checked here, over the bytes as they came, by node:crypto alone.
     expect(message).toContain("PUBLIC_KEY_NOT_FOUND");
     const { body, headers } = site.requests.at(-1)!;
-    const stamp = JSON.parse(Buffer.from(headers["x-stamp"] as string, "base64url").toString()) as Record<string, string>;
-    const spki = Buffer.concat([Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex"), Buffer.from(point)]);
+    const stamp = JSON.parse(Buffer.from(headers["x-stamp"] as string, "base64url").toString()) as Record<
+      string,
+      string
+    >;
+    const spki = Buffer.concat([
+      Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex"),
+      Buffer.from(point),
+    ]);
     const key = createPublicKey({ key: spki, format: "der", type: "spki" });
     expect(JSON.parse(body.toString())).toEqual({ organizationId: "ü", userId: "u" });
     expect(stamp["publicKey"]).toBe(Buffer.from([2 + (point[64]! & 1), ...point.slice(1, 33)]).toString("hex"));
@@ -170,11 +229,23 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   });
 
   it("an activity is submitted and verified, and a lie is refused", async () => {
-    const rename = (apiKey: { publicKey: string; privateKey: string }) => page.evaluate(async ({ organizationId, userTagId, apiKey: key, policyFile }) => {
-      const { apiKeyStamper, createClient, parsePolicy } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
-      const client = createClient({ baseUrl: location.origin, organizationId, stamper: await apiKeyStamper(key) }).withVerification(parsePolicy(policyFile));
-      return client.updateUserTag({ userTagId, newUserTagName: "from a browser" }).then(({ report }) => report.verdict, (error: { failures: { id: string }[] }) => error.failures.map(({ id }) => id));
-    }, { organizationId: lab.organizationId, userTagId: lab.ids.userTagId, apiKey, policyFile: lab.policyFile });
+    const rename = (apiKey: { publicKey: string; privateKey: string }) =>
+      page.evaluate(
+        async ({ organizationId, userTagId, apiKey: key, policyFile }) => {
+          const { apiKeyStamper, createClient, parsePolicy } = (globalThis as unknown as { bootproof: Bundle })
+            .bootproof;
+          const client = createClient({
+            baseUrl: location.origin,
+            organizationId,
+            stamper: await apiKeyStamper(key),
+          }).withVerification(parsePolicy(policyFile));
+          return client.updateUserTag({ userTagId, newUserTagName: "from a browser" }).then(
+            ({ report }) => report.verdict,
+            (error: { failures: { id: string }[] }) => error.failures.map(({ id }) => id),
+          );
+        },
+        { organizationId: lab.organizationId, userTagId: lab.ids.userTagId, apiKey, policyFile: lab.policyFile },
+      );
     expect(await rename({ ...lab.apiKey })).toBe("verified");
     lab.setFault("tampered-payload");
     expect(await rename({ ...lab.apiKey })).toContain("app.signature");
@@ -185,28 +256,57 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
     const session = await page.context().newCDPSession(page);
     await session.send("WebAuthn.enable");
     await session.send("WebAuthn.addVirtualAuthenticator", {
-      options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+      options: {
+        protocol: "ctap2",
+        transport: "internal",
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
     });
     const passkey = await page.evaluate(async () => {
       const user = { id: new Uint8Array([1, 2, 3]), name: "alice", displayName: "Alice" };
       const authenticatorSelection = { residentKey: "required" } as const;
-      const created = await navigator.credentials.create({
-        publicKey: { challenge: new Uint8Array(32), rp: { id: "localhost", name: "localhost" }, user, authenticatorSelection, pubKeyCredParams: [{ type: "public-key", alg: -7 }] },
-      }) as PublicKeyCredential;
+      const created = (await navigator.credentials.create({
+        publicKey: {
+          challenge: new Uint8Array(32),
+          rp: { id: "localhost", name: "localhost" },
+          user,
+          authenticatorSelection,
+          pubKeyCredParams: [{ type: "public-key", alg: -7 }],
+        },
+      })) as PublicKeyCredential;
       const spki = (created.response as AuthenticatorAttestationResponse).getPublicKey()!;
       return { credentialId: created.id, spki: [...new Uint8Array(spki)] };
     });
-    await lab.registerPasskey(lab.ids.userId, { credentialId: passkey.credentialId, publicKey: Buffer.from(passkey.spki.slice(-65)).toString("hex"), rpId: "localhost" });
-    const userId = await page.evaluate(async ({ organizationId, userId: id }) => {
-      const { createClient, webauthnStamper } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
-      const stamper = webauthnStamper({ get: (options) => navigator.credentials.get(options), rpId: "localhost" });
-      return (await createClient({ baseUrl: location.origin, organizationId, stamper }).getUser({ userId: id })).user.userId;
-    }, { organizationId: lab.organizationId, userId: lab.ids.userId });
+    await lab.registerPasskey(lab.ids.userId, {
+      credentialId: passkey.credentialId,
+      publicKey: Buffer.from(passkey.spki.slice(-65)).toString("hex"),
+      rpId: "localhost",
+    });
+    const userId = await page.evaluate(
+      async ({ organizationId, userId: id }) => {
+        const { createClient, webauthnStamper } = (globalThis as unknown as { bootproof: Bundle }).bootproof;
+        const stamper = webauthnStamper({ get: (options) => navigator.credentials.get(options), rpId: "localhost" });
+        return (await createClient({ baseUrl: location.origin, organizationId, stamper }).getUser({ userId: id })).user
+          .userId;
+      },
+      { organizationId: lab.organizationId, userId: lab.ids.userId },
+    );
     expect(userId).toBe(lab.ids.userId);
-    expect(Object.keys(JSON.parse(site.requests.at(-1)!.headers["x-stamp-webauthn"] as string) as object)).toEqual(["credentialId", "authenticatorData", "clientDataJson", "signature"]);
+    expect(Object.keys(JSON.parse(site.requests.at(-1)!.headers["x-stamp-webauthn"] as string) as object)).toEqual([
+      "credentialId",
+      "authenticatorData",
+      "clientDataJson",
+      "signature",
+    ]);
   });
 });
 
 if (executablePath === undefined && WANTED !== "required") {
-  console.warn(`No browser at ${PLACES.join(", ")}: what has to run in one is not tested here (Debian: apt-get install chromium; or BOOTPROOF_BROWSER=/path/to/one).`);
+  console.warn(
+    `No browser at ${PLACES.join(", ")}: what has to run in one is not tested here (Debian: apt-get install ` +
+      `chromium; or BOOTPROOF_BROWSER=/path/to/one).`,
+  );
 }

@@ -25,7 +25,14 @@ describe("bundle", () => {
   it("packs what verify then takes, alone", async () => {
     const { code, stdout, stderr } = await bootproof(["bundle", ...PIECES, "--policy", POLICY]);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(JSON.parse(stdout)).toMatchObject({ bundle: "bootproof-bundle/1", now: NOW, bootProofs: [BOOT], appProofs: [readJson(APP_1)], policy: readJson(POLICY), report: { verdict: "verified" } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      bundle: "bootproof-bundle/1",
+      now: NOW,
+      bootProofs: [BOOT],
+      appProofs: [readJson(APP_1)],
+      policy: readJson(POLICY),
+      report: { verdict: "verified" },
+    });
     expect((await bootproof(["verify", fileOf(stdout)], YEARS_LATER)).code).toBe(0);
   });
 
@@ -35,9 +42,17 @@ describe("bundle", () => {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-bundle-"));
     writeFileSync(join(folder, "root.pem"), forged.anchorPem);
     const policy = join(folder, "policy.json");
-    writeFileSync(policy, JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file: "root.pem" }] }));
-    const { stdout } = await bootproof(["bundle", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(forged.activity), "--policy", policy], { now: "2026-03-04T06:00:00Z" });
-    expect((JSON.parse(stdout) as BundleFile).policy?.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
+    writeFileSync(
+      policy,
+      JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file: "root.pem" }] }),
+    );
+    const { stdout } = await bootproof(
+      ["bundle", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(forged.activity), "--policy", policy],
+      { now: "2026-03-04T06:00:00Z" },
+    );
+    expect((JSON.parse(stdout) as BundleFile).policy?.trustAnchors).toEqual([
+      { pem: expect.stringContaining("BEGIN CERTIFICATE") as string },
+    ]);
     const { code, stdout: text } = await bootproof(["verify", "-"], { stdin: stdout, ...YEARS_LATER });
     expect(code).toBe(0);
     expect(text.replace(/\s+/g, " ")).toContain("not to AWS: nothing shows that this is AWS hardware");
@@ -46,16 +61,32 @@ describe("bundle", () => {
   it("judges ages by --now", async () => {
     const policy = fileOf({ ...readJson(POLICY), maxAge: "1d" });
     expect((await bootproof(["bundle", ...PIECES, "--policy", policy], YEARS_LATER)).code).toBe(1);
-    const { code, stdout } = await bootproof(["bundle", ...PIECES, "--policy", policy, "--now", "2025-09-16T22:00:00Z"], YEARS_LATER);
+    const { code, stdout } = await bootproof(
+      ["bundle", ...PIECES, "--policy", policy, "--now", "2025-09-16T22:00:00Z"],
+      YEARS_LATER,
+    );
     expect([code, (JSON.parse(stdout) as BundleFile).now]).toEqual([0, "2025-09-16T22:00:00.000Z"]);
     const rejected = await bootproof(["verify", fileOf(stdout)], YEARS_LATER);
     expect(rejected.code).toBe(1);
-    expect(rejected.stdout.replace(/\s+/g, " ")).toContain("As of 2025-09-16T22:00:00.000Z it is verified: what changed is the time. --now 2025-09-16T22:00:00.000Z counts ages as they were.");
-    expect((await bootproof(["verify", fileOf(stdout), "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code).toBe(0);
+    expect(rejected.stdout.replace(/\s+/g, " ")).toContain(
+      "As of 2025-09-16T22:00:00.000Z it is verified: what changed is the time. --now 2025-09-16T22:00:00.000Z " +
+        "counts ages as they were.",
+    );
+    expect((await bootproof(["verify", fileOf(stdout), "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code).toBe(
+      0,
+    );
   });
 
   it("packs no rejected evidence, and says why on stderr", async () => {
-    const { code, stdout, stderr } = await bootproof(["bundle", "--boot-proof", BOOT_2, "--app-proof", APP_1, "--policy", POLICY]);
+    const { code, stdout, stderr } = await bootproof([
+      "bundle",
+      "--boot-proof",
+      BOOT_2,
+      "--app-proof",
+      APP_1,
+      "--policy",
+      POLICY,
+    ]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^Not bundled\.\nREJECTED: [^]* FAIL {2}app\.key/);
   });
@@ -74,7 +105,11 @@ describe("bundle", () => {
   it.each([
     ["no boot proof", ["--policy", POLICY], "--boot-proof FILE is wanted"],
     ["no word of a policy", ["--boot-proof", BOOT_1], "--policy FILE or --no-policy is wanted"],
-    ["both", ["--boot-proof", BOOT_1, "--policy", POLICY, "--no-policy"], "--policy and --no-policy contradict each other"],
+    [
+      "both",
+      ["--boot-proof", BOOT_1, "--policy", POLICY, "--no-policy"],
+      "--policy and --no-policy contradict each other",
+    ],
     ["a missing file", ["--boot-proof", "missing.json", "--policy", POLICY], "missing.json: no such file"],
     ["a policy that is none", ["--boot-proof", BOOT_1, "--policy", BOOT_1], "deployments: missing, an array wanted"],
     ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: an RFC 3339"],
@@ -92,7 +127,9 @@ describe("verify FILE", () => {
   it("says loudly whose policy it was, first of all", async () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(flat(stdout)).toMatch(/^BUT the policy came out of the bundle itself: whoever made the bundle chose what passes, .* --policy FILE\. /);
+    expect(flat(stdout)).toMatch(
+      /^BUT the policy came out of the bundle itself: whoever made the bundle chose what passes, .* --policy FILE\. /,
+    );
     expect(stdout).toContain("\n\nVERIFIED: ");
     expect((await bootproof(["verify", BUNDLE], { ...YEARS_LATER, isTTY: true })).stdout).toMatch(/^\u001b\[1;33mBUT/);
   });
@@ -101,7 +138,11 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--format", "json"], YEARS_LATER);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^warning: the policy came out of the bundle itself/);
-    expect(JSON.parse(stdout)).toMatchObject({ format: "bootproof-report/1", verdict: "verified", bundle: { policyFrom: "bundle", packed: { now: NOW, verdict: "verified", differences: [] } } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      format: "bootproof-report/1",
+      verdict: "verified",
+      bundle: { policyFrom: "bundle", packed: { now: NOW, verdict: "verified", differences: [] } },
+    });
   });
 
   it("has nothing of the kind to say of the caller's own policy", async () => {
@@ -110,7 +151,10 @@ describe("verify FILE", () => {
     expect(stdout).toMatch(/^The bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not believed/);
     expect(stdout).not.toContain("chose");
     const json = await bootproof(["verify", BUNDLE, "--policy", POLICY, "--format", "json"], YEARS_LATER);
-    expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject(["", { policyFrom: "caller" }]);
+    expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject([
+      "",
+      { policyFrom: "caller" },
+    ]);
   });
 
   it("holds it against the caller's policy, whatever the one inside says", async () => {
@@ -126,14 +170,19 @@ describe("verify FILE", () => {
     });
     const { code, stdout } = await bootproof(["verify", lying]);
     expect(code).toBe(1);
-    expect(flat(stdout)).toContain('BUT the report inside is not what its evidence yields: - verdict: "verified" in the report, "rejected" in truth');
+    expect(flat(stdout)).toContain(
+      'BUT the report inside is not what its evidence yields: - verdict: "verified" in the report, "rejected" in truth',
+    );
     expect(stdout).toMatch(/^[\n\x20-\x7e\u2026]*$/);
   });
 
   it("takes the options of verification", async () => {
     const key = readJson(BOOT_1)["ephemeralPublicKeyHex"] as string;
     expect((await bootproof(["verify", BUNDLE, "--ephemeral-key", key])).code).toBe(0);
-    expect((await bootproof(["verify", BUNDLE, "--ephemeral-key", readJson(BOOT_2)["ephemeralPublicKeyHex"] as string])).code).toBe(1);
+    expect(
+      (await bootproof(["verify", BUNDLE, "--ephemeral-key", readJson(BOOT_2)["ephemeralPublicKeyHex"] as string]))
+        .code,
+    ).toBe(1);
     expect((await bootproof(["verify", BUNDLE, "--at", "now"], YEARS_LATER)).code).toBe(1);
   });
 
@@ -150,19 +199,35 @@ describe("verify FILE", () => {
     const none = changed((bundle) => (bundle["bootProofs"] = []));
     expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).code).toBe(1);
     const many = changed((bundle) => (bundle["bootProofs"] = Array(1000).fill({})));
-    expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain("a list of 1000, which cannot all be boot proofs");
+    expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain(
+      "a list of 1000, which cannot all be boot proofs",
+    );
   });
 
   it.each<[string, () => string[], RegExp]>([
     ["what is no bundle", () => [BOOT_1], /bootproof-1\.json: not a bundle \(bootproof bundle makes them\)/],
-    ["another version", () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))], /bundle: "bootproof-bundle\/1" wanted/],
-    ["a policy inside that is none", () => [changed((bundle) => delete bundle["policy"].deployments[0].name && (bundle["policy"].deployments[0].pcrs = 1))], /policy\.deployments\[0\]\.pcrs/],
+    [
+      "another version",
+      () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],
+      /bundle: "bootproof-bundle\/1" wanted/,
+    ],
+    [
+      "a policy inside that is none",
+      () => [
+        changed((bundle) => delete bundle["policy"].deployments[0].name && (bundle["policy"].deployments[0].pcrs = 1)),
+      ],
+      /policy\.deployments\[0\]\.pcrs/,
+    ],
     ["a verdict of its own", () => [changed((bundle) => (bundle["verdict"] = "verified"))], /verdict: unknown member/],
     ["no JSON", () => [fileOf("{")], /not strict JSON/],
     ["no file", () => ["missing.json"], /missing\.json: no such file/],
     ["two of them", () => [BUNDLE, BUNDLE], /what is it\?/],
     ["other evidence beside it", () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1], /what is it\?/],
-    ["a trust anchor beside its policy", () => [BUNDLE, "--trust-anchor", BOOT_1], /--trust-anchor goes with --no-policy only/],
+    [
+      "a trust anchor beside its policy",
+      () => [BUNDLE, "--trust-anchor", BOOT_1],
+      /--trust-anchor goes with --no-policy only/,
+    ],
     ["a connection", () => [BUNDLE, "--base-url", "https://localhost"], /--base-url: nothing is fetched here/],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["verify", ...args()]);

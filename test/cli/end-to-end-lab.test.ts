@@ -15,15 +15,29 @@ let facts: Loose;
 let connection: string[];
 let policy: string;
 
-function built(args: readonly string[], options: { input?: string | Buffer; env?: Record<string, string> } = {}): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", input: options.input ?? "", env: { ...process.env, ...options.env } });
+function built(
+  args: readonly string[],
+  options: { input?: string | Buffer; env?: Record<string, string> } = {},
+): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [COMMAND, ...args], {
+    encoding: "utf8",
+    input: options.input ?? "",
+    env: { ...process.env, ...options.env },
+  });
 }
 
 beforeAll(async () => {
   lab = spawn(process.execPath, [COMMAND, "lab", "--data", folder], { stdio: ["ignore", "pipe", "inherit"] });
   await new Promise((listens) => lab.stdout!.once("data", listens));
   facts = readJson(join(folder, "lab.json"));
-  connection = ["--base-url", facts["baseUrl"] as string, "--organization-id", facts["organizationId"] as string, "--api-key-file", join(folder, facts["apiKeyFile"] as string)];
+  connection = [
+    "--base-url",
+    facts["baseUrl"] as string,
+    "--organization-id",
+    facts["organizationId"] as string,
+    "--api-key-file",
+    join(folder, facts["apiKeyFile"] as string),
+  ];
   policy = join(folder, facts["policyFile"] as string);
 });
 afterAll(async () => {
@@ -35,13 +49,18 @@ afterAll(async () => {
 /** Submits as a user of curl does: a body in a file, its stamp from the command. */
 async function submit(): Promise<string> {
   const body = JSON.stringify({
-    type: "ACTIVITY_TYPE_UPDATE_WALLET", timestampMs: String(Date.now()), organizationId: facts["organizationId"] as string,
-    parameters: { walletId: facts["ids"].walletId as string, walletName: "stamped by hand" }, generateAppProofs: true,
+    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    timestampMs: String(Date.now()),
+    organizationId: facts["organizationId"] as string,
+    parameters: { walletId: facts["ids"].walletId as string, walletName: "stamped by hand" },
+    generateAppProofs: true,
   });
   const { status, stdout, stderr } = built(["stamp", "--api-key-file", connection[5]!], { input: body });
   expect([status, stderr]).toEqual([0, ""]);
   const answer = await fetch(`${facts["baseUrl"] as string}/public/v1/submit/update_wallet`, {
-    method: "POST", body, headers: { "content-type": "application/json", "X-Stamp": stdout.trim() },
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json", "X-Stamp": stdout.trim() },
   });
   expect(answer.status).toBe(200);
   return ((await answer.json()) as Loose)["activity"].id as string;
@@ -51,7 +70,9 @@ describe("the built command and its lab", () => {
   it("stamp a request, fetch its evidence, verify it, and bundle it for later", async () => {
     const id = await submit();
     const env = { BOOTPROOF_BASE_URL: connection[1]!, BOOTPROOF_ORGANIZATION_ID: connection[3]! };
-    const verified = built(["verify", "--activity-id", id, "--policy", policy, "--api-key-file", connection[5]!], { env });
+    const verified = built(["verify", "--activity-id", id, "--policy", policy, "--api-key-file", connection[5]!], {
+      env,
+    });
     expect([verified.status, verified.stderr]).toEqual([0, ""]);
     expect(verified.stdout).toMatch(/^VERIFIED/);
 
@@ -78,7 +99,14 @@ describe("the built command and its lab", () => {
   });
 
   it("end with exit code 3 where nobody listens, in good time and without a stack trace", () => {
-    const { status, stdout, stderr } = built(["fetch", "--app", "signer", "--base-url", "http://localhost:9", ...connection.slice(2)]);
+    const { status, stdout, stderr } = built([
+      "fetch",
+      "--app",
+      "signer",
+      "--base-url",
+      "http://localhost:9",
+      ...connection.slice(2),
+    ]);
     expect([status, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/^bootproof: http:\/\/localhost:9: .*cannot be reached.*\n$/);
   });
@@ -96,6 +124,8 @@ it("the demo shows a verified call, a refused one and captured evidence, on a pa
 
 it("verifying files loads nothing of client and lab", () => {
   const command = readFileSync(COMMAND, "utf8");
-  expect(["ZodError", "DhkemP256", "ClassicLevel", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word))).toEqual([]);
+  expect(
+    ["ZodError", "DhkemP256", "ClassicLevel", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
+  ).toEqual([]);
   expect(command.length).toBeLessThan(400_000);
 });

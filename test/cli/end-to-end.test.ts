@@ -9,13 +9,23 @@ const root = new URL("../../", import.meta.url);
 const { bin } = readJson(fileURLToPath(new URL("package.json", root))) as { bin: { bootproof: string } };
 const COMMAND = fileURLToPath(new URL(bin.bootproof, root));
 
-function built(args: readonly string[], options: { input?: string | Buffer; command?: string; env?: Record<string, string> } = {}): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", input: options.input ?? "", env: { ...process.env, ...options.env } });
+function built(
+  args: readonly string[],
+  options: { input?: string | Buffer; command?: string; env?: Record<string, string> } = {},
+): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [COMMAND, ...args], {
+    encoding: "utf8",
+    input: options.input ?? "",
+    env: { ...process.env, ...options.env },
+  });
 }
 
 /** Through a shell, for pipes and redirections. */
 function shell(line: string): SpawnSyncReturns<string> {
-  return spawnSync("/bin/bash", ["-c", line], { encoding: "utf8", env: { ...process.env, NODE: process.execPath, COMMAND, BOOT_1, APP_1 } });
+  return spawnSync("/bin/bash", ["-c", line], {
+    encoding: "utf8",
+    env: { ...process.env, NODE: process.execPath, COMMAND, BOOT_1, APP_1 },
+  });
 }
 
 describe("the built command", () => {
@@ -38,7 +48,9 @@ describe("the built command", () => {
   it("inspects, and pins a release", () => {
     expect(built(["inspect", BOOT_1]).stdout).toMatch(/^NOT VERIFIED/);
     const release = fileURLToPath(new URL("test-vectors/releases/r2025.9.3.yaml", root));
-    expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({ policy: "bootproof/1" });
+    expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({
+      policy: "bootproof/1",
+    });
   });
 
   it("tells version and help", () => {
@@ -56,7 +68,11 @@ describe("the built command", () => {
 
   it("keeps the verdict's exit code when its reader has seen enough", () => {
     const pair = '"$NODE" "$COMMAND" verify --boot-proof "$BOOT_1" --app-proof "$APP_1" --no-policy';
-    expect(shell(`${pair} | head -c 10; exit "\${PIPESTATUS[0]}"`)).toMatchObject({ status: 0, stdout: "AUTHENTIC:", stderr: "" });
+    expect(shell(`${pair} | head -c 10; exit "\${PIPESTATUS[0]}"`)).toMatchObject({
+      status: 0,
+      stdout: "AUTHENTIC:",
+      stderr: "",
+    });
     expect(shell(`${pair} --at now | true; exit "\${PIPESTATUS[0]}"`)).toMatchObject({ status: 1, stderr: "" });
   });
 

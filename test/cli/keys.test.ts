@@ -53,8 +53,11 @@ describe("keygen", () => {
   });
 
   it.each([
-    [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"], [["--out", "-"], "a private key is not printed"], [["--out", ""], "--out: a file wanted"],
-    [["--out", "a", "--out", "b"], "--out is given twice"], [["stray"], "too many arguments"],
+    [["--out", join(folder, "no", "such", "folder.json")], "cannot be written"],
+    [["--out", "-"], "a private key is not printed"],
+    [["--out", ""], "--out: a file wanted"],
+    [["--out", "a", "--out", "b"], "--out is given twice"],
+    [["stray"], "too many arguments"],
   ])("refuses %j", async (args, message) => {
     const { code, stdout, stderr } = await bootproof(["keygen", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -68,11 +71,22 @@ describe("stamp", () => {
   /** As the interface says it (service-facts.md, X-Stamp), by node:crypto alone. */
   function accepts(header: string, body: Uint8Array): boolean {
     expect(header).toMatch(/^[A-Za-z0-9_-]+\n$/);
-    const { publicKey, scheme, signature } = JSON.parse(Buffer.from(header.trim(), "base64url").toString()) as Record<string, string>;
+    const { publicKey, scheme, signature } = JSON.parse(Buffer.from(header.trim(), "base64url").toString()) as Record<
+      string,
+      string
+    >;
     expect([publicKey, scheme]).toEqual([key.publicKey, "SIGNATURE_SCHEME_TK_API_P256"]);
     // SubjectPublicKeyInfo of a compressed point.
-    const spki = Buffer.concat([Buffer.from("3039301306072a8648ce3d020106082a8648ce3d030107032200", "hex"), Buffer.from(publicKey!, "hex")]);
-    return verify("sha256", body, createPublicKey({ key: spki, format: "der", type: "spki" }), Buffer.from(signature!, "hex"));
+    const spki = Buffer.concat([
+      Buffer.from("3039301306072a8648ce3d020106082a8648ce3d030107032200", "hex"),
+      Buffer.from(publicKey!, "hex"),
+    ]);
+    return verify(
+      "sha256",
+      body,
+      createPublicKey({ key: spki, format: "der", type: "spki" }),
+      Buffer.from(signature!, "hex"),
+    );
   }
 
   it("stamps exactly the bytes of stdin", async () => {
@@ -99,7 +113,12 @@ describe("stamp", () => {
   it.each([
     ["no body", ["--api-key-file", KEY], "", "stdin: empty"],
     ["no key", [], "{}", "--api-key-file FILE (or BOOTPROOF_API_PUBLIC_KEY and BOOTPROOF_API_PRIVATE_KEY) is wanted"],
-    ["a key on the command line", ["--api-private-key", "5f".repeat(32)], "{}", "a key on the command line can be read"],
+    [
+      "a key on the command line",
+      ["--api-private-key", "5f".repeat(32)],
+      "{}",
+      "a key on the command line can be read",
+    ],
     ["a file that is no key", ["--api-key-file", fileOf("{}")], "{}", "not a key file"],
     ["too much", ["--api-key-file", KEY], " ".repeat(17 * 1024 * 1024), "stdin: larger than 16 MiB"],
     ["a body's name", ["--api-key-file", KEY, "body.json"], "{}", "too many arguments"],

@@ -8,7 +8,18 @@ describe("the program", () => {
     expect(await bootproof(["--version"])).toEqual({ code: 0, stdout: `${version as string}\n`, stderr: "" });
   });
 
-  it.each([["--help"], ["verify", "--help"], ["pin", "--help"], ["inspect", "--help"], ["fetch", "--help"], ["bundle", "--help"], ["stamp", "--help"], ["keygen", "--help"], ["lab", "--help"], ["help", "verify"]])("helps: %s %s", async (...args) => {
+  it.each([
+    ["--help"],
+    ["verify", "--help"],
+    ["pin", "--help"],
+    ["inspect", "--help"],
+    ["fetch", "--help"],
+    ["bundle", "--help"],
+    ["stamp", "--help"],
+    ["keygen", "--help"],
+    ["lab", "--help"],
+    ["help", "verify"],
+  ])("helps: %s %s", async (...args) => {
     const { code, stdout, stderr } = await bootproof(args.filter((arg) => arg !== undefined));
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^Usage: bootproof/);
@@ -57,17 +68,29 @@ describe("the program", () => {
   });
 
   it("names files, commands and options that are none", async () => {
-    expect((await bootproof(["verify", "evidence-of-production.json", "--no-policy"])).stderr).toContain("evidence-of-production.json: no such file");
-    expect((await bootproof(["inspect", "./Evidence/2026/boot-proof"])).stderr).toContain("./Evidence/2026/boot-proof: no such file");
+    expect((await bootproof(["verify", "evidence-of-production.json", "--no-policy"])).stderr).toContain(
+      "evidence-of-production.json: no such file",
+    );
+    expect((await bootproof(["inspect", "./Evidence/2026/boot-proof"])).stderr).toContain(
+      "./Evidence/2026/boot-proof: no such file",
+    );
     expect((await bootproof(["verfy"])).stderr).toContain("unknown command 'verfy'\n(Did you mean verify?)");
     expect((await bootproof(["verify", "--polcy", "x"])).stderr).toContain("(Did you mean --policy?)");
   });
 
   it("tells what nobody expected in one line", async () => {
     let stderr = "";
-    const broken = { write: (): never => { throw new Error("disk on fire\u001b[2J"); } };
+    const broken = {
+      write: (): never => {
+        throw new Error("disk on fire\u001b[2J");
+      },
+    };
     const code = await run(["inspect", APP_1], {
-      stdin: (async function* () {})(), stdout: broken, stderr: { write: (text) => (stderr += text) }, env: {}, now: () => new Date(),
+      stdin: (async function* () {})(),
+      stdout: broken,
+      stderr: { write: (text) => (stderr += text) },
+      env: {},
+      now: () => new Date(),
     });
     expect([code, stderr]).toEqual([2, "bootproof: unexpected: disk on fire\\u{1b}[2J\n"]);
   });

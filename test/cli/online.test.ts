@@ -21,8 +21,14 @@ beforeAll(async () => {
   connection = connectionTo(lab);
   policy = fileOf(lab.policyFile);
   signer = lab.enclaves.find(({ app }) => app === "signer")!.ephemeralKey;
-  const client = createClient({ baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) });
-  activityId = (await client.updateWallet({ walletId: lab.ids.walletId, walletName: "renamed" }, { generateAppProofs: true })).activity.id;
+  const client = createClient({
+    baseUrl: lab.baseUrl,
+    organizationId: lab.organizationId,
+    stamper: await apiKeyStamper(lab.apiKey),
+  });
+  activityId = (
+    await client.updateWallet({ walletId: lab.ids.walletId, walletName: "renamed" }, { generateAppProofs: true })
+  ).activity.id;
 });
 afterAll(() => lab.close());
 
@@ -50,13 +56,19 @@ describe("fetch", () => {
   it("an activity with all that proves it, for verify to take in whichever way", async () => {
     const { code, stdout, stderr } = await online("fetch", "--activity", lab.walletActivityId);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(JSON.parse(stdout)).toMatchObject({ bundle: "bootproof-bundle/1", appProofs: [], activity: { id: lab.walletActivityId } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      bundle: "bootproof-bundle/1",
+      appProofs: [],
+      activity: { id: lab.walletActivityId },
+    });
     const file = fileOf(stdout);
     const { code: verified, stdout: report } = await offline("verify", file, "--policy", policy, "--format", "json");
     expect([verified, (JSON.parse(report) as Report).claims?.activity?.coveredAddresses.length]).toEqual([0, 2]);
     expect((await offline("verify", "--boot-proof", file, "--activity", file, "--policy", policy)).code).toBe(0);
     expect((await bootproof(["verify", "-", "--policy", policy], { stdin: stdout, ...present() })).code).toBe(0);
-    expect((await offline("verify", file)).stderr).toContain("--policy FILE or --no-policy is wanted: there is no policy in");
+    expect((await offline("verify", file)).stderr).toContain(
+      "--policy FILE or --no-policy is wanted: there is no policy in",
+    );
   });
 
   it("writes no incomplete evidence", async () => {
@@ -67,7 +79,11 @@ describe("fetch", () => {
 
   it.each([
     ["nothing", [], "one of --ephemeral-key HEX, --app NAME and --activity ID is wanted"],
-    ["two things", ["--app", "signer", "--activity", "x"], "one of --ephemeral-key HEX, --app NAME and --activity ID is wanted"],
+    [
+      "two things",
+      ["--app", "signer", "--activity", "x"],
+      "one of --ephemeral-key HEX, --app NAME and --activity ID is wanted",
+    ],
     ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits wanted"],
     ["no name", ["--app", ""], "--app: empty"],
     ["no id", ["--activity", ""], "--activity: empty"],
@@ -90,7 +106,11 @@ describe("fetch", () => {
 });
 
 async function withoutProofs(): Promise<string> {
-  const client = createClient({ baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) });
+  const client = createClient({
+    baseUrl: lab.baseUrl,
+    organizationId: lab.organizationId,
+    stamper: await apiKeyStamper(lab.apiKey),
+  });
   return (await client.updateWallet({ walletId: lab.ids.walletId, walletName: "unproven" })).activity.id;
 }
 
@@ -102,40 +122,90 @@ describe("verify, fetching", () => {
   });
 
   it("a key's boot proof, with app proofs from files", async () => {
-    const activity = fileOf((JSON.parse((await online("fetch", "--activity", lab.walletActivityId)).stdout) as Loose)["activity"]);
+    const activity = fileOf(
+      (JSON.parse((await online("fetch", "--activity", lab.walletActivityId)).stdout) as Loose)["activity"],
+    );
     const [proof] = readJson(activity)["appProofs"] as { publicKey: string }[];
-    expect((await online("verify", "--ephemeral-key", proof!.publicKey, "--app-proof", fileOf(proof), "--policy", policy)).code).toBe(0);
-    const { code, stdout } = await online("verify", "--ephemeral-key", signer, "--app-proof", APP_1, "--policy", policy, "--format", "json");
+    expect(
+      (await online("verify", "--ephemeral-key", proof!.publicKey, "--app-proof", fileOf(proof), "--policy", policy))
+        .code,
+    ).toBe(0);
+    const { code, stdout } = await online(
+      "verify",
+      "--ephemeral-key",
+      signer,
+      "--app-proof",
+      APP_1,
+      "--policy",
+      policy,
+      "--format",
+      "json",
+    );
     expect([code, failed(stdout)[0]]).toEqual([1, "app.key"]);
   });
 
   it("an activity", async () => {
-    const { code, stdout, stderr } = await online("verify", "--activity-id", lab.walletActivityId, "--policy", policy, "--format", "json");
+    const { code, stdout, stderr } = await online(
+      "verify",
+      "--activity-id",
+      lab.walletActivityId,
+      "--policy",
+      policy,
+      "--format",
+      "json",
+    );
     expect([code, stderr]).toEqual([0, ""]);
-    expect(JSON.parse(stdout)).toMatchObject({ verdict: "verified", claims: { activity: { id: lab.walletActivityId } } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      verdict: "verified",
+      claims: { activity: { id: lab.walletActivityId } },
+    });
     expect(JSON.parse(stdout)).not.toHaveProperty("bundle");
   });
 
   it("without a policy, under another anchor", async () => {
     const anchor = fileOf(lab.trustAnchorPem);
-    expect((await online("verify", "--ephemeral-key", signer, "--no-policy", "--trust-anchor", anchor)).stdout).toMatch(/^AUTHENTIC/);
+    expect((await online("verify", "--ephemeral-key", signer, "--no-policy", "--trust-anchor", anchor)).stdout).toMatch(
+      /^AUTHENTIC/,
+    );
     expect((await online("verify", "--activity-id", activityId, "--no-policy")).code).toBe(1);
   });
 
   it("what was submitted without app proofs is rejected: nothing proves it", async () => {
-    const { code, stdout } = await online("verify", "--activity-id", await withoutProofs(), "--policy", policy, "--format", "json");
+    const { code, stdout } = await online(
+      "verify",
+      "--activity-id",
+      await withoutProofs(),
+      "--policy",
+      policy,
+      "--format",
+      "json",
+    );
     expect([code, failed(stdout)]).toEqual([1, ["activity.decode"]]);
   });
 
   it("takes the connection from the environment, and an option before it", async () => {
     const env = {
-      BOOTPROOF_BASE_URL: lab.baseUrl, BOOTPROOF_ORGANIZATION_ID: lab.organizationId,
-      BOOTPROOF_API_PUBLIC_KEY: lab.apiKey.publicKey, BOOTPROOF_API_PRIVATE_KEY: lab.apiKey.privateKey,
+      BOOTPROOF_BASE_URL: lab.baseUrl,
+      BOOTPROOF_ORGANIZATION_ID: lab.organizationId,
+      BOOTPROOF_API_PUBLIC_KEY: lab.apiKey.publicKey,
+      BOOTPROOF_API_PRIVATE_KEY: lab.apiKey.privateKey,
     };
     const args = ["verify", "--ephemeral-key", signer, "--policy", policy];
     expect((await bootproof(args, { env, ...present() })).code).toBe(0);
     expect((await bootproof([...args, "--organization-id", "another"], { env, ...present() })).code).toBe(3);
-    expect((await bootproof([...args, ...connection], { env: { ...env, BOOTPROOF_BASE_URL: "nonsense", BOOTPROOF_API_PRIVATE_KEY: "nonsense", BOOTPROOF_ORGANIZATION_ID: "x" }, ...present() })).code).toBe(0);
+    expect(
+      (
+        await bootproof([...args, ...connection], {
+          env: {
+            ...env,
+            BOOTPROOF_BASE_URL: "nonsense",
+            BOOTPROOF_API_PRIVATE_KEY: "nonsense",
+            BOOTPROOF_ORGANIZATION_ID: "x",
+          },
+          ...present(),
+        })
+      ).code,
+    ).toBe(0);
     // A connection that is there does not make a file of evidence online.
     expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--no-policy"], { env })).code).toBe(0);
   });
@@ -146,10 +216,20 @@ describe("verify, fetching", () => {
     it.each(shown.map((fault) => [fault.name, fault] as const))("%s", async (name, { fails }) => {
       lab.setFault(name);
       try {
-        const { code, stdout } = await online("verify", "--activity-id", activityId, "--policy", policy, "--format", "json");
+        const { code, stdout } = await online(
+          "verify",
+          "--activity-id",
+          activityId,
+          "--policy",
+          policy,
+          "--format",
+          "json",
+        );
         expect(code).toBe(1);
         const found = failed(stdout);
-        expect(fails.filter((id) => !found.includes(id) && !(id === "bind.key" && found.includes("app.key")))).toEqual([]);
+        expect(fails.filter((id) => !found.includes(id) && !(id === "bind.key" && found.includes("app.key")))).toEqual(
+          [],
+        );
       } finally {
         lab.setFault(null);
       }
@@ -157,7 +237,15 @@ describe("verify, fetching", () => {
 
     it("holds a boot proof to the key that was asked for", async () => {
       lab.setFault("another-enclaves-proof");
-      const { code, stdout } = await online("verify", "--ephemeral-key", signer, "--policy", policy, "--format", "json");
+      const { code, stdout } = await online(
+        "verify",
+        "--ephemeral-key",
+        signer,
+        "--policy",
+        policy,
+        "--format",
+        "json",
+      );
       lab.setFault(null);
       expect([code, failed(stdout)]).toEqual([1, ["bind.key"]]);
     });
@@ -165,12 +253,47 @@ describe("verify, fetching", () => {
 
   it.each([
     ["nothing to verify", ["--policy", "p"], "--boot-proof FILE (or --attestation FILE) is wanted"],
-    ["a key and no connection", ["--ephemeral-key", "04".repeat(130), "--policy", "p"], "--base-url URL (or BOOTPROOF_BASE_URL) is wanted"],
-    ["an activity and no policy", ["--activity-id", "x", "--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"], "--policy FILE or --no-policy is wanted"],
-    ["an activity by name and by file", ["--activity-id", "x", "--boot-proof", BOOT_1, "--no-policy"], "--activity-id: asked of an activity, and none is given: --activity FILE is wanted"],
-    ["an activity without a name", ["--activity-id", "", "--no-policy", "--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"], "--activity-id: empty"],
-    ["a connection with nothing to fetch", ["--boot-proof", BOOT_1, "--no-policy", "--base-url", "https://a", "--timeout", "3"], "--base-url, --timeout: nothing is fetched here"],
-    ["a malformed policy, before anything is fetched", ["--activity-id", "x", "--policy", BOOT_1, "--base-url", "http://127.0.0.1:1", "--organization-id", "o", "--api-key-file", "k"], "unknown member"],
+    [
+      "a key and no connection",
+      ["--ephemeral-key", "04".repeat(130), "--policy", "p"],
+      "--base-url URL (or BOOTPROOF_BASE_URL) is wanted",
+    ],
+    [
+      "an activity and no policy",
+      ["--activity-id", "x", "--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"],
+      "--policy FILE or --no-policy is wanted",
+    ],
+    [
+      "an activity by name and by file",
+      ["--activity-id", "x", "--boot-proof", BOOT_1, "--no-policy"],
+      "--activity-id: asked of an activity, and none is given: --activity FILE is wanted",
+    ],
+    [
+      "an activity without a name",
+      ["--activity-id", "", "--no-policy", "--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"],
+      "--activity-id: empty",
+    ],
+    [
+      "a connection with nothing to fetch",
+      ["--boot-proof", BOOT_1, "--no-policy", "--base-url", "https://a", "--timeout", "3"],
+      "--base-url, --timeout: nothing is fetched here",
+    ],
+    [
+      "a malformed policy, before anything is fetched",
+      [
+        "--activity-id",
+        "x",
+        "--policy",
+        BOOT_1,
+        "--base-url",
+        "http://127.0.0.1:1",
+        "--organization-id",
+        "o",
+        "--api-key-file",
+        "k",
+      ],
+      "unknown member",
+    ],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await offline("verify", ...args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -179,29 +302,51 @@ describe("verify, fetching", () => {
 });
 
 describe("the connection", () => {
-  const fetching = (...args: string[]): Promise<Answer> => bootproof(["fetch", "--app", "signer", "--organization-id", "o", ...args]);
+  const fetching = (...args: string[]): Promise<Answer> =>
+    bootproof(["fetch", "--app", "signer", "--organization-id", "o", ...args]);
   const SECRET = "5f".repeat(32);
 
   it.each([
-    ["http://example.com"], ["http://10.0.0.1:8080"], ["http://127.evil.example"], ["http://localhost.evil.example"], ["http://0.0.0.0"], ["HTTP://EXAMPLE.COM"],
-    ["http://[::2]"], ["http://[::ffff:127.0.0.1]"],
+    ["http://example.com"],
+    ["http://10.0.0.1:8080"],
+    ["http://127.evil.example"],
+    ["http://localhost.evil.example"],
+    ["http://0.0.0.0"],
+    ["HTTP://EXAMPLE.COM"],
+    ["http://[::2]"],
+    ["http://[::ffff:127.0.0.1]"],
   ])("is not made without TLS: %s", async (url) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
     expect(code).toBe(2);
     expect(stderr).toMatch(/http:\/\/ is for this machine only.*read the requests and send them again.*ssh -L/);
   });
 
-  it.each([["http://localhost"], ["http://127.0.0.1"], ["http://127.1"], ["http://[::1]"], ["https://127.0.0.1"]])("is made to %s, where nobody answers", async (host) => {
-    const url = `${host}:${await closedPort()}/prefix/`;
-    const { code, stdout, stderr } = await bootproof(["fetch", "--app", "signer", ...connectionTo({ ...lab, baseUrl: url }), "--timeout", "5"]);
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(/the service cannot be reached \(ECONNREFUSED\)\. Check the base address and the network\./);
-  });
+  it.each([["http://localhost"], ["http://127.0.0.1"], ["http://127.1"], ["http://[::1]"], ["https://127.0.0.1"]])(
+    "is made to %s, where nobody answers",
+    async (host) => {
+      const url = `${host}:${await closedPort()}/prefix/`;
+      const { code, stdout, stderr } = await bootproof([
+        "fetch",
+        "--app",
+        "signer",
+        ...connectionTo({ ...lab, baseUrl: url }),
+        "--timeout",
+        "5",
+      ]);
+      expect([code, stdout]).toEqual([3, ""]);
+      expect(stderr).toMatch(
+        /the service cannot be reached \(ECONNREFUSED\)\. Check the base address and the network\./,
+      );
+    },
+  );
 
   it.each([
-    ["no address", "example.com", "an address such as https://"], ["a file", "file:///etc/passwd", "an address such as https://"],
-    ["a user", `https://user:${SECRET}@example.com`, "without user and password"], ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
-    ["the path", "https://example.com/public/v1/", "without /public/v1"], ["nothing", "", "--base-url URL (or BOOTPROOF_BASE_URL) is wanted"],
+    ["no address", "example.com", "an address such as https://"],
+    ["a file", "file:///etc/passwd", "an address such as https://"],
+    ["a user", `https://user:${SECRET}@example.com`, "without user and password"],
+    ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
+    ["the path", "https://example.com/public/v1/", "without /public/v1"],
+    ["nothing", "", "--base-url URL (or BOOTPROOF_BASE_URL) is wanted"],
   ])("is not made to %s", async (_, url, message) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
     expect(code).toBe(2);
@@ -210,21 +355,41 @@ describe("the connection", () => {
   });
 
   it.each([
-    ["--api-key", SECRET], ["--api-private-key", SECRET], ["--private-key", SECRET], ["--api-public-key", SECRET], [`--api-private-key=${SECRET}`], ["--api-key"],
-    ["--api-key-file", SECRET], ["--api-key-file", `0x${SECRET}`], ["--api-key-file", `{"publicKey":"","privateKey":"${SECRET}"}`],
+    ["--api-key", SECRET],
+    ["--api-private-key", SECRET],
+    ["--private-key", SECRET],
+    ["--api-public-key", SECRET],
+    [`--api-private-key=${SECRET}`],
+    ["--api-key"],
+    ["--api-key-file", SECRET],
+    ["--api-key-file", `0x${SECRET}`],
+    ["--api-key-file", `{"publicKey":"","privateKey":"${SECRET}"}`],
   ])("takes no key from the command line: %s", async (...args) => {
     const { code, stderr } = await fetching("--base-url", "https://example.com", ...args);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/a key on the command line can be read by every process of this machine, and stays in the shell's history: use --api-key-file/);
+    expect(stderr).toContain(
+      "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
+        "use --api-key-file",
+    );
     expect(stderr).not.toContain(SECRET);
   });
 
   it("tells everything that is missing", async () => {
     const { code, stderr } = await bootproof(["fetch"]);
     expect(code).toBe(2);
-    for (const part of ["what is to be fetched?", "BOOTPROOF_BASE_URL", "BOOTPROOF_ORGANIZATION_ID", "BOOTPROOF_API_PRIVATE_KEY"]) expect(stderr).toContain(part);
-    expect((await fetching("--base-url", "https://a", "--api-key-file", "k", "--timeout", "0")).stderr).toContain("--timeout 0: seconds wanted");
-    const half = await bootproof(["fetch", "--app", "a"], { env: { BOOTPROOF_BASE_URL: "https://a", BOOTPROOF_ORGANIZATION_ID: "o", BOOTPROOF_API_PRIVATE_KEY: SECRET } });
+    for (const part of [
+      "what is to be fetched?",
+      "BOOTPROOF_BASE_URL",
+      "BOOTPROOF_ORGANIZATION_ID",
+      "BOOTPROOF_API_PRIVATE_KEY",
+    ])
+      expect(stderr).toContain(part);
+    expect((await fetching("--base-url", "https://a", "--api-key-file", "k", "--timeout", "0")).stderr).toContain(
+      "--timeout 0: seconds wanted",
+    );
+    const half = await bootproof(["fetch", "--app", "a"], {
+      env: { BOOTPROOF_BASE_URL: "https://a", BOOTPROOF_ORGANIZATION_ID: "o", BOOTPROOF_API_PRIVATE_KEY: SECRET },
+    });
     expect(half.stderr).toContain("BOOTPROOF_API_PUBLIC_KEY is wanted beside the other half of the key");
     expect(half.stderr).not.toContain(SECRET);
   });
@@ -234,15 +399,25 @@ describe("the connection", () => {
     chmodSync(args[5]!, 0o640);
     const { code, stderr } = await bootproof(["fetch", "--app", "signer", ...args]);
     expect(code).toBe(0);
-    expect(stderr).toBe(`warning: ${args[5]!} holds a private key, and others may read it: chmod 600 it, or make a new key\n`);
+    expect(stderr).toBe(
+      `warning: ${args[5]!} holds a private key, and others may read it: chmod 600 it, or make a new key\n`,
+    );
   });
 
   it.each([
     ["missing", () => "missing.json", /missing\.json: cannot be read/],
     ["no JSON", () => fileOf(`{"privateKey": "${SECRET}"`), /not a key file/],
     ["half a key", () => fileOf({ privateKey: SECRET }), /not a key file/],
-    ["of two keys", () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: SECRET }), /: the API key's publicKey is not the one of its privateKey/],
-    ["a key too large", () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: "ff".repeat(32) }), /is not a private key of P-256/],
+    [
+      "of two keys",
+      () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: SECRET }),
+      /: the API key's publicKey is not the one of its privateKey/,
+    ],
+    [
+      "a key too large",
+      () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: "ff".repeat(32) }),
+      /is not a private key of P-256/,
+    ],
     ["evidence", () => BOOT_1, /: (too large for|not) a key file/],
   ])("takes no key file that is %s", async (_, file, message) => {
     const { code, stdout, stderr } = await fetching("--base-url", lab.baseUrl, "--api-key-file", file());
@@ -253,7 +428,14 @@ describe("the connection", () => {
 
   it("is refused with a key that nobody knows, and the key stays unsaid", async () => {
     const apiKey = generateApiKey();
-    const { code, stdout, stderr } = await bootproof(["verify", "--ephemeral-key", signer, "--policy", policy, ...connectionTo({ ...lab, apiKey })]);
+    const { code, stdout, stderr } = await bootproof([
+      "verify",
+      "--ephemeral-key",
+      signer,
+      "--policy",
+      policy,
+      ...connectionTo({ ...lab, apiKey }),
+    ]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/HTTP 401 PUBLIC_KEY_NOT_FOUND.*Register the key with the organization/);
     expect(stderr).not.toContain(apiKey.privateKey);
@@ -276,17 +458,26 @@ describe("a service that answers anything", () => {
   beforeAll(async () => {
     server.on("connection", (socket) => sockets.add(socket));
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    args = [...connectionTo({ ...lab, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }), "--timeout", "0.3"];
+    args = [
+      ...connectionTo({ ...lab, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
+      "--timeout",
+      "0.3",
+    ];
   });
   afterAll(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
 
-  const json = (status: number, body: unknown, headers = {}): RequestListener => (_, response) => {
-    response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(typeof body === "string" ? body : JSON.stringify(body));
-  };
-  const refusal = (status: number, category: string) => json(status, { code: 7, message: "no\u001b[2J", details: [{ "@type": "x", turnkeyErrorCode: category }] });
+  const json =
+    (status: number, body: unknown, headers = {}): RequestListener =>
+    (_, response) => {
+      response
+        .writeHead(status, { "Content-Type": "application/json", ...headers })
+        .end(typeof body === "string" ? body : JSON.stringify(body));
+    };
+  const refusal = (status: number, category: string) =>
+    json(status, { code: 7, message: "no\u001b[2J", details: [{ "@type": "x", turnkeyErrorCode: category }] });
 
   it.each<[string, RequestListener, RegExp]>([
     ["401", refusal(401, "API_KEY_EXPIRED"), /HTTP 401 API_KEY_EXPIRED: no\\u\{1b\}\[2J\. Make a new API key/],
@@ -294,35 +485,62 @@ describe("a service that answers anything", () => {
     ["404", json(404, "not JSON"), /HTTP 404\. Check the ids/],
     ["500", json(500, {}), /HTTP 500\. Try again later/],
     ["a redirect", json(302, {}, { location: "https://evil.example" }), /HTTP 302\. .*redirects are not followed/],
-    ["no JSON", json(200, "<html>"), /not what the interface promises: a value wanted .*Is --base-url the service's own address\?/],
+    [
+      "no JSON",
+      json(200, "<html>"),
+      /not what the interface promises: a value wanted .*Is --base-url the service's own address\?/,
+    ],
     ["an empty object", json(200, {}), /not what the interface promises: bootProof/],
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
     ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or give it longer with --timeout SECONDS\./],
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
-  ])("%s is exit code 3, and what to do", async (_, listener, message) => {
-    answer = listener;
-    const { code, stdout, stderr } = await bootproof(["verify", "--ephemeral-key", signer, "--policy", policy, ...args]);
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toMatch(message);
-    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
-    expect(stderr).not.toContain("unexpected");
-  }, 20_000);
+  ])(
+    "%s is exit code 3, and what to do",
+    async (_, listener, message) => {
+      answer = listener;
+      const { code, stdout, stderr } = await bootproof([
+        "verify",
+        "--ephemeral-key",
+        signer,
+        "--policy",
+        policy,
+        ...args,
+      ]);
+      expect([code, stdout]).toEqual([3, ""]);
+      expect(stderr).toMatch(message);
+      expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
+      expect(stderr).not.toContain("unexpected");
+    },
+    20_000,
+  );
 
   /** Answers what the lab does, but for some operations. */
-  const labBut = (operations: Record<string, unknown>): RequestListener => (request, response) => {
-    const operation = request.url!.split("/").at(-1)!;
-    if (operation in operations) return void json(operations[operation] === null ? 404 : 200, operations[operation] ?? {})(request, response);
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", async () => {
-      const stamped = { "Content-Type": "application/json", "X-Stamp": request.headers["x-stamp"] as string };
-      const answered = await fetch(lab.baseUrl + request.url!, { method: "POST", body: Buffer.concat(chunks), headers: stamped });
-      response.writeHead(answered.status).end(await answered.text());
-    });
-  };
+  const labBut =
+    (operations: Record<string, unknown>): RequestListener =>
+    (request, response) => {
+      const operation = request.url!.split("/").at(-1)!;
+      if (operation in operations)
+        return void json(operations[operation] === null ? 404 : 200, operations[operation] ?? {})(request, response);
+      const chunks: Buffer[] = [];
+      request
+        .on("data", (chunk: Buffer) => chunks.push(chunk))
+        .on("end", async () => {
+          const stamped = { "Content-Type": "application/json", "X-Stamp": request.headers["x-stamp"] as string };
+          const answered = await fetch(lab.baseUrl + request.url!, {
+            method: "POST",
+            body: Buffer.concat(chunks),
+            headers: stamped,
+          });
+          response.writeHead(answered.status).end(await answered.text());
+        });
+    };
 
   it("without get_activity has no evidence of an id: app proofs alone answer no question", async () => {
     answer = labBut({ get_activity: null });
-    for (const words of [["fetch", "--activity", activityId], ["verify", "--activity-id", activityId, "--policy", policy]]) {
+    for (const words of [
+      ["fetch", "--activity", activityId],
+      ["verify", "--activity-id", activityId, "--policy", policy],
+    ]) {
       const { code, stdout, stderr } = await bootproof([...words, ...args.slice(0, -2)], present());
       expect([code, stdout]).toEqual([3, ""]);
       expect(stderr).toContain("--activity FILE");
@@ -333,7 +551,10 @@ describe("a service that answers anything", () => {
     const { activity } = JSON.parse((await online("fetch", "--activity", activityId)).stdout) as Loose;
     const { appProofs, ...bare } = activity as { appProofs: unknown[] };
     answer = labBut({ get_activity: { activity: bare }, list_app_proofs: { appProofs } });
-    const { code, stdout } = await bootproof(["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)], present());
+    const { code, stdout } = await bootproof(
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      present(),
+    );
     expect([code, (JSON.parse(stdout) as Report).claims?.activity?.id]).toEqual([0, activityId]);
   });
 
@@ -344,16 +565,35 @@ describe("a service that answers anything", () => {
   ])("with %s is rejected", async (what, change) => {
     const { activity } = JSON.parse((await online("fetch", "--activity", activityId)).stdout) as Loose;
     answer = labBut({ get_activity: { activity: change(activity as Loose) } });
-    const { code, stdout } = await bootproof(["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)], present());
-    expect([code, failed(stdout), (JSON.parse(stdout) as Report).claims]).toEqual([1, expect.arrayContaining(["activity.request"]), null]);
+    const { code, stdout } = await bootproof(
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      present(),
+    );
+    expect([code, failed(stdout), (JSON.parse(stdout) as Report).claims]).toEqual([
+      1,
+      expect.arrayContaining(["activity.request"]),
+      null,
+    ]);
     const fetched = await bootproof(["fetch", "--activity", activityId, ...args.slice(0, -2)]);
-    if (what.startsWith("another")) expect([fetched.code, fetched.stderr]).toEqual([3, expect.stringMatching(/answered another activity: (id|organizationId) is another, /)]);
-    else expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([3, "", expect.stringContaining("is not completed (ACTIVITY_STATUS_CONSENSUS_NEEDED)")]);
+    if (what.startsWith("another"))
+      expect([fetched.code, fetched.stderr]).toEqual([
+        3,
+        expect.stringMatching(/answered another activity: (id|organizationId) is another, /),
+      ]);
+    else
+      expect([fetched.code, fetched.stdout, fetched.stderr]).toEqual([
+        3,
+        "",
+        expect.stringContaining("is not completed (ACTIVITY_STATUS_CONSENSUS_NEEDED)"),
+      ]);
   });
 
   it("without a key's boot proof: verify rejects, fetch writes nothing", async () => {
     answer = labBut({ get_boot_proof: null });
-    const verified = await bootproof(["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)], present());
+    const verified = await bootproof(
+      ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
+      present(),
+    );
     expect([verified.code, failed(verified.stdout)]).toEqual([1, expect.arrayContaining(["app.key"])]);
     const { code, stdout, stderr } = await bootproof(["fetch", "--activity", activityId, ...args.slice(0, -2)]);
     expect([code, stdout]).toEqual([3, ""]);
@@ -362,7 +602,14 @@ describe("a service that answers anything", () => {
 
   it("with neither activity nor app proofs has no evidence", async () => {
     answer = labBut({ get_activity: null, list_app_proofs: { appProofs: [] } });
-    const { code, stdout, stderr } = await bootproof(["verify", "--activity-id", activityId, "--policy", policy, ...args.slice(0, -2)]);
+    const { code, stdout, stderr } = await bootproof([
+      "verify",
+      "--activity-id",
+      activityId,
+      "--policy",
+      policy,
+      ...args.slice(0, -2),
+    ]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("does not answer the activity");
   });

@@ -17,7 +17,11 @@ async function pinned(...args: string[]): Promise<PolicyFile> {
 describe("from a boot proof", () => {
   it("pins what verification then accepts", async () => {
     const policy = await pinned("--boot-proof", BOOT_1);
-    expect(policy).toMatchObject({ policy: "bootproof/1", trustAnchors: ["aws-nitro-root-g1"], deployments: [{ namespace: "preprod/signer", minNonce: 20250902, commitment: "legacy" }] });
+    expect(policy).toMatchObject({
+      policy: "bootproof/1",
+      trustAnchors: ["aws-nitro-root-g1"],
+      deployments: [{ namespace: "preprod/signer", minNonce: 20250902, commitment: "legacy" }],
+    });
     const args = ["verify", "--policy", fileOf(policy), "--boot-proof"];
     expect((await bootproof([...args, BOOT_1])).code).toBe(0);
     expect((await bootproof([...args, BOOT_2])).code).toBe(0);
@@ -30,14 +34,22 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("warning: bind.commitment: legacy");
     expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
     expect(stderr).toContain("warning: policy.scope: the manifest set is nobody's");
-    expect(stderr).toContain("warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it");
+    expect(stderr).toContain(
+      "warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it",
+    );
   });
 
   it("keeps another trust anchor in the policy", async () => {
     const anchor = fileOf(forged.anchorPem);
     const policy = await pinned("--boot-proof", fileOf({ bootProof: forged.bootProof }), "--trust-anchor", anchor);
     expect(policy.trustAnchors).toEqual([{ pem: expect.stringContaining("BEGIN CERTIFICATE") as string }]);
-    expect((await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], { now: "2026-03-04T06:00:00Z" })).code).toBe(0);
+    expect(
+      (
+        await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", fileOf(policy)], {
+          now: "2026-03-04T06:00:00Z",
+        })
+      ).code,
+    ).toBe(0);
   });
 
   it("takes stdin", async () => {
@@ -46,7 +58,12 @@ describe("from a boot proof", () => {
   });
 
   it("refuses rejected evidence, and says why on stderr", async () => {
-    for (const evidence of [forged.bootProof, { ...readJson(BOOT_1), qosManifestB64: readJson(BOOT_1)["qosManifestEnvelopeB64"] }, {}, []]) {
+    for (const evidence of [
+      forged.bootProof,
+      { ...readJson(BOOT_1), qosManifestB64: readJson(BOOT_1)["qosManifestEnvelopeB64"] },
+      {},
+      [],
+    ]) {
       const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", fileOf(evidence)]);
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toMatch(/^Not pinned\.\nREJECTED: nothing is proven\./);
@@ -60,7 +77,12 @@ describe("from a published release", () => {
     const policy = await pinned("--release", RELEASE, "--app", "signer");
     expect(policy).toMatchObject({
       name: "signer, release r2025.9.3",
-      deployments: [{ pivotHash: "3aeeccb914d4ca4dc35e661f50d06ff5dfd957fa6bc77a76001f245f7c3d32a8", pcrs: { "0": expect.stringMatching(/^f67076a8/) as string } }],
+      deployments: [
+        {
+          pivotHash: "3aeeccb914d4ca4dc35e661f50d06ff5dfd957fa6bc77a76001f245f7c3d32a8",
+          pcrs: { "0": expect.stringMatching(/^f67076a8/) as string },
+        },
+      ],
     });
     const { code } = await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", fileOf(policy)]);
     expect(code).toBe(1);
@@ -77,11 +99,24 @@ describe("from a published release", () => {
     const keys = lab.manifestMembers.map(({ alias, key }) => ({ alias, pubKey: toHex(key.publicKey) }));
     for (const members of [keys, keys.map(({ pubKey }) => pubKey)]) {
       const closed = await bootproof([...from, "--manifest-set", fileOf({ threshold: 2, members })]);
-      expect([closed.code, closed.stderr]).toEqual([0, "Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n"]);
-      expect(JSON.parse(closed.stdout)).toMatchObject({ deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }] });
+      expect([closed.code, closed.stderr]).toEqual([
+        0,
+        "Pinned what the release file says, which is worth what its source is: nothing of it was verified.\n",
+      ]);
+      expect(JSON.parse(closed.stdout)).toMatchObject({
+        deployments: [{ manifestSet: { threshold: 2, members: keys.map(({ pubKey }) => pubKey) } }],
+      });
     }
     const people = fileOf({ threshold: 2, members: keys.map(({ pubKey }) => pubKey) });
-    const old = await bootproof([...from, "--commitment", "legacy", "--manifest-set", people, "--namespace", "lab/signer"]);
+    const old = await bootproof([
+      ...from,
+      "--commitment",
+      "legacy",
+      "--manifest-set",
+      people,
+      "--namespace",
+      "lab/signer",
+    ]);
     expect([old.code, JSON.parse(old.stdout)]).toMatchObject([0, { deployments: [{ namespace: "lab/signer" }] }]);
     expect(JSON.parse(old.stdout)).not.toMatchObject({ deployments: [{ open: expect.anything() as unknown }] });
     const quorumKey = toHex(lab.quorumKey.publicKey);
@@ -91,31 +126,104 @@ describe("from a published release", () => {
   });
 
   it("takes digests of decimal digits for what they are", async () => {
-    const yaml = `version: 7\nsigner:\n  appBinaryDigest: ${"1".repeat(64)}\n${[0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("")}`;
+    const yaml =
+      `version: 7\nsigner:\n  appBinaryDigest: ` +
+      `${"1".repeat(64)}\n${[0, 1, 2, 3].map((index) => `  PCR${index}: ${"20".repeat(46)}1e10\n`).join("")}`;
     const policy = await pinned("--release", fileOf(yaml), "--app", "signer", "--name", "mine");
-    expect(policy).toMatchObject({ name: "mine", deployments: [{ pivotHash: "1".repeat(64), pcrs: { "3": `${"20".repeat(46)}1e10` } }] });
+    expect(policy).toMatchObject({
+      name: "mine",
+      deployments: [{ pivotHash: "1".repeat(64), pcrs: { "3": `${"20".repeat(46)}1e10` } }],
+    });
   });
 
   it.each([
-    ["another application", ["--release", RELEASE, "--app", "other"], "other: not in this release, which has evm-parser, notarizer, signer"],
+    [
+      "another application",
+      ["--release", RELEASE, "--app", "other"],
+      "other: not in this release, which has evm-parser, notarizer, signer",
+    ],
     ["the version", ["--release", RELEASE, "--app", "version"], "version: not in this release"],
     ["__proto__", ["--release", RELEASE, "--app", "__proto__"], "__proto__: not in this release"],
     ["what is no YAML", ["--release", fileOf("a: [1"), "--app", "a"], "not YAML: "],
-    ["a key given twice", ["--release", fileOf("a: 1\na: 2"), "--app", "a"], "not YAML: Map keys must be unique at line 2"],
-    ["a key given twice in two spellings", ["--release", fileOf('a:\n  b: 1\n  "b": 2'), "--app", "a"], "Map keys must be unique at line 3, column 3"],
-    ["a key that is no text", ["--release", fileOf("? [a]\n: 1"), "--app", "a"], "not YAML: a map whose key is no text"],
-    ["an alias", ["--release", fileOf("a: &x 1\nb: *x"), "--app", "a"], "an alias, which is not followed at line 2, column 4"],
-    ["a release of more than 64 KiB", ["--release", fileOf("#".repeat(65_537)), "--app", "a"], "larger than 64 KiB, the most that is read"],
+    [
+      "a key given twice",
+      ["--release", fileOf("a: 1\na: 2"), "--app", "a"],
+      "not YAML: Map keys must be unique at line 2",
+    ],
+    [
+      "a key given twice in two spellings",
+      ["--release", fileOf('a:\n  b: 1\n  "b": 2'), "--app", "a"],
+      "Map keys must be unique at line 3, column 3",
+    ],
+    [
+      "a key that is no text",
+      ["--release", fileOf("? [a]\n: 1"), "--app", "a"],
+      "not YAML: a map whose key is no text",
+    ],
+    [
+      "an alias",
+      ["--release", fileOf("a: &x 1\nb: *x"), "--app", "a"],
+      "an alias, which is not followed at line 2, column 4",
+    ],
+    [
+      "a release of more than 64 KiB",
+      ["--release", fileOf("#".repeat(65_537)), "--app", "a"],
+      "larger than 64 KiB, the most that is read",
+    ],
     ["a list", ["--release", fileOf("- a"), "--app", "a"], "an array, an object wanted"],
-    ["a digest cut short", ["--release", fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n"), "--app", "a"], "4 hex digits, 64 wanted"],
-    ["a key given twice further down", ["--release", fileOf("a:\n  b: 1\n  b: 2\n"), "--app", "a"], "not YAML: Map keys must be unique at line 3"],
-    ["more than 64 KiB", ["--release", fileOf(Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "larger than 64 KiB"],
-    ["many keys, none of them the application", ["--release", fileOf(Array.from({ length: 8_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"], "and 7968 more"],
+    [
+      "a digest cut short",
+      [
+        "--release",
+        fileOf("version: 1\na:\n  appBinaryDigest: abcd\n  PCR0: ab\n  PCR1: ab\n  PCR2: ab\n  PCR3: ab\n"),
+        "--app",
+        "a",
+      ],
+      "4 hex digits, 64 wanted",
+    ],
+    [
+      "a key given twice further down",
+      ["--release", fileOf("a:\n  b: 1\n  b: 2\n"), "--app", "a"],
+      "not YAML: Map keys must be unique at line 3",
+    ],
+    [
+      "more than 64 KiB",
+      ["--release", fileOf(Array.from({ length: 20_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"],
+      "larger than 64 KiB",
+    ],
+    [
+      "many keys, none of them the application",
+      ["--release", fileOf(Array.from({ length: 8_000 }, (_, index) => `k${index}:`).join("\n")), "--app", "a"],
+      "and 7968 more",
+    ],
     ["deep nesting", ["--release", fileOf("[".repeat(60_000)), "--app", "a"], "not YAML: "],
-    ["a quorum key that is none", ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"], "--quorum-key: 130 bytes of hex wanted"],
-    ["a set that is none", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf({ threshold: 1, members: [{ pubKey: "00" }] })], "members[0]: 2 hex digits, 260 wanted"],
-    ["a set that is a number", ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")], "manifestSet: a number, an object wanted"],
-    ["aliases within aliases", ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"], "bootproof: "],
+    [
+      "a quorum key that is none",
+      ["--release", RELEASE, "--app", "signer", "--quorum-key", "abcd"],
+      "--quorum-key: 130 bytes of hex wanted",
+    ],
+    [
+      "a set that is none",
+      [
+        "--release",
+        RELEASE,
+        "--app",
+        "signer",
+        "--manifest-set",
+        fileOf({ threshold: 1, members: [{ pubKey: "00" }] }),
+      ],
+      "members[0]: 2 hex digits, 260 wanted",
+    ],
+    [
+      "a set that is a number",
+      ["--release", RELEASE, "--app", "signer", "--manifest-set", fileOf("7")],
+      "manifestSet: a number, an object wanted",
+    ],
+    [
+      "aliases within aliases",
+      ["--release", fileOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"), "--app", "c"],
+      "bootproof: ",
+    ],
   ])("refuses %s", async (_, args, message) => {
     const { code, stdout, stderr } = await bootproof(["pin", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -130,9 +238,15 @@ describe("wrong usage", () => {
     [["--release", RELEASE], "--release needs --app NAME"],
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
     [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor goes with --boot-proof only"],
-    [["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"], "--quorum-key goes with --release only"],
+    [
+      ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
+      "--quorum-key goes with --release only",
+    ],
     [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release only"],
-    [["--release", RELEASE, "--app", "signer", "--commitment", "Live"], "--commitment Live: one of live, setup, legacy wanted"],
+    [
+      ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
+      "--commitment Live: one of live, setup, legacy wanted",
+    ],
     [["--boot-proof", BOOT_1, "--boot-proof", BOOT_2], "--boot-proof is given twice"],
     [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],

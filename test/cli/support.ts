@@ -51,7 +51,11 @@ export function fileOf(content: unknown, name = `file-${files++}.json`): string 
 }
 
 /** The connection options of a service, the key in a file of its owner's. */
-export function connectionTo(service: { readonly baseUrl: string; readonly organizationId: string; readonly apiKey: object }): string[] {
+export function connectionTo(service: {
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly apiKey: object;
+}): string[] {
   const key = fileOf(service.apiKey);
   chmodSync(key, 0o600);
   return ["--base-url", service.baseUrl, "--organization-id", service.organizationId, "--api-key-file", key];

@@ -23,7 +23,9 @@ function reportOf(stdout: string): Report {
 }
 
 function failed(stdout: string): string[] {
-  return reportOf(stdout).checks.filter((check) => check.status === "fail").map((check) => check.id);
+  return reportOf(stdout)
+    .checks.filter((check) => check.status === "fail")
+    .map((check) => check.id);
 }
 
 describe("the captured pairs", () => {
@@ -44,7 +46,10 @@ describe("the captured pairs", () => {
     const manifest = Buffer.from(changed["qosManifestB64"] as string, "base64");
     manifest[manifest.indexOf("dc64e8bf", 0, "hex") + 5]! ^= 1;
     const stdin = JSON.stringify({ ...changed, qosManifestB64: manifest.toString("base64") });
-    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", "-", "--app-proof", here(APP_1), "--policy", POLICY], { stdin });
+    const { code, stdout, stderr } = await bootproof(
+      ["verify", "--boot-proof", "-", "--app-proof", here(APP_1), "--policy", POLICY],
+      { stdin },
+    );
     expect([code, stderr]).toEqual([1, ""]);
     await expect(stdout).toMatchFileSnapshot("golden/rejected.txt");
   });
@@ -52,22 +57,49 @@ describe("the captured pairs", () => {
   it("are rejected by a policy that pins something else", async () => {
     const policy = readJson(POLICY);
     const [deployment] = policy["deployments"] as Record<string, unknown>[];
-    const other = { ...deployment, pivotHash: `dd${(deployment!["pivotHash"] as string).slice(2)}`, minNonce: 20260101, pcrs: { ...(deployment!["pcrs"] as object), "3": "ee".repeat(48) } };
+    const other = {
+      ...deployment,
+      pivotHash: `dd${(deployment!["pivotHash"] as string).slice(2)}`,
+      minNonce: 20260101,
+      pcrs: { ...(deployment!["pcrs"] as object), "3": "ee".repeat(48) },
+    };
     const { code, stdout } = await bootproof([...PAIR, "--policy", fileOf({ ...policy, deployments: [other] })]);
     expect(code).toBe(1);
     await expect(stdout).toMatchFileSnapshot("golden/rejected-by-policy.txt");
   });
 
   it("may be given together, each option once or repeated, app proofs finding theirs", async () => {
-    for (const boots of [["--boot-proof", BOOT_1, BOOT_2], ["--boot-proof", BOOT_1, "--boot-proof", BOOT_2]]) {
-      const { code, stdout } = await bootproof(["verify", ...boots, "--app-proof", APP_2, "--app-proof", APP_1, "--no-policy", "--format", "json"]);
+    for (const boots of [
+      ["--boot-proof", BOOT_1, BOOT_2],
+      ["--boot-proof", BOOT_1, "--boot-proof", BOOT_2],
+    ]) {
+      const { code, stdout } = await bootproof([
+        "verify",
+        ...boots,
+        "--app-proof",
+        APP_2,
+        "--app-proof",
+        APP_1,
+        "--no-policy",
+        "--format",
+        "json",
+      ]);
       expect(code).toBe(0);
       expect(reportOf(stdout).claims!.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);
     }
   });
 
   it("do not fit crosswise", async () => {
-    const { code, stdout } = await bootproof(["verify", "--boot-proof", BOOT_1, "--app-proof", APP_2, "--no-policy", "--format", "json"]);
+    const { code, stdout } = await bootproof([
+      "verify",
+      "--boot-proof",
+      BOOT_1,
+      "--app-proof",
+      APP_2,
+      "--no-policy",
+      "--format",
+      "json",
+    ]);
     expect([code, failed(stdout)]).toEqual([1, ["app.key"]]);
   });
 });
@@ -78,18 +110,38 @@ describe("evidence in its wrappers", () => {
     ["app proofs in an object", { appProofs: forged.appProofs }],
     ["one app proof", forged.appProofs[0]],
   ])("%s", async (_, proofs) => {
-    const { code, stdout } = await bootproof([
-      "verify", "--boot-proof", fileOf({ bootProof: forged.bootProof }), "--app-proof", fileOf(proofs), "--no-policy", "--trust-anchor", ANCHOR, "--format", "json",
-    ], LATER);
+    const { code, stdout } = await bootproof(
+      [
+        "verify",
+        "--boot-proof",
+        fileOf({ bootProof: forged.bootProof }),
+        "--app-proof",
+        fileOf(proofs),
+        "--no-policy",
+        "--trust-anchor",
+        ANCHOR,
+        "--format",
+        "json",
+      ],
+      LATER,
+    );
     expect(code).toBe(0);
     expect(reportOf(stdout).claims!.appProofs).toHaveLength(1);
   });
 
-  it.each([["bare", forged.activity], ["in an object", { activity: forged.activity }]])("an activity %s", async (_, activity) => {
+  it.each([
+    ["bare", forged.activity],
+    ["in an object", { activity: forged.activity }],
+  ])("an activity %s", async (_, activity) => {
     const policy = fileOf(labPolicy(forged.anchorPem, [labDeployment(lab)]));
-    const { code, stdout } = await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(activity), "--policy", policy], LATER);
+    const { code, stdout } = await bootproof(
+      ["verify", "--boot-proof", fileOf(forged.bootProof), "--activity", fileOf(activity), "--policy", policy],
+      LATER,
+    );
     expect(code).toBe(0);
-    expect(stdout.replace(/\s+/g, " ")).toContain("the address 0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC is backed by an app proof.");
+    expect(stdout.replace(/\s+/g, " ")).toContain(
+      "the address 0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC is backed by an app proof.",
+    );
     expect(stdout.replace(/\s+/g, " ")).toContain("not to AWS");
   });
 });
@@ -98,19 +150,27 @@ describe("stdin", () => {
   const boot = readFileSync(BOOT_1);
 
   it("is one of the files", async () => {
-    const { code } = await bootproof(["verify", "--boot-proof", "-", "--app-proof", APP_1, "--policy", POLICY], { stdin: boot });
+    const { code } = await bootproof(["verify", "--boot-proof", "-", "--app-proof", APP_1, "--policy", POLICY], {
+      stdin: boot,
+    });
     expect(code).toBe(0);
-    expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", "-"], { stdin: readFileSync(POLICY) })).code).toBe(0);
+    expect(
+      (await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", "-"], { stdin: readFileSync(POLICY) })).code,
+    ).toBe(0);
   });
 
   it("is named where it is at fault", async () => {
-    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: '{"a":\n 1,}' });
+    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", "-", "--no-policy"], {
+      stdin: '{"a":\n 1,}',
+    });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toBe("bootproof: stdin: not strict JSON: a member name wanted (line 2, column 4)\n");
   });
 
   it("is bounded, and not empty", async () => {
-    expect((await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: " ".repeat(1024 * 1024 + 1) })).stderr).toContain("stdin: larger than 1 MiB");
+    expect(
+      (await bootproof(["verify", "--boot-proof", "-", "--no-policy"], { stdin: " ".repeat(1024 * 1024 + 1) })).stderr,
+    ).toContain("stdin: larger than 1 MiB");
     expect((await bootproof(["verify", "--boot-proof", "-", "--no-policy"])).stderr).toContain("stdin: empty");
   });
 });
@@ -131,8 +191,20 @@ describe("--attestation", () => {
   });
 
   it("rejects one that is damaged, in whatever way", async () => {
-    for (const content of [document.subarray(0, 100), toBase64(document).slice(0, -2), "not a document", new Uint8Array(1000)]) {
-      const { code, stdout } = await bootproof(["verify", "--attestation", fileOf(content), "--no-policy", "--format", "json"]);
+    for (const content of [
+      document.subarray(0, 100),
+      toBase64(document).slice(0, -2),
+      "not a document",
+      new Uint8Array(1000),
+    ]) {
+      const { code, stdout } = await bootproof([
+        "verify",
+        "--attestation",
+        fileOf(content),
+        "--no-policy",
+        "--format",
+        "json",
+      ]);
       expect([code, failed(stdout)]).toEqual([1, ["cose.structure"]]);
     }
   });
@@ -140,14 +212,29 @@ describe("--attestation", () => {
   it("tells what a NitroTPM document is", async () => {
     const { vectors } = readJson(vector("documents.json")) as { vectors?: { file: string }[] };
     expect(vectors ?? []).not.toEqual([]);
-    const [tpm] = (readJson(vector("nitro/EXPECT.json")) as unknown as { file: string; pcrKey: string }[]).filter((entry) => entry.pcrKey === "nitrotpm_pcrs");
+    const [tpm] = (readJson(vector("nitro/EXPECT.json")) as unknown as { file: string; pcrKey: string }[]).filter(
+      (entry) => entry.pcrKey === "nitrotpm_pcrs",
+    );
     const { code, stdout } = await bootproof(["verify", "--attestation", vector(`nitro/${tpm!.file}`), "--no-policy"]);
     expect(code).toBe(1);
     expect(stdout).toContain("NitroTPM");
   });
 
   it("does not go with what belongs to boot proofs", async () => {
-    const { code, stderr } = await bootproof(["verify", "--attestation", path, "--boot-proof", BOOT_1, "--app-proof", APP_1, "--activity", APP_1, "--ephemeral-key", "00", "--no-policy"]);
+    const { code, stderr } = await bootproof([
+      "verify",
+      "--attestation",
+      path,
+      "--boot-proof",
+      BOOT_1,
+      "--app-proof",
+      APP_1,
+      "--activity",
+      APP_1,
+      "--ephemeral-key",
+      "00",
+      "--no-policy",
+    ]);
     expect(code).toBe(2);
     expect(stderr).toContain("does not go with --boot-proof, --app-proof, --activity, --ephemeral-key");
   });
@@ -188,7 +275,10 @@ describe("options", () => {
   it("--trust-anchor takes the place of AWS, loudly", async () => {
     const boot = fileOf(forged.bootProof);
     expect((await bootproof(["verify", "--boot-proof", boot, "--no-policy"], LATER)).code).toBe(1);
-    const { code, stdout } = await bootproof(["verify", "--boot-proof", boot, "--no-policy", "--trust-anchor", ANCHOR], LATER);
+    const { code, stdout } = await bootproof(
+      ["verify", "--boot-proof", boot, "--no-policy", "--trust-anchor", ANCHOR],
+      LATER,
+    );
     expect(code).toBe(0);
     expect(stdout).toContain("WARN  chain.anchor");
     expect((await bootproof([...PAIR, "--no-policy", "--trust-anchor", ANCHOR])).code).toBe(1);
@@ -196,7 +286,12 @@ describe("options", () => {
 
   it("--format json is the report", async () => {
     const { stdout } = await bootproof([...PAIR, "--policy", POLICY, "--format", "json"]);
-    expect(reportOf(stdout)).toMatchObject({ format: "bootproof-report/1", verdict: "verified", policy: "captured", validationTime: "2025-09-16T21:25:49.422Z" });
+    expect(reportOf(stdout)).toMatchObject({
+      format: "bootproof-report/1",
+      verdict: "verified",
+      policy: "captured",
+      validationTime: "2025-09-16T21:25:49.422Z",
+    });
   });
 });
 
@@ -209,7 +304,9 @@ describe("colour", () => {
   ])("terminal %s, environment %j: %s", async (isTTY, env, colored) => {
     const { stdout } = await bootproof([...PAIR, "--no-policy"], { isTTY, env });
     expect(stdout.includes("\u001b[")).toBe(colored);
-    expect((await bootproof([...PAIR, "--no-policy", "--format", "json"], { isTTY, env })).stdout).not.toContain("\u001b");
+    expect((await bootproof([...PAIR, "--no-policy", "--format", "json"], { isTTY, env })).stdout).not.toContain(
+      "\u001b",
+    );
   });
 });
 
@@ -219,11 +316,17 @@ describe("a policy's own files", () => {
     mkdirSync(join(folder, "roots"));
     writeFileSync(join(folder, "roots", "lab.pem"), forged.anchorPem);
     const policy = join(folder, "policy.json");
-    const withAnchor = (file: string): void => writeFileSync(policy, JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file }] }));
+    const withAnchor = (file: string): void =>
+      writeFileSync(policy, JSON.stringify({ ...labPolicy("", [labDeployment(lab)]), trustAnchors: [{ file }] }));
     withAnchor("roots/lab.pem");
-    expect((await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy], LATER)).code).toBe(0);
+    expect(
+      (await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy], LATER)).code,
+    ).toBe(0);
     withAnchor("roots/other.pem");
-    const { code, stderr } = await bootproof(["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy], LATER);
+    const { code, stderr } = await bootproof(
+      ["verify", "--boot-proof", fileOf(forged.bootProof), "--policy", policy],
+      LATER,
+    );
     expect(code).toBe(2);
     expect(stderr).toContain("policy.json: trustAnchors[0]: roots/other.pem could not be read: no such file");
   });
@@ -239,23 +342,61 @@ describe("wrong usage", () => {
 
   it("without a policy says why, and how to pin", async () => {
     const stderr = await usage("--boot-proof", BOOT_1);
-    expect(stderr).toContain("--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted");
+    expect(stderr).toContain(
+      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted",
+    );
     expect(stderr).toContain("$ bootproof pin --boot-proof boot.json > policy.json");
   });
 
   it("tells all of its faults together", async () => {
-    const stderr = await usage("stray.json", "--policy", "p", "--no-policy", "--trust-anchor", "x", "--at", "noon", "--now", "today", "--ephemeral-key", "0g", "--format", "xml", "--format", "json", "--activity", "-", "--app-proof", "-");
+    const stderr = await usage(
+      "stray.json",
+      "--policy",
+      "p",
+      "--no-policy",
+      "--trust-anchor",
+      "x",
+      "--at",
+      "noon",
+      "--now",
+      "today",
+      "--ephemeral-key",
+      "0g",
+      "--format",
+      "xml",
+      "--format",
+      "json",
+      "--activity",
+      "-",
+      "--app-proof",
+      "-",
+    );
     for (const part of [
-      "stray.json: what is it?", "--policy and --no-policy contradict", "--trust-anchor goes with --no-policy only", "--at noon: document, now, or an ", "--now today",
-      "--ephemeral-key: not hex", "--format is given twice", "- (stdin) can be given for one file only", "--boot-proof FILE (or --attestation FILE) is wanted",
-    ]) expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
-    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain("--format xml: one of text, json wanted");
-    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain("--ephemeral-key: 4 hex digits, 260 hex digits wanted");
+      "stray.json: what is it?",
+      "--policy and --no-policy contradict",
+      "--trust-anchor goes with --no-policy only",
+      "--at noon: document, now, or an ",
+      "--now today",
+      "--ephemeral-key: not hex",
+      "--format is given twice",
+      "- (stdin) can be given for one file only",
+      "--boot-proof FILE (or --attestation FILE) is wanted",
+    ])
+      expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
+    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain(
+      "--format xml: one of text, json wanted",
+    );
+    expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain(
+      "--ephemeral-key: 4 hex digits, 260 hex digits wanted",
+    );
   });
 
-  it.each([["--frobnicate"], ["--boot-proof"], ["--policy"], ["--at"]])("of %s is told by commander, in a line", async (...args) => {
-    expect(await usage(...args)).toMatch(/^error: /);
-  });
+  it.each([["--frobnicate"], ["--boot-proof"], ["--policy"], ["--at"]])(
+    "of %s is told by commander, in a line",
+    async (...args) => {
+      expect(await usage(...args)).toMatch(/^error: /);
+    },
+  );
 });
 
 describe("files at fault", () => {
@@ -268,7 +409,18 @@ describe("files at fault", () => {
   it("are all told, each by its name", async () => {
     const broken = fileOf('{\n  "bootProof": [1, 2,]\n}');
     const twice = fileOf('{"a": 1, "a": 1}');
-    expect(await faults("--boot-proof", "missing.json", tmpdir(), fileOf("", "empty.json"), "--app-proof", broken, twice, "--no-policy")).toEqual([
+    expect(
+      await faults(
+        "--boot-proof",
+        "missing.json",
+        tmpdir(),
+        fileOf("", "empty.json"),
+        "--app-proof",
+        broken,
+        twice,
+        "--no-policy",
+      ),
+    ).toEqual([
       "bootproof: missing.json: no such file",
       `bootproof: ${tmpdir()}: is a directory, not a file`,
       expect.stringMatching(/empty\.json: empty$/),
@@ -306,11 +458,19 @@ describe("files at fault", () => {
   });
 
   it("without a name are told as such", async () => {
-    expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual(['bootproof: "" (an empty name): no such file']);
+    expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual([
+      'bootproof: "" (an empty name): no such file',
+    ]);
   });
 
   it("cannot write to the terminal by their names or members", async () => {
-    const { stderr } = await bootproof(["verify", "--boot-proof", "no\u001b[2J\u202e\nbootproof: fine", fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}'), "--no-policy"]);
+    const { stderr } = await bootproof([
+      "verify",
+      "--boot-proof",
+      "no\u001b[2J\u202e\nbootproof: fine",
+      fileOf('{"\u202e\u009b":1,"\u202e\u009b":2}'),
+      "--no-policy",
+    ]);
     expect(stderr).toContain("no\\u{1b}[2J\\u{202e}\\u{a}bootproof: fine: no such file");
     expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
   });
@@ -318,18 +478,43 @@ describe("files at fault", () => {
 
 describe("evidence that is broken inside was read, and is rejected", () => {
   it.each([
-    ["no object", "[]"], ["a number", "7"], ["a string", '"boot"'], ["null", "null"], ["empty", "{}"],
-    ["bad base64", { ...readJson(BOOT_1), qosManifestB64: "%%%" }], ["bad hex", { ...readJson(BOOT_1), ephemeralPublicKeyHex: "xyz" }],
+    ["no object", "[]"],
+    ["a number", "7"],
+    ["a string", '"boot"'],
+    ["null", "null"],
+    ["empty", "{}"],
+    ["bad base64", { ...readJson(BOOT_1), qosManifestB64: "%%%" }],
+    ["bad hex", { ...readJson(BOOT_1), ephemeralPublicKeyHex: "xyz" }],
     ["members called __proto__", '{"__proto__": {"ephemeralPublicKeyHex": "00"}, "constructor": 1}'],
   ])("%s", async (_, content) => {
-    const { code, stdout, stderr } = await bootproof(["verify", "--boot-proof", fileOf(content), "--no-policy", "--format", "json"]);
+    const { code, stdout, stderr } = await bootproof([
+      "verify",
+      "--boot-proof",
+      fileOf(content),
+      "--no-policy",
+      "--format",
+      "json",
+    ]);
     expect([code, stderr]).toEqual([1, ""]);
     expect(failed(stdout)).toContain("boot.decode");
   });
 
   it("app proofs and activities as well", async () => {
-    for (const [option, content, id] of [["--app-proof", "7", "app.decode"], ["--app-proof", "[[], null]", "app.decode"], ["--activity", "[]", "activity.decode"]] as const) {
-      const { code, stdout } = await bootproof(["verify", "--boot-proof", BOOT_1, option, fileOf(content), "--no-policy", "--format", "json"]);
+    for (const [option, content, id] of [
+      ["--app-proof", "7", "app.decode"],
+      ["--app-proof", "[[], null]", "app.decode"],
+      ["--activity", "[]", "activity.decode"],
+    ] as const) {
+      const { code, stdout } = await bootproof([
+        "verify",
+        "--boot-proof",
+        BOOT_1,
+        option,
+        fileOf(content),
+        "--no-policy",
+        "--format",
+        "json",
+      ]);
       expect(code).toBe(1);
       expect(failed(stdout)).toContain(id);
     }

@@ -1,4 +1,7 @@
-/** A service with a software enclave behind it, which answers submits as the interface says, and lies where it is told to. */
+/**
+ * A service with a software enclave behind it, which answers submits as the interface says, and lies where it is told
+ * to.
+ */
 import { randomUUID } from "node:crypto";
 import { toHex } from "../../src/bytes.js";
 import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperation } from "../../src/client/index.js";
@@ -66,7 +69,13 @@ export class AttestedService {
     const { publicKey } = options.ephemeralKey;
     this.bootProofs.set(toHex(publicKey), bootProof);
     const { pki, measurements } = options.lab;
-    return new SoftwareEnclave({ pki, measurements, manifestHash, generation: "live", ephemeralKey: options.ephemeralKey });
+    return new SoftwareEnclave({
+      pki,
+      measurements,
+      manifestHash,
+      generation: "live",
+      ephemeralKey: options.ephemeralKey,
+    });
   }
 
   async client(options: Partial<ClientOptions> = {}): Promise<Client> {
@@ -106,11 +115,21 @@ export class AttestedService {
   }
 
   #activity(request: JsonObject): JsonObject {
-    const operation = Object.values(SUBMIT_OPERATIONS).find(({ type }) => type === request["type"]) as SubmitOperation | undefined;
+    const operation = Object.values(SUBMIT_OPERATIONS).find(({ type }) => type === request["type"]) as
+      SubmitOperation | undefined;
     const parameters = request["parameters"] as JsonObject;
-    const payloads = request["generateAppProofs"] === true ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))]) : [];
-    const repeats = operation === undefined ? [] : ACTIVITY_RULES[operation.type as keyof typeof ACTIVITY_RULES].repeats;
-    const result = Object.fromEntries(repeats.map(({ result: member, of }) => [member, of === "organizationId" ? request["organizationId"]! : parameters[of.intent]!]));
+    const payloads =
+      request["generateAppProofs"] === true
+        ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))])
+        : [];
+    const repeats =
+      operation === undefined ? [] : ACTIVITY_RULES[operation.type as keyof typeof ACTIVITY_RULES].repeats;
+    const result = Object.fromEntries(
+      repeats.map(({ result: member, of }) => [
+        member,
+        of === "organizationId" ? request["organizationId"]! : parameters[of.intent]!,
+      ]),
+    );
     const activity: JsonObject = {
       id: randomUUID(),
       organizationId: request["organizationId"]!,
@@ -118,9 +137,15 @@ export class AttestedService {
       type: request["type"]!,
       intent: { [operation?.intentMember ?? "intent"]: parameters },
       result: { [operation?.resultMember ?? "result"]: result },
-      votes: [], fingerprint: "f", canApprove: false, canReject: false,
-      createdAt: String(this.now.getTime()), updatedAt: String(this.now.getTime()),
-      ...(payloads.length > 0 && { appProofs: payloads.map((payload) => this.enclave.appProof(payload, this.lies.proof)) }),
+      votes: [],
+      fingerprint: "f",
+      canApprove: false,
+      canReject: false,
+      createdAt: String(this.now.getTime()),
+      updatedAt: String(this.now.getTime()),
+      ...(payloads.length > 0 && {
+        appProofs: payloads.map((payload) => this.enclave.appProof(payload, this.lies.proof)),
+      }),
     };
     const told = this.lies.activity?.(activity, this) ?? activity;
     this.activities.push(told);

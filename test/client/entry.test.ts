@@ -4,7 +4,15 @@ import { describe, expect, it } from "vitest";
 
 async function bundled(entry: string): Promise<{ text: string; inputs: string[] }> {
   const { outputFiles, metafile } = await build({
-    entryPoints: [entry], bundle: true, platform: "browser", format: "esm", minify: true, write: false, metafile: true, logLevel: "silent", splitting: true,
+    entryPoints: [entry],
+    bundle: true,
+    platform: "browser",
+    format: "esm",
+    minify: true,
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+    splitting: true,
     outdir: "unused",
   });
   return { text: outputFiles.map((file) => file.text).join("\n"), inputs: Object.keys(metafile.inputs) };
@@ -24,10 +32,34 @@ describe("bootproof/client", () => {
 
   it("exports what it says", async () => {
     const client = await import("../../src/client/index.js");
-    expect(Object.keys(client).filter((name) => !/^[a-zA-Z]+Schema$|^[A-Z0-9_]+$/.test(name)).sort()).toEqual([
-      "ClientError", "MemoryEventStore", "RejectedActivityError", "ServiceError", "WebhookError", "apiKeyStamper", "createClient", "createSessionTarget",
-      "documentedOnly", "encryptOnRampSecret", "fetchActivity", "fetchBootProof", "fetchEvidence", "generateApiKey", "openCredentialBundle", "openSession", "pathOf", "queryBody", "submitBody", "verifyWebhook", "webauthnStamper",
-      "webhookHandler", "withAppProofs",
+    expect(
+      Object.keys(client)
+        .filter((name) => !/^[a-zA-Z]+Schema$|^[A-Z0-9_]+$/.test(name))
+        .sort(),
+    ).toEqual([
+      "ClientError",
+      "MemoryEventStore",
+      "RejectedActivityError",
+      "ServiceError",
+      "WebhookError",
+      "apiKeyStamper",
+      "createClient",
+      "createSessionTarget",
+      "documentedOnly",
+      "encryptOnRampSecret",
+      "fetchActivity",
+      "fetchBootProof",
+      "fetchEvidence",
+      "generateApiKey",
+      "openCredentialBundle",
+      "openSession",
+      "pathOf",
+      "queryBody",
+      "submitBody",
+      "verifyWebhook",
+      "webauthnStamper",
+      "webhookHandler",
+      "withAppProofs",
     ]);
   });
 });

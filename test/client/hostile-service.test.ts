@@ -1,6 +1,6 @@
 /**
- * A hostile service, over HTTP: every proof in its answers is genuine, and about something else than was asked. Each lie is told
- * to the library, to verified calls, to whoever verifies a past activity, and to the command.
+ * A hostile service, over HTTP: every proof in its answers is genuine, and about something else than was asked. Each
+ * lie is told to the library, to verified calls, to whoever verifies a past activity, and to the command.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { CheckId } from "../../src/checks.js";
 import { run } from "../../src/cli/main.js";
-import type { RejectedActivityError} from "../../src/client/index.js";
+import type { RejectedActivityError } from "../../src/client/index.js";
 import { createClient } from "../../src/client/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type Expected, verifyActivity } from "../../src/index.js";
@@ -23,7 +23,10 @@ const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"] as const;
 const OURS = ["0x00000000000000000000000000000000000000a1", "0x00000000000000000000000000000000000000a2"] as const;
 const THEIRS = "0x00000000000000000000000000000000000000bb";
 const CREATE_WALLET = { name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" };
-const PARAMETERS = { walletName: "treasury", accounts: PATHS.map((path) => ({ path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })) };
+const PARAMETERS = {
+  walletName: "treasury",
+  accounts: PATHS.map((path) => ({ path, addressFormat: "ADDRESS_FORMAT_ETHEREUM" })),
+};
 
 const folder = mkdtempSync(join(tmpdir(), "bootproof-hostile-"));
 const keyFile = join(folder, "key.json");
@@ -41,7 +44,11 @@ afterEach(async () => {
 async function served(lies: Lies): Promise<{ service: AttestedService; baseUrl: string }> {
   const service = new AttestedService(lies);
   const { baseUrl, close } = await fakeServer(async ({ path, raw, headers }) => {
-    const answer = await service.fetch(`https://service.test${path}`, { method: "POST", body: raw as BodyInit, headers: headers as Record<string, string> });
+    const answer = await service.fetch(`https://service.test${path}`, {
+      method: "POST",
+      body: raw as BodyInit,
+      headers: headers as Record<string, string>,
+    });
     return { status: answer.status, body: await answer.text() };
   });
   closers.push(close);
@@ -49,15 +56,31 @@ async function served(lies: Lies): Promise<{ service: AttestedService; baseUrl: 
 }
 
 const derived = (service: AttestedService, facts: Partial<AddressFacts>): JsonObject =>
-  addressDerivationPayload(service.now, { organizationId: ORGANIZATION, walletId: "w1", derivationPath: PATHS[0], address: OURS[0], ...facts });
+  addressDerivationPayload(service.now, {
+    organizationId: ORGANIZATION,
+    walletId: "w1",
+    derivationPath: PATHS[0],
+    address: OURS[0],
+    ...facts,
+  });
 /** What an honest enclave signs for the wallet that was asked for. */
-const honest = (service: AttestedService): JsonObject[] =>
-  [service.allow(), ...PATHS.map((derivationPath, index) => derived(service, { derivationPath, address: OURS[index]! }))];
+const honest = (service: AttestedService): JsonObject[] => [
+  service.allow(),
+  ...PATHS.map((derivationPath, index) => derived(service, { derivationPath, address: OURS[index]! })),
+];
 /** What an enclave signed for the thief, about a wallet of the thief. */
-const thiefs = (service: AttestedService): JsonObject[] =>
-  [service.allow(service.now, THIEF), ...PATHS.map((derivationPath) => derived(service, { organizationId: THIEF, derivationPath, address: THEIRS }))];
-const answered = (result: JsonObject, more: JsonObject = {}) => (activity: JsonObject): JsonObject =>
-  ({ ...activity, intent: { createWalletIntent: Object.values(activity["intent"] as JsonObject)[0]! }, result: { createWalletResult: { walletId: "w1", ...result } }, ...more });
+const thiefs = (service: AttestedService): JsonObject[] => [
+  service.allow(service.now, THIEF),
+  ...PATHS.map((derivationPath) => derived(service, { organizationId: THIEF, derivationPath, address: THEIRS })),
+];
+const answered =
+  (result: JsonObject, more: JsonObject = {}) =>
+  (activity: JsonObject): JsonObject => ({
+    ...activity,
+    intent: { createWalletIntent: Object.values(activity["intent"] as JsonObject)[0]! },
+    result: { createWalletResult: { walletId: "w1", ...result } },
+    ...more,
+  });
 const wallet = answered({ addresses: [...OURS] });
 
 describe("an honest service", () => {
@@ -74,34 +97,77 @@ interface Lie {
 }
 
 const LIES: Record<string, Lie> = {
-  "another organization's wallet": { lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS] }) }, fails: "activity.claims" },
+  "another organization's wallet": {
+    lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS] }) },
+    fails: "activity.claims",
+  },
   "another organization's wallet, which the result names as organizationId": {
-    lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS], organizationId: THIEF }) }, fails: "activity.claims",
+    lies: {
+      payloads: (_, service) => thiefs(service),
+      activity: answered({ addresses: [THEIRS, THEIRS], organizationId: THIEF }),
+    },
+    fails: "activity.claims",
   },
   "another organization's wallet, which the result names as subOrganizationId": {
-    lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }) }, fails: "activity.claims",
+    lies: {
+      payloads: (_, service) => thiefs(service),
+      activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }),
+    },
+    fails: "activity.claims",
   },
   "another organization's wallet, which something deep in the result names": {
-    lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS], wallet: { owner: [{ organizationId: THIEF }] } }) }, fails: "activity.claims",
+    lies: {
+      payloads: (_, service) => thiefs(service),
+      activity: answered({ addresses: [THEIRS, THEIRS], wallet: { owner: [{ organizationId: THIEF }] } }),
+    },
+    fails: "activity.claims",
   },
-  "two addresses exchanged between the paths": { lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [OURS[1], OURS[0]] }) }, fails: "activity.coverage" },
+  "two addresses exchanged between the paths": {
+    lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [OURS[1], OURS[0]] }) },
+    fails: "activity.coverage",
+  },
   "an address at a path that nobody asked for": {
-    lies: { payloads: (_, service) => [...honest(service), derived(service, { derivationPath: "m/9", address: THEIRS })], activity: answered({ addresses: [OURS[0], THEIRS] }) },
+    lies: {
+      payloads: (_, service) => [...honest(service), derived(service, { derivationPath: "m/9", address: THEIRS })],
+      activity: answered({ addresses: [OURS[0], THEIRS] }),
+    },
     fails: "activity.coverage",
   },
   "another wallet's address, made good by a list of wallets": {
     lies: {
-      payloads: (_, service) => [service.allow(), ...PATHS.map((derivationPath) => derived(service, { walletId: "w2", derivationPath, address: THEIRS }))],
+      payloads: (_, service) => [
+        service.allow(),
+        ...PATHS.map((derivationPath) => derived(service, { walletId: "w2", derivationPath, address: THEIRS })),
+      ],
       activity: answered({ addresses: [THEIRS, THEIRS], wallets: [{ walletId: "w2" }], walletIds: ["w2"] }),
     },
     fails: "activity.claims",
   },
-  "more addresses than accounts": { lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [...OURS, THEIRS] }) }, fails: "activity.coverage" },
-  "addresses inside arrays": { lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [[OURS[0]], [THEIRS]] }) }, fails: "activity.coverage" },
-  "a proof of a type of the application's own, and no decision": { lies: { payloads: (_, service) => [customPayload(service.now)], activity: wallet }, fails: "policy.app-proof" },
-  "an activity that is not completed": { lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [...OURS] }, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }) }, fails: "activity.request" },
+  "more addresses than accounts": {
+    lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [...OURS, THEIRS] }) },
+    fails: "activity.coverage",
+  },
+  "addresses inside arrays": {
+    lies: { payloads: (_, service) => honest(service), activity: answered({ addresses: [[OURS[0]], [THEIRS]] }) },
+    fails: "activity.coverage",
+  },
+  "a proof of a type of the application's own, and no decision": {
+    lies: { payloads: (_, service) => [customPayload(service.now)], activity: wallet },
+    fails: "policy.app-proof",
+  },
+  "an activity that is not completed": {
+    lies: {
+      payloads: (_, service) => honest(service),
+      activity: answered({ addresses: [...OURS] }, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
+    },
+    fails: "activity.request",
+  },
   "an activity of another organization": {
-    lies: { payloads: (_, service) => thiefs(service), activity: answered({ addresses: [THEIRS, THEIRS] }, { organizationId: THIEF }) }, fails: "activity.request",
+    lies: {
+      payloads: (_, service) => thiefs(service),
+      activity: answered({ addresses: [THEIRS, THEIRS] }, { organizationId: THIEF }),
+    },
+    fails: "activity.request",
   },
 };
 
@@ -111,18 +177,25 @@ describe("a service that answers create_wallet with", () => {
     expect(outcome).toEqual({ call: fails, past: fails, library: fails, command: 1 });
   });
 
-  it("another type, a sub-organization's, is refused where the type was asked, and told with a BUT where it was not", async () => {
-    const type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7";
-    const { service, baseUrl } = await served({
-      payloads: (_, here) => [here.allow(), ...thiefs(here)], activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }, { type }),
-    });
-    const error = await refusedCall(service, baseUrl);
-    expect(error.failures.map(({ id }) => id)).toEqual(expect.arrayContaining(["activity.request", "activity.claims"]));
-    const { code, stdout } = await command(service, baseUrl, ["--policy", policyFile]);
-    expect(code).toBe(0);
-    expect(stdout).toContain("WARN  activity.claims");
-    expect(stdout).toMatch(/BUT no enclave signed that this organization is new, or yours/);
-  });
+  it(
+    "another type, a sub-organization's, is refused where the type was asked, and told with a BUT where it was " +
+      "not",
+    async () => {
+      const type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7";
+      const { service, baseUrl } = await served({
+        payloads: (_, here) => [here.allow(), ...thiefs(here)],
+        activity: answered({ addresses: [THEIRS, THEIRS], subOrganizationId: THIEF }, { type }),
+      });
+      const error = await refusedCall(service, baseUrl);
+      expect(error.failures.map(({ id }) => id)).toEqual(
+        expect.arrayContaining(["activity.request", "activity.claims"]),
+      );
+      const { code, stdout } = await command(service, baseUrl, ["--policy", policyFile]);
+      expect(code).toBe(0);
+      expect(stdout).toContain("WARN  activity.claims");
+      expect(stdout).toMatch(/BUT no enclave signed that this organization is new, or yours/);
+    },
+  );
 });
 
 describe("a service that does not answer get_activity", () => {
@@ -132,66 +205,138 @@ describe("a service that does not answer get_activity", () => {
   ];
   it.each(lists)("%s: nothing is verified, exit 3, and nothing is written", async (_, payloads) => {
     const { service, baseUrl } = await served({
-      payloads: (__, here) => honest(here), activity: wallet, past: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }),
+      payloads: (__, here) => honest(here),
+      activity: wallet,
+      past: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }),
       listed: (here) => payloads(here).map((payload) => here.enclave.appProof(payload)),
     });
     await submitPlainly(service, baseUrl);
-    for (const argv of [["verify", "--policy", policyFile, "--activity-id"], ["verify", "--no-policy", "--activity-id"], ["fetch", "--activity"]]) {
-      const { code, stdout, stderr } = await runCommand(service, baseUrl, [...argv, service.activities[0]!["id"] as string]);
+    for (const argv of [
+      ["verify", "--policy", policyFile, "--activity-id"],
+      ["verify", "--no-policy", "--activity-id"],
+      ["fetch", "--activity"],
+    ]) {
+      const { code, stdout, stderr } = await runCommand(service, baseUrl, [
+        ...argv,
+        service.activities[0]!["id"] as string,
+      ]);
       expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
       expect(stderr).toContain("--activity FILE");
     }
   });
 
   it("is no obstacle to who has the activity: it is given with --activity", async () => {
-    const { service, baseUrl } = await served({ payloads: (_, here) => honest(here), activity: wallet, past: () => ({ status: 404 }) });
+    const { service, baseUrl } = await served({
+      payloads: (_, here) => honest(here),
+      activity: wallet,
+      past: () => ({ status: 404 }),
+    });
     await submitPlainly(service, baseUrl);
     const file = join(folder, "activity.json");
     writeFileSync(file, JSON.stringify({ activity: service.activities[0]! }));
     expect((await runCommand(service, baseUrl, ["verify", "--activity", file, "--policy", policyFile])).code).toBe(0);
-    expect((await runCommand(service, baseUrl, ["verify", "--activity", file, "--policy", policyFile, "--organization-id", THIEF])).code).toBe(1);
+    expect(
+      (
+        await runCommand(service, baseUrl, [
+          "verify",
+          "--activity",
+          file,
+          "--policy",
+          policyFile,
+          "--organization-id",
+          THIEF,
+        ])
+      ).code,
+    ).toBe(1);
   });
 });
 
-/** Tells the lie in all four places. Each answers what became of it: the check that was to fail, where it is among those that did. */
-async function told(lies: Lies, fails?: CheckId): Promise<{ call: string; past: string; library: string; command: number }> {
-  const verdictOf = (failures: readonly { readonly id: CheckId }[]): string => failures.find(({ id }) => id === fails)?.id ?? failures.map(({ id }) => id).join();
-  const outcome = (work: Promise<unknown>): Promise<string> => work.then(() => "verified", (error: RejectedActivityError) => verdictOf(error.failures ?? [{ id: String(error) as CheckId }]));
+/**
+ * Tells the lie in all four places. Each answers what became of it: the check that was to fail, where it is among those
+ * that did.
+ */
+async function told(
+  lies: Lies,
+  fails?: CheckId,
+): Promise<{ call: string; past: string; library: string; command: number }> {
+  const verdictOf = (failures: readonly { readonly id: CheckId }[]): string =>
+    failures.find(({ id }) => id === fails)?.id ?? failures.map(({ id }) => id).join();
+  const outcome = (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => "verified",
+      (error: RejectedActivityError) => verdictOf(error.failures ?? [{ id: String(error) as CheckId }]),
+    );
   const { service, baseUrl } = await served(lies);
   const client = await clientOf(service, baseUrl);
   const call = await outcome(client.withVerification(policyOf(STRICT)).submit(CREATE_WALLET, PARAMETERS));
   const activity = service.activities[0]!;
   const past = await outcome(client.withVerification(policyOf(STRICT)).verifyActivity(activity));
-  const expected: Expected = { organizationId: ORGANIZATION, type: CREATE_WALLET.type, parameters: PARAMETERS, requestedAt: service.now };
-  const { report } = await verifyActivity(activity, [...service.bootProofs.values()], { policy: policyOf(STRICT), now: service.now, expected });
+  const expected: Expected = {
+    organizationId: ORGANIZATION,
+    type: CREATE_WALLET.type,
+    parameters: PARAMETERS,
+    requestedAt: service.now,
+  };
+  const { report } = await verifyActivity(activity, [...service.bootProofs.values()], {
+    policy: policyOf(STRICT),
+    now: service.now,
+    expected,
+  });
   const failures = report.checks.filter(({ status }) => status === "fail");
   const { code } = await command(service, baseUrl, ["--policy", policyFile]);
   return { call, past, library: failures.length === 0 ? report.verdict : verdictOf(failures), command: code };
 }
 
 async function clientOf(service: AttestedService, baseUrl: string): Promise<ReturnType<typeof createClient>> {
-  return createClient({ baseUrl, organizationId: ORGANIZATION, stamper: await testStamper(), now: () => service.now, sleep: neverTimeUp([]), timeoutMs: 12_345 });
+  return createClient({
+    baseUrl,
+    organizationId: ORGANIZATION,
+    stamper: await testStamper(),
+    now: () => service.now,
+    sleep: neverTimeUp([]),
+    timeoutMs: 12_345,
+  });
 }
 
 async function refusedCall(service: AttestedService, baseUrl: string): Promise<RejectedActivityError> {
   const client = await clientOf(service, baseUrl);
-  return rejectionOf<RejectedActivityError>(client.withVerification(policyOf(STRICT)).submit(CREATE_WALLET, PARAMETERS));
+  return rejectionOf<RejectedActivityError>(
+    client.withVerification(policyOf(STRICT)).submit(CREATE_WALLET, PARAMETERS),
+  );
 }
 
 async function submitPlainly(service: AttestedService, baseUrl: string): Promise<void> {
   await (await clientOf(service, baseUrl)).submit(CREATE_WALLET, PARAMETERS, { generateAppProofs: true });
 }
 
-async function command(service: AttestedService, baseUrl: string, policy: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function command(
+  service: AttestedService,
+  baseUrl: string,
+  policy: string[],
+): Promise<{ code: number; stdout: string; stderr: string }> {
   return runCommand(service, baseUrl, ["verify", ...policy, "--activity-id", service.activities[0]!["id"] as string]);
 }
 
-async function runCommand(service: AttestedService, baseUrl: string, argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function runCommand(
+  service: AttestedService,
+  baseUrl: string,
+  argv: string[],
+): Promise<{ code: number; stdout: string; stderr: string }> {
   let [stdout, stderr] = ["", ""];
-  const connection = ["--base-url", baseUrl, "--api-key-file", keyFile, ...(argv.includes("--organization-id") ? [] : ["--organization-id", ORGANIZATION])];
+  const connection = [
+    "--base-url",
+    baseUrl,
+    "--api-key-file",
+    keyFile,
+    ...(argv.includes("--organization-id") ? [] : ["--organization-id", ORGANIZATION]),
+  ];
   const sink = (write: (text: string) => void) => ({ write: (text: string) => (write(text), true) });
   const code = await run([...argv, ...connection], {
-    stdin: (async function* () {})(), stdout: sink((text) => (stdout += text)), stderr: sink((text) => (stderr += text)), env: {}, now: () => service.now,
+    stdin: (async function* () {})(),
+    stdout: sink((text) => (stdout += text)),
+    stderr: sink((text) => (stderr += text)),
+    env: {},
+    now: () => service.now,
   } as never);
   return { code, stdout, stderr };
 }

@@ -1,6 +1,7 @@
 /**
- * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, spelled out from the RFC over
- * node:crypto, and base58check from its definition: what the client's own, which come from libraries, are held against.
+ * HPKE (RFC 9180) in base mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM, spelled out from the RFC
+ * over node:crypto, and base58check from its definition: what the client's own, which come from libraries, are held
+ * against.
  */
 import { createCipheriv, createDecipheriv, createECDH, createHash, createHmac } from "node:crypto";
 
@@ -23,7 +24,11 @@ function labeledExtract(suite: Buffer, salt: Buffer, label: string, ikm: Buffer)
 }
 
 function labeledExpand(suite: Buffer, prk: Buffer, label: string, info: Buffer, length: number): Buffer {
-  return expand(prk, Buffer.concat([Buffer.of(0, length), Buffer.from("HPKE-v1"), suite, Buffer.from(label), info]), length);
+  return expand(
+    prk,
+    Buffer.concat([Buffer.of(0, length), Buffer.from("HPKE-v1"), suite, Buffer.from(label), info]),
+    length,
+  );
 }
 
 /** ExtractAndExpand (section 4.1) and KeySchedule (section 5.1). */
@@ -31,13 +36,24 @@ function keySchedule(dh: Buffer, encapsulated: Buffer, receiver: Buffer, info: B
   const none = Buffer.alloc(0);
   const eaePrk = labeledExtract(KEM, none, "eae_prk", dh);
   const shared = labeledExpand(KEM, eaePrk, "shared_secret", Buffer.concat([encapsulated, receiver]), 32);
-  const context = Buffer.concat([Buffer.of(0), labeledExtract(HPKE, none, "psk_id_hash", none), labeledExtract(HPKE, none, "info_hash", info)]);
+  const context = Buffer.concat([
+    Buffer.of(0),
+    labeledExtract(HPKE, none, "psk_id_hash", none),
+    labeledExtract(HPKE, none, "info_hash", info),
+  ]);
   const secret = labeledExtract(HPKE, shared, "secret", none);
-  return { key: labeledExpand(HPKE, secret, "key", context, 32), nonce: labeledExpand(HPKE, secret, "base_nonce", context, 12) };
+  return {
+    key: labeledExpand(HPKE, secret, "key", context, 32),
+    nonce: labeledExpand(HPKE, secret, "base_nonce", context, 12),
+  };
 }
 
 /** Seals to an uncompressed point; answers encapsulated key (uncompressed) and ciphertext. */
-export function sealByHand(plaintext: Buffer, receiver: Buffer, info: Buffer = INFO): { encapsulated: Buffer; ciphertext: Buffer } {
+export function sealByHand(
+  plaintext: Buffer,
+  receiver: Buffer,
+  info: Buffer = INFO,
+): { encapsulated: Buffer; ciphertext: Buffer } {
   const ephemeral = createECDH("prime256v1");
   const encapsulated = ephemeral.generateKeys();
   const { key, nonce } = keySchedule(ephemeral.computeSecret(receiver), encapsulated, receiver, info);
@@ -50,7 +66,9 @@ export function openByHand(encapsulated: Buffer, ciphertext: Buffer, privateKey:
   const receiver = createECDH("prime256v1");
   receiver.setPrivateKey(privateKey);
   const { key, nonce } = keySchedule(receiver.computeSecret(encapsulated), encapsulated, receiver.getPublicKey(), INFO);
-  const decipher = createDecipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.concat([encapsulated, receiver.getPublicKey()]));
+  const decipher = createDecipheriv("aes-256-gcm", key, nonce).setAAD(
+    Buffer.concat([encapsulated, receiver.getPublicKey()]),
+  );
   decipher.setAuthTag(ciphertext.subarray(-16));
   return Buffer.concat([decipher.update(ciphertext.subarray(0, -16)), decipher.final()]);
 }
@@ -65,7 +83,8 @@ function checksum(bytes: Buffer): Buffer {
 export function toBase58check(payload: Buffer): string {
   const bytes = Buffer.concat([payload, checksum(payload)]);
   let text = "";
-  for (let value = BigInt(`0x${bytes.toString("hex")}`); value > 0n; value /= 58n) text = ALPHABET[Number(value % 58n)] + text;
+  for (let value = BigInt(`0x${bytes.toString("hex")}`); value > 0n; value /= 58n)
+    text = ALPHABET[Number(value % 58n)] + text;
   const zeros = bytes.findIndex((byte) => byte !== 0);
   return "1".repeat(zeros) + text;
 }

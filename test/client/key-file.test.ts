@@ -11,7 +11,10 @@ import { apiKey, rejectionOf } from "./support.js";
 const directory = mkdtempSync(join(tmpdir(), "bootproof-key-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 const path = (name: string): string => join(directory, name);
-const file = (name: string, content: string | Uint8Array): string => (writeFileSync(path(name), content, { mode: 0o600 }), path(name));
+const file = (name: string, content: string | Uint8Array): string => (
+  writeFileSync(path(name), content, { mode: 0o600 }),
+  path(name)
+);
 
 describe("a key file", () => {
   it("is written for its owner alone, and read again", async () => {
@@ -31,14 +34,20 @@ describe("a key file", () => {
     const there = file("there.json", "{}");
     expect((await rejectionOf<ClientError>(writeApiKeyFile(there, apiKey))).message).toContain("never overwritten");
     expect(readFileSync(there, "utf8")).toBe("{}");
-    expect((await rejectionOf<ClientError>(writeApiKeyFile(path("no/such/folder"), apiKey))).message).toContain("cannot be written");
+    expect((await rejectionOf<ClientError>(writeApiKeyFile(path("no/such/folder"), apiKey))).message).toContain(
+      "cannot be written",
+    );
   });
 
   const { publicKey, privateKey } = apiKey;
   const bad: [string, string | Uint8Array][] = [
-    ["empty", ""], ["no JSON", privateKey], ["a duplicate member", `{"publicKey":"${publicKey}","privateKey":"${privateKey}","privateKey":"${privateKey}"}`],
-    ["a short key", JSON.stringify({ publicKey, privateKey: privateKey.slice(2) })], ["no public half", JSON.stringify({ privateKey })],
-    ["an array", JSON.stringify([publicKey, privateKey])], ["large", JSON.stringify({ publicKey, privateKey, padding: "x".repeat(5000) })],
+    ["empty", ""],
+    ["no JSON", privateKey],
+    ["a duplicate member", `{"publicKey":"${publicKey}","privateKey":"${privateKey}","privateKey":"${privateKey}"}`],
+    ["a short key", JSON.stringify({ publicKey, privateKey: privateKey.slice(2) })],
+    ["no public half", JSON.stringify({ privateKey })],
+    ["an array", JSON.stringify([publicKey, privateKey])],
+    ["large", JSON.stringify({ publicKey, privateKey, padding: "x".repeat(5000) })],
     ["not UTF-8", Uint8Array.of(0xff, 0xfe)],
   ];
   it.each(bad)("that is %s is refused, and not quoted", async (name, content) => {

@@ -1,10 +1,20 @@
-/** The client against the lab, over real HTTP: every operation, both kinds of stamp, a session, a webhook, and every fault. */
+/**
+ * The client against the lab, over real HTTP: every operation, both kinds of stamp, a session, a webhook, and every
+ * fault.
+ */
 import { createECDH } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
-  type Client, type RejectedActivityError, apiKeyStamper, createClient, encryptOnRampSecret, openSession, webauthnStamper, webhookHandler,
+  type Client,
+  type RejectedActivityError,
+  apiKeyStamper,
+  createClient,
+  encryptOnRampSecret,
+  openSession,
+  webauthnStamper,
+  webhookHandler,
 } from "../../src/client/index.js";
 import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "./support.js";
@@ -14,7 +24,11 @@ afterAll(() => lab.close());
 beforeEach(() => lab.setFault(null));
 
 const { ids } = lab;
-const connection = { baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) };
+const connection = {
+  baseUrl: lab.baseUrl,
+  organizationId: lab.organizationId,
+  stamper: await apiKeyStamper(lab.apiKey),
+};
 const client = createClient(connection);
 const verified = client.withVerification(lab.policy);
 
@@ -24,17 +38,29 @@ describe("verified calls", () => {
     const calls = [
       await verified.updateWallet({ walletId: ids.walletId, walletName: "verified" }),
       await verified.updateFiatOnRampCredential({
-        fiatOnrampCredentialId: ids.fiatOnrampCredentialId, onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA", publishableApiKey: "pk_test",
+        fiatOnrampCredentialId: ids.fiatOnrampCredentialId,
+        onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA",
+        publishableApiKey: "pk_test",
         encryptedSecretApiKey: await encryptOnRampSecret("sk_test", onRampKey),
       }),
-      await verified.updateUserTag({ userTagId: ids.userTagId, newUserTagName: "staff", addUserIds: [ids.userId], removeUserIds: [] }),
+      await verified.updateUserTag({
+        userTagId: ids.userTagId,
+        newUserTagName: "staff",
+        addUserIds: [ids.userId],
+        removeUserIds: [],
+      }),
       await verified.setOrganizationFeature({ name: "FEATURE_NAME_LAB", value: "on" }),
       await verified.deleteApiKeys({ userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] }),
       await verified.deletePolicies({ policyIds: [ids.policyId] }),
     ];
     expect(calls.map(({ report }) => report.verdict)).toEqual(calls.map(() => "verified"));
     expect(calls.map(({ result }) => Object.values(result)[0])).toEqual([
-      ids.walletId, ids.fiatOnrampCredentialId, ids.userTagId, [expect.objectContaining({ name: "FEATURE_NAME_LAB" })], [ids.spareApiKeyId], [ids.policyId],
+      ids.walletId,
+      ids.fiatOnrampCredentialId,
+      ids.userTagId,
+      [expect.objectContaining({ name: "FEATURE_NAME_LAB" })],
+      [ids.spareApiKeyId],
+      [ids.policyId],
     ]);
   });
 
@@ -42,16 +68,27 @@ describe("verified calls", () => {
     const { session, result } = await openSession(verified, { apiKeyName: "from a test", expirationSeconds: "60" });
     expect(result.userId).toBe(ids.userId);
     const own = createClient({ ...connection, stamper: session.stamper });
-    expect((await own.getUser({ userId: ids.userId })).user.apiKeys!.some(({ apiKeyId }) => apiKeyId === result.apiKeyId)).toBe(true);
-    expect((await own.withVerification(lab.policy).updateWallet({ walletId: ids.walletId, walletName: "session" })).report.verdict).toBe("verified");
+    expect(
+      (await own.getUser({ userId: ids.userId })).user.apiKeys!.some(({ apiKeyId }) => apiKeyId === result.apiKeyId),
+    ).toBe(true);
+    expect(
+      (await own.withVerification(lab.policy).updateWallet({ walletId: ids.walletId, walletName: "session" })).report
+        .verdict,
+    ).toBe("verified");
   });
 
   it("with a passkey", async () => {
     const passkey = new SoftwarePasskey("lab.test");
     await lab.registerPasskey(ids.userId, passkey);
-    const stamper = webauthnStamper({ get: (options) => passkey.get(options as Parameters<typeof passkey.get>[0]), rpId: "lab.test" });
+    const stamper = webauthnStamper({
+      get: (options) => passkey.get(options as Parameters<typeof passkey.get>[0]),
+      rpId: "lab.test",
+    });
     const own = createClient({ ...connection, stamper });
-    expect((await own.withVerification(lab.policy).updateWallet({ walletId: ids.walletId, walletName: "passkey" })).report.verdict).toBe("verified");
+    expect(
+      (await own.withVerification(lab.policy).updateWallet({ walletId: ids.walletId, walletName: "passkey" })).report
+        .verdict,
+    ).toBe("verified");
   });
 
   it("of a child organization, by its own key and by its parent", async () => {
@@ -59,9 +96,13 @@ describe("verified calls", () => {
     const organizationId = lab.childOrganizationId;
     const own = createClient({ ...connection, organizationId, stamper: await apiKeyStamper(apiKey) });
     const { activity } = await own.query("get_activity", { activityId: walletActivityId });
-    expect((await own.withVerification(lab.policy).verifyActivity(activity)).verified.coveredAddresses.length).toBeGreaterThan(0);
+    expect(
+      (await own.withVerification(lab.policy).verifyActivity(activity)).verified.coveredAddresses.length,
+    ).toBeGreaterThan(0);
     expect((await verified.verifyActivity(activity, { organizationId })).report.verdict).toBe("verified");
-    expect((await rejectionOf<RejectedActivityError>(verified.verifyActivity(activity))).failures.map(({ id }) => id)).toEqual(["activity.request"]);
+    expect(
+      (await rejectionOf<RejectedActivityError>(verified.verifyActivity(activity))).failures.map(({ id }) => id),
+    ).toEqual(["activity.request"]);
   });
 
   it("of a past activity, its proofs inside or listed", async () => {
@@ -75,11 +116,17 @@ describe("verified calls", () => {
 
   it("across a restart of the enclaves", async () => {
     for (const { enclaveId } of lab.enclaves) await lab.restartEnclave(enclaveId);
-    expect((await verified.updateWallet({ walletId: ids.walletId, walletName: "restarted" })).report.verdict).toBe("verified");
+    expect((await verified.updateWallet({ walletId: ids.walletId, walletName: "restarted" })).report.verdict).toBe(
+      "verified",
+    );
   });
 
   it("64 at once", async () => {
-    const calls = await Promise.all(Array.from({ length: 64 }, (_, index) => verified.updateWallet({ walletId: ids.walletId, walletName: `at once ${index}` })));
+    const calls = await Promise.all(
+      Array.from({ length: 64 }, (_, index) =>
+        verified.updateWallet({ walletId: ids.walletId, walletName: `at once ${index}` }),
+      ),
+    );
     expect(new Set(calls.map(({ activity }) => activity.id)).size).toBe(64);
   });
 });
@@ -102,27 +149,47 @@ describe("queries", () => {
 
 describe("errors", () => {
   it("of the lab are in the documented form", async () => {
-    expect(await rejectionOf(client.getUser({ userId: "nobody" }))).toMatchObject({ name: "ServiceError", status: 404, grpcCode: 5, effect: "none" });
+    expect(await rejectionOf(client.getUser({ userId: "nobody" }))).toMatchObject({
+      name: "ServiceError",
+      status: 404,
+      grpcCode: 5,
+      effect: "none",
+    });
     const stranger = createClient({ ...connection, stamper: await apiKeyStamper(lab.child.apiKey) });
-    expect(await rejectionOf(stranger.updateWallet({ walletId: ids.walletId }))).toMatchObject({ name: "ServiceError", effect: "none" });
+    expect(await rejectionOf(stranger.updateWallet({ walletId: ids.walletId }))).toMatchObject({
+      name: "ServiceError",
+      effect: "none",
+    });
     const late = createClient({ ...connection, now: () => new Date(Date.now() - 86_400_000) });
-    expect(await rejectionOf(late.updateWallet({ walletId: ids.walletId }))).toMatchObject({ name: "ServiceError", effect: "none" });
+    expect(await rejectionOf(late.updateWallet({ walletId: ids.walletId }))).toMatchObject({
+      name: "ServiceError",
+      effect: "none",
+    });
   });
 });
 
 it("receives webhooks, and verifies their activities", async () => {
   const outcomes: string[] = [];
   const handle = webhookHandler({
-    verified, organizationIds: [lab.organizationId, lab.childOrganizationId], jwks: lab.jwks,
+    verified,
+    organizationIds: [lab.organizationId, lab.childOrganizationId],
+    jwks: lab.jwks,
     onVerified: ({ activity }) => void outcomes.push(`verified ${activity.type}`),
-    onRejected: ({ activity }, { failures }) => void outcomes.push(`rejected ${activity.type} ${failures.map(({ id }) => id).join()}`),
+    onRejected: ({ activity }, { failures }) =>
+      void outcomes.push(`rejected ${activity.type} ${failures.map(({ id }) => id).join()}`),
   });
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
-      const request = new Request("http://receiver/", { method: incoming.method!, headers: incoming.headers as Record<string, string>, body: Buffer.concat(chunks) });
-      void handle(request).then(({ status }) => outgoing.writeHead(status).end());
-    });
+    incoming
+      .on("data", (chunk: Buffer) => chunks.push(chunk))
+      .on("end", () => {
+        const request = new Request("http://receiver/", {
+          method: incoming.method!,
+          headers: incoming.headers as Record<string, string>,
+          body: Buffer.concat(chunks),
+        });
+        void handle(request).then(({ status }) => outgoing.writeHead(status).end());
+      });
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -133,7 +200,10 @@ it("receives webhooks, and verifies their activities", async () => {
     await verified.updateWallet({ walletId: ids.walletId, walletName: "hooked" });
     await client.updateWallet({ walletId: ids.walletId, walletName: "hooked again" });
     await lab.deliveriesSettled();
-    expect(outcomes.sort()).toEqual(["rejected ACTIVITY_TYPE_UPDATE_WALLET activity.decode", "verified ACTIVITY_TYPE_UPDATE_WALLET"]);
+    expect(outcomes.sort()).toEqual([
+      "rejected ACTIVITY_TYPE_UPDATE_WALLET activity.decode",
+      "verified ACTIVITY_TYPE_UPDATE_WALLET",
+    ]);
   } finally {
     await client.setOrganizationFeature({ name: "FEATURE_NAME_WEBHOOK", value: "" });
     await lab.deliveriesSettled();

@@ -1,16 +1,43 @@
-/** Every operation over real HTTP: what is sent, to where, under which stamp; and what comes back, checked and whole. */
+/**
+ * Every operation over real HTTP: what is sent, to where, under which stamp; and what comes back, checked and whole.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
-  ACTIVITY_STATUSES, CAIP2_CHAINS, type Client, ClientError, QUERY_OPERATIONS, SUBMIT_OPERATIONS, pathOf, queryBody, submitBody,
+  ACTIVITY_STATUSES,
+  CAIP2_CHAINS,
+  type Client,
+  ClientError,
+  QUERY_OPERATIONS,
+  SUBMIT_OPERATIONS,
+  pathOf,
+  queryBody,
+  submitBody,
 } from "../../src/client/index.js";
-import { AT, ORGANIZATION, type Recorded, fakeFetch, fakeServer, isStamped, rejectionOf, testClient } from "./support.js";
+import {
+  AT,
+  ORGANIZATION,
+  type Recorded,
+  fakeFetch,
+  fakeServer,
+  isStamped,
+  rejectionOf,
+  testClient,
+} from "./support.js";
 
 const TIME = { seconds: "1772600767", nanos: "0" };
 const ONRAMP = {
-  fiatOnrampCredentialId: "c1", onrampProvider: "FIAT_ON_RAMP_PROVIDER_ALPHA", publishableApiKey: "pk", encryptedSecretApiKey: "sealed",
+  fiatOnrampCredentialId: "c1",
+  onrampProvider: "FIAT_ON_RAMP_PROVIDER_ALPHA",
+  publishableApiKey: "pk",
+  encryptedSecretApiKey: "sealed",
 } as const;
 const SESSION = {
-  organizationId: ORGANIZATION, organizationName: "o", userId: "u1", username: "ada", apiKeyId: "k1", credentialBundle: "bundle",
+  organizationId: ORGANIZATION,
+  organizationName: "o",
+  userId: "u1",
+  username: "ada",
+  apiKeyId: "k1",
+  credentialBundle: "bundle",
 };
 
 interface SubmitCase {
@@ -27,67 +54,149 @@ interface SubmitCase {
 const SUBMITS: Record<string, SubmitCase> = {
   updateWallet: {
     call: (client) => client.updateWallet({ walletId: "w1", walletName: "Ærø ✓" }),
-    path: "/public/v1/submit/update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { walletId: "w1", walletName: "Ærø ✓" },
-    intent: "updateWalletIntent", member: "updateWalletResult", result: { walletId: "w1" },
+    path: "/public/v1/submit/update_wallet",
+    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    parameters: { walletId: "w1", walletName: "Ærø ✓" },
+    intent: "updateWalletIntent",
+    member: "updateWalletResult",
+    result: { walletId: "w1" },
   },
   updateFiatOnRampCredential: {
     call: (client) => client.updateFiatOnRampCredential(ONRAMP),
-    path: "/public/v1/submit/update_fiat_on_ramp_credential", type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL", parameters: ONRAMP,
-    intent: "updateFiatOnRampCredentialIntent", member: "updateFiatOnRampCredentialResult", result: { fiatOnRampCredentialId: "c1" },
+    path: "/public/v1/submit/update_fiat_on_ramp_credential",
+    type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
+    parameters: ONRAMP,
+    intent: "updateFiatOnRampCredentialIntent",
+    member: "updateFiatOnRampCredentialResult",
+    result: { fiatOnRampCredentialId: "c1" },
   },
   updateUserTag: {
-    call: (client) => client.updateUserTag({ userTagId: "t1", newUserTagName: "ops", addUserIds: ["u1"], removeUserIds: [] }),
-    path: "/public/v1/submit/update_user_tag", type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    call: (client) =>
+      client.updateUserTag({ userTagId: "t1", newUserTagName: "ops", addUserIds: ["u1"], removeUserIds: [] }),
+    path: "/public/v1/submit/update_user_tag",
+    type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
     parameters: { userTagId: "t1", newUserTagName: "ops", addUserIds: ["u1"], removeUserIds: [] },
-    intent: "updateUserTagIntent", member: "updateUserTagResult", result: { userTagId: "t1" },
+    intent: "updateUserTagIntent",
+    member: "updateUserTagResult",
+    result: { userTagId: "t1" },
   },
   deleteApiKeys: {
     call: (client) => client.deleteApiKeys({ userId: "u1", apiKeyIds: ["k1", "k2"] }),
-    path: "/public/v1/submit/delete_api_keys", type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: { userId: "u1", apiKeyIds: ["k1", "k2"] },
-    intent: "deleteApiKeysIntent", member: "deleteApiKeysResult", result: { apiKeyIds: ["k1", "k2"] },
+    path: "/public/v1/submit/delete_api_keys",
+    type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+    parameters: { userId: "u1", apiKeyIds: ["k1", "k2"] },
+    intent: "deleteApiKeysIntent",
+    member: "deleteApiKeysResult",
+    result: { apiKeyIds: ["k1", "k2"] },
   },
   deletePolicies: {
     call: (client) => client.deletePolicies({ policyIds: ["p1"] }),
-    path: "/public/v1/submit/delete_policies", type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["p1"] },
-    intent: "deletePoliciesIntent", member: "deletePoliciesResult", result: { policyIds: ["p1"] },
+    path: "/public/v1/submit/delete_policies",
+    type: "ACTIVITY_TYPE_DELETE_POLICIES",
+    parameters: { policyIds: ["p1"] },
+    intent: "deletePoliciesIntent",
+    member: "deletePoliciesResult",
+    result: { policyIds: ["p1"] },
   },
   createReadWriteSession: {
-    call: (client) => client.createReadWriteSession({
-      targetPublicKey: "04ab", userId: "u1", apiKeyName: "session", expirationSeconds: "900", invalidateExisting: true,
-    }),
-    path: "/public/v1/submit/create_read_write_session", type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
-    parameters: { targetPublicKey: "04ab", userId: "u1", apiKeyName: "session", expirationSeconds: "900", invalidateExisting: true },
-    intent: "createReadWriteSessionIntentV2", member: "createReadWriteSessionResultV2", result: SESSION,
+    call: (client) =>
+      client.createReadWriteSession({
+        targetPublicKey: "04ab",
+        userId: "u1",
+        apiKeyName: "session",
+        expirationSeconds: "900",
+        invalidateExisting: true,
+      }),
+    path: "/public/v1/submit/create_read_write_session",
+    type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    parameters: {
+      targetPublicKey: "04ab",
+      userId: "u1",
+      apiKeyName: "session",
+      expirationSeconds: "900",
+      invalidateExisting: true,
+    },
+    intent: "createReadWriteSessionIntentV2",
+    member: "createReadWriteSessionResultV2",
+    result: SESSION,
   },
   setOrganizationFeature: {
     call: (client) => client.setOrganizationFeature({ name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test/" }),
-    path: "/public/v1/submit/set_organization_feature", type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    path: "/public/v1/submit/set_organization_feature",
+    type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
     parameters: { name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test/" },
-    intent: "setOrganizationFeatureIntent", member: "setOrganizationFeatureResult",
+    intent: "setOrganizationFeatureIntent",
+    member: "setOrganizationFeatureResult",
     result: { features: [{ name: "FEATURE_NAME_WEBHOOK", value: "https://hooks.test/" }] },
   },
 };
 
 const BOOT_PROOF = {
-  ephemeralPublicKeyHex: "04ab", cloudAttestationDocB64: "AAEC", qosManifestB64: "AA==", qosManifestEnvelopeB64: "AA==",
-  deploymentLabel: "d", enclaveApp: "signer", owner: "o", createdAt: TIME, qosManifestVersion: "v2",
+  ephemeralPublicKeyHex: "04ab",
+  cloudAttestationDocB64: "AAEC",
+  qosManifestB64: "AA==",
+  qosManifestEnvelopeB64: "AA==",
+  deploymentLabel: "d",
+  enclaveApp: "signer",
+  owner: "o",
+  createdAt: TIME,
+  qosManifestVersion: "v2",
 };
-const PROVIDER = { providerId: "i1", providerName: "n", issuer: "https://i", audience: "a", subject: "s", createdAt: TIME, updatedAt: TIME };
-const APP_PROOF = { scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", publicKey: "04", proofPayload: "{}", signature: "00" };
+const PROVIDER = {
+  providerId: "i1",
+  providerName: "n",
+  issuer: "https://i",
+  audience: "a",
+  subject: "s",
+  createdAt: TIME,
+  updatedAt: TIME,
+};
+const APP_PROOF = {
+  scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+  publicKey: "04",
+  proofPayload: "{}",
+  signature: "00",
+};
 const USER = {
-  userId: "u1", userName: "ada", userEmail: "ada@service.test", userPhoneNumber: "", userTags: ["t1"], oauthProviders: [PROVIDER],
-  authenticators: [{
-    transports: ["AUTHENTICATOR_TRANSPORT_BLE", "AUTHENTICATOR_TRANSPORT_TELEPATHY"], attestationType: "none", aaguid: "0", credentialId: "c",
-    model: "m", credential: { publicKey: "04", type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" }, authenticatorId: "a", authenticatorName: "n",
-    createdAt: TIME, updatedAt: TIME,
-  }],
-  apiKeys: [{
-    credential: { publicKey: "02", type: "CREDENTIAL_TYPE_NOT_KNOWN_YET" }, apiKeyId: "k1", apiKeyName: "n", createdAt: TIME, updatedAt: TIME,
-    expirationSeconds: "900",
-  }],
-  createdAt: TIME, updatedAt: TIME,
+  userId: "u1",
+  userName: "ada",
+  userEmail: "ada@service.test",
+  userPhoneNumber: "",
+  userTags: ["t1"],
+  oauthProviders: [PROVIDER],
+  authenticators: [
+    {
+      transports: ["AUTHENTICATOR_TRANSPORT_BLE", "AUTHENTICATOR_TRANSPORT_TELEPATHY"],
+      attestationType: "none",
+      aaguid: "0",
+      credentialId: "c",
+      model: "m",
+      credential: { publicKey: "04", type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
+      authenticatorId: "a",
+      authenticatorName: "n",
+      createdAt: TIME,
+      updatedAt: TIME,
+    },
+  ],
+  apiKeys: [
+    {
+      credential: { publicKey: "02", type: "CREDENTIAL_TYPE_NOT_KNOWN_YET" },
+      apiKeyId: "k1",
+      apiKeyName: "n",
+      createdAt: TIME,
+      updatedAt: TIME,
+      expirationSeconds: "900",
+    },
+  ],
+  createdAt: TIME,
+  updatedAt: TIME,
 };
-const VAULT = { vaultAddress: "0x1", provider: "EARN_PROVIDER_GAMMA", display: { usd: "1", crypto: "2" }, depositsDisabled: false };
+const VAULT = {
+  vaultAddress: "0x1",
+  provider: "EARN_PROVIDER_GAMMA",
+  display: { usd: "1", crypto: "2" },
+  depositsDisabled: false,
+};
 
 interface QueryCase {
   readonly call: (client: Client) => Promise<unknown>;
@@ -99,41 +208,63 @@ interface QueryCase {
 const QUERIES: Record<string, QueryCase> = {
   listEarnEnabledVaults: {
     call: (client) => client.listEarnEnabledVaults({ provider: "EARN_PROVIDER_BETA", caip19: "eip155:1/erc20:0xa0b8" }),
-    path: "/public/v1/query/list_earn_enabled_vaults", body: { provider: "EARN_PROVIDER_BETA", caip19: "eip155:1/erc20:0xa0b8" },
+    path: "/public/v1/query/list_earn_enabled_vaults",
+    body: { provider: "EARN_PROVIDER_BETA", caip19: "eip155:1/erc20:0xa0b8" },
     answer: { enabledVaults: [VAULT, {}] },
   },
   getBootProof: {
     call: (client) => client.getBootProof({ ephemeralKey: "04AB" }),
-    path: "/public/v1/query/get_boot_proof", body: { ephemeralKey: "04AB" }, answer: { bootProof: BOOT_PROOF },
+    path: "/public/v1/query/get_boot_proof",
+    body: { ephemeralKey: "04AB" },
+    answer: { bootProof: BOOT_PROOF },
   },
   getOauthProviders: {
     call: (client) => client.getOauthProviders({ userId: "u1" }),
-    path: "/public/v1/query/get_oauth_providers", body: { userId: "u1" }, answer: { oauthProviders: [PROVIDER] },
+    path: "/public/v1/query/get_oauth_providers",
+    body: { userId: "u1" },
+    answer: { oauthProviders: [PROVIDER] },
   },
   getNonces: {
     call: (client) => client.getNonces({ address: `0x${"aB".repeat(20)}`, caip2: "eip155:8453", nonce: true }),
-    path: "/public/v1/query/get_nonces", body: { address: `0x${"aB".repeat(20)}`, caip2: "eip155:8453", nonce: true }, answer: { nonce: "7" },
+    path: "/public/v1/query/get_nonces",
+    body: { address: `0x${"aB".repeat(20)}`, caip2: "eip155:8453", nonce: true },
+    answer: { nonce: "7" },
   },
   getUser: {
     call: (client) => client.getUser({ userId: "u1" }),
-    path: "/public/v1/query/get_user", body: { userId: "u1" }, answer: { user: USER },
+    path: "/public/v1/query/get_user",
+    body: { userId: "u1" },
+    answer: { user: USER },
   },
   getLatestBootProof: {
     call: (client) => client.getLatestBootProof({ appName: "signer" }),
-    path: "/public/v1/query/get_latest_boot_proof", body: { appName: "signer" }, answer: { bootProof: BOOT_PROOF },
+    path: "/public/v1/query/get_latest_boot_proof",
+    body: { appName: "signer" },
+    answer: { bootProof: BOOT_PROOF },
   },
   listAppProofs: {
     call: (client) => client.listAppProofs({ activityId: "a1" }),
-    path: "/public/v1/query/list_app_proofs", body: { activityId: "a1" }, answer: { appProofs: [APP_PROOF] },
+    path: "/public/v1/query/list_app_proofs",
+    body: { activityId: "a1" },
+    answer: { appProofs: [APP_PROOF] },
   },
 };
 
 /** The activity that a submit is answered with, flat. */
 function activityOf(one: SubmitCase): Record<string, unknown> {
   return {
-    id: "a1", organizationId: ORGANIZATION, status: "ACTIVITY_STATUS_COMPLETED", type: one.type,
-    intent: { [one.intent]: one.parameters }, result: { [one.member]: one.result }, votes: [], fingerprint: "f", canApprove: false,
-    canReject: false, createdAt: "1772600767000", updatedAt: "1772600767000",
+    id: "a1",
+    organizationId: ORGANIZATION,
+    status: "ACTIVITY_STATUS_COMPLETED",
+    type: one.type,
+    intent: { [one.intent]: one.parameters },
+    result: { [one.member]: one.result },
+    votes: [],
+    fingerprint: "f",
+    canApprove: false,
+    canReject: false,
+    createdAt: "1772600767000",
+    updatedAt: "1772600767000",
   };
 }
 
@@ -166,7 +297,12 @@ describe("over HTTP", () => {
   it.each(Object.entries(SUBMITS))("%s", async (name, one) => {
     reply = { activity: activityOf(one) };
     const { activity, result } = await one.call(client);
-    expectSent(one.path, { type: one.type, timestampMs: String(AT.getTime()), organizationId: ORGANIZATION, parameters: one.parameters });
+    expectSent(one.path, {
+      type: one.type,
+      timestampMs: String(AT.getTime()),
+      organizationId: ORGANIZATION,
+      parameters: one.parameters,
+    });
     expect(result).toEqual(one.result);
     expect(activity).toEqual(activityOf(one));
     const operation = SUBMIT_OPERATIONS[name as keyof typeof SUBMIT_OPERATIONS];
@@ -186,9 +322,15 @@ describe("over HTTP", () => {
 
   it("asks for app proofs, and of another organization, where told so", async () => {
     reply = { activity: activityOf(SUBMITS["updateWallet"]!) };
-    await client.updateWallet({ walletId: "w1", walletName: undefined }, { generateAppProofs: true, organizationId: "child" });
+    await client.updateWallet(
+      { walletId: "w1", walletName: undefined },
+      { generateAppProofs: true, organizationId: "child" },
+    );
     expectSent("/public/v1/submit/update_wallet", {
-      type: "ACTIVITY_TYPE_UPDATE_WALLET", timestampMs: String(AT.getTime()), organizationId: "child", parameters: { walletId: "w1" },
+      type: "ACTIVITY_TYPE_UPDATE_WALLET",
+      timestampMs: String(AT.getTime()),
+      organizationId: "child",
+      parameters: { walletId: "w1" },
       generateAppProofs: true,
     });
   });
@@ -198,7 +340,10 @@ describe("over HTTP", () => {
     const operation = { name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" };
     expect(await client.submit(operation, { walletName: "new" }, { generateAppProofs: false })).toEqual(reply);
     expectSent("/public/v1/submit/create_wallet", {
-      type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: String(AT.getTime()), organizationId: ORGANIZATION, parameters: { walletName: "new" },
+      type: "ACTIVITY_TYPE_CREATE_WALLET",
+      timestampMs: String(AT.getTime()),
+      organizationId: ORGANIZATION,
+      parameters: { walletName: "new" },
       generateAppProofs: false,
     });
     server.requests.splice(0);
@@ -221,36 +366,57 @@ describe("answers", () => {
 
   it("are read in the form in which result.activity repeats the fields, and kept whole", async () => {
     const { id, status, type, organizationId } = activityOf(wallet);
-    const activity = { id, status, type, organizationId, timestampMs: "1", result: { activity: { ...activityOf(wallet), later: [null] } }, newer: { a: 1 } };
+    const activity = {
+      id,
+      status,
+      type,
+      organizationId,
+      timestampMs: "1",
+      result: { activity: { ...activityOf(wallet), later: [null] } },
+      newer: { a: 1 },
+    };
     const answer = await (await answered({ activity })).updateWallet({ walletId: "w1" });
     expect(answer.result).toEqual({ walletId: "w1" });
     expect(answer.activity).toEqual(activity);
   });
 
-  it.each(ACTIVITY_STATUSES.filter((status) => !status.endsWith("COMPLETED")))("have no result yet where the status is %s", async (status) => {
-    const activity = { ...activityOf(wallet), status, result: null, failure: { code: 3, message: "no" } };
-    expect(await (await answered({ activity })).updateWallet({ walletId: "w1" })).toEqual({ activity, result: null });
-  });
+  it.each(ACTIVITY_STATUSES.filter((status) => !status.endsWith("COMPLETED")))(
+    "have no result yet where the status is %s",
+    async (status) => {
+      const activity = { ...activityOf(wallet), status, result: null, failure: { code: 3, message: "no" } };
+      expect(await (await answered({ activity })).updateWallet({ walletId: "w1" })).toEqual({ activity, result: null });
+    },
+  );
 
   it("may carry members, statuses and enum values that are not known, and null for what is absent", async () => {
     const activity = {
-      ...activityOf(wallet), status: "ACTIVITY_STATUS_NEW", failure: null, canApprove: null,
-      votes: [{ selection: "VOTE_SELECTION_MAYBE", user: null, x: 1 }], appProofs: [{ ...APP_PROOF, extra: true }],
-      createdAt: TIME, other: { deep: [{ kept: true }] },
+      ...activityOf(wallet),
+      status: "ACTIVITY_STATUS_NEW",
+      failure: null,
+      canApprove: null,
+      votes: [{ selection: "VOTE_SELECTION_MAYBE", user: null, x: 1 }],
+      appProofs: [{ ...APP_PROOF, extra: true }],
+      createdAt: TIME,
+      other: { deep: [{ kept: true }] },
     };
-    expect((await (await answered({ activity, beside: 1 })).updateWallet({ walletId: "w1" })).activity).toEqual(activity);
+    expect((await (await answered({ activity, beside: 1 })).updateWallet({ walletId: "w1" })).activity).toEqual(
+      activity,
+    );
     const vaults = { enabledVaults: [{ ...VAULT, newMember: "kept", curator: null }], next: "page" };
     expect(await (await answered(vaults)).listEarnEnabledVaults({})).toEqual(vaults);
     expect(await (await answered({})).listEarnEnabledVaults({})).toEqual({});
   });
 
-  it.each(["deploymentLabel", "enclaveApp", "owner", "createdAt"])("may be without the boot proof's %s", async (name) => {
-    for (const absent of [undefined, null]) {
-      const bootProof = { ...BOOT_PROOF, [name]: absent };
-      const client = await answered({ bootProof });
-      expect((await client.getBootProof({ ephemeralKey: "04" })).bootProof).toEqual(bootProof);
-    }
-  });
+  it.each(["deploymentLabel", "enclaveApp", "owner", "createdAt"])(
+    "may be without the boot proof's %s",
+    async (name) => {
+      for (const absent of [undefined, null]) {
+        const bootProof = { ...BOOT_PROOF, [name]: absent };
+        const client = await answered({ bootProof });
+        expect((await client.getBootProof({ ephemeralKey: "04" })).bootProof).toEqual(bootProof);
+      }
+    },
+  );
 
   it("call the attestation document by the interface's name, whichever they spell", async () => {
     const { cloudAttestationDocB64, ...rest } = BOOT_PROOF;
@@ -259,7 +425,9 @@ describe("answers", () => {
     const both = await answered({ bootProof: { ...BOOT_PROOF, awsAttestationDocB64: cloudAttestationDocB64 } });
     expect((await both.getBootProof({ ephemeralKey: "04" })).bootProof).toEqual(BOOT_PROOF);
     for (const bootProof of [rest, { ...BOOT_PROOF, awsAttestationDocB64: "other" }]) {
-      const error = await rejectionOf<ClientError>((await answered({ bootProof })).getBootProof({ ephemeralKey: "04" }));
+      const error = await rejectionOf<ClientError>(
+        (await answered({ bootProof })).getBootProof({ ephemeralKey: "04" }),
+      );
       expect(error).toMatchObject({ code: "answer", faults: [{ path: "bootProof.cloudAttestationDocB64" }] });
     }
   });
@@ -268,7 +436,11 @@ describe("answers", () => {
     ["no activity", {}, "activity.id"],
     ["an activity that is none", { activity: [] }, "activity"],
     ["no status", { activity: { ...activityOf(wallet), status: undefined } }, "activity.status"],
-    ["a result of another shape", { activity: { ...activityOf(wallet), result: { updateWalletResult: { walletId: 7 } } } }, "activity.result.updateWalletResult.walletId"],
+    [
+      "a result of another shape",
+      { activity: { ...activityOf(wallet), result: { updateWalletResult: { walletId: 7 } } } },
+      "activity.result.updateWalletResult.walletId",
+    ],
     ["an array", [], "activity"],
   ];
   it.each(broken)("are refused with %s", async (_, body, path) => {
@@ -279,13 +451,17 @@ describe("answers", () => {
   });
 
   it("are strict JSON: a member that is there twice is no answer", async () => {
-    const error = await rejectionOf<ClientError>((await answered('{"nonce":"1","nonce":"2"}')).getNonces({ address: `0x${"00".repeat(20)}`, caip2: "eip155:1" }));
+    const error = await rejectionOf<ClientError>(
+      (await answered('{"nonce":"1","nonce":"2"}')).getNonces({ address: `0x${"00".repeat(20)}`, caip2: "eip155:1" }),
+    );
     expect(error).toMatchObject({ code: "answer", effect: "none" });
     expect(error.message).toContain("appears twice");
   });
 
   it("of queries are checked by their schema, with every fault", async () => {
-    const error = await rejectionOf<ClientError>((await answered({ user: { userName: 1, userTags: [2] } })).getUser({ userId: "u1" }));
+    const error = await rejectionOf<ClientError>(
+      (await answered({ user: { userName: 1, userTags: [2] } })).getUser({ userId: "u1" }),
+    );
     expect(error.faults.map((fault) => fault.path)).toEqual(["user.userId", "user.userName", "user.userTags[0]"]);
   });
 });
@@ -294,7 +470,9 @@ describe("answers that are made to be long", () => {
   const answered = async (body: unknown): Promise<Client> => testClient({ fetch: fakeFetch(() => ({ body })).fetch });
 
   it("tell the first faulty items of a list", async () => {
-    const error = await rejectionOf<ClientError>((await answered({ appProofs: Array(1000).fill({}) })).listAppProofs({ activityId: "a" }));
+    const error = await rejectionOf<ClientError>(
+      (await answered({ appProofs: Array(1000).fill({}) })).listAppProofs({ activityId: "a" }),
+    );
     expect(error.faults).toHaveLength(40);
     expect(error.faults.at(-1)!.path).toBe("appProofs[9].signature");
   });
@@ -302,9 +480,16 @@ describe("answers that are made to be long", () => {
   it("are refused at 1 MiB where they are a boot proof", async () => {
     const proof = { bootProof: { qosManifestB64: "x".repeat(1024 * 1024 + 2000) } };
     for (const ask of [
-      (client: Client) => client.getBootProof({ ephemeralKey: "04" }), (client: Client) => client.getLatestBootProof({ appName: "a" }),
-    ]) expect(await rejectionOf<ClientError>(ask(await answered(proof)))).toMatchObject({ code: "answer", faults: [{ message: "longer than 1049600 bytes" }] });
-    expect((await rejectionOf<ClientError>((await answered(proof)).getUser({ userId: "u" }))).faults[0]!.path).toBe("user");
+      (client: Client) => client.getBootProof({ ephemeralKey: "04" }),
+      (client: Client) => client.getLatestBootProof({ appName: "a" }),
+    ])
+      expect(await rejectionOf<ClientError>(ask(await answered(proof)))).toMatchObject({
+        code: "answer",
+        faults: [{ message: "longer than 1049600 bytes" }],
+      });
+    expect((await rejectionOf<ClientError>((await answered(proof)).getUser({ userId: "u" }))).faults[0]!.path).toBe(
+      "user",
+    );
   });
 });
 
@@ -314,9 +499,24 @@ describe("requests", () => {
     ["an unknown member", "updateWallet", { walletId: "w", walletNmae: "typo" }, "parameters"],
     ["a missing id", "updateWallet", {}, "parameters.walletId"],
     ["an empty id", "getUser", { userId: "" }, "parameters.userId"],
-    ["a provider that is no text", "updateFiatOnRampCredential", { ...ONRAMP, onrampProvider: 1 }, "parameters.onrampProvider"],
-    ["a provider of vaults that is no text", "listEarnEnabledVaults", { provider: ["EARN_PROVIDER_ALPHA"] }, "parameters.provider"],
-    ["a number for a decimal text", "createReadWriteSession", { targetPublicKey: "04", expirationSeconds: 900 }, "parameters.expirationSeconds"],
+    [
+      "a provider that is no text",
+      "updateFiatOnRampCredential",
+      { ...ONRAMP, onrampProvider: 1 },
+      "parameters.onrampProvider",
+    ],
+    [
+      "a provider of vaults that is no text",
+      "listEarnEnabledVaults",
+      { provider: ["EARN_PROVIDER_ALPHA"] },
+      "parameters.provider",
+    ],
+    [
+      "a number for a decimal text",
+      "createReadWriteSession",
+      { targetPublicKey: "04", expirationSeconds: 900 },
+      "parameters.expirationSeconds",
+    ],
     ["a key that is not hex", "getBootProof", { ephemeralKey: "0x04" }, "parameters.ephemeralKey"],
     ["a chain that is no text", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: 2 }, "parameters.caip2"],
     ["no chain", "getNonces", { address: `0x${"00".repeat(20)}` }, "parameters.caip2"],
@@ -341,19 +541,30 @@ describe("requests", () => {
     ["caip2", "getNonces", { address: `0x${"00".repeat(20)}`, caip2: "eip155:999999" }],
   ])("with a %s that is not documented are sent as they are", async (member, name, parameters) => {
     const { fetch, requests } = fakeFetch(() => ({ status: 400, body: { code: 3, message: "unknown" } }));
-    const error = await rejectionOf<ClientError>(((await testClient({ fetch })) as unknown as Loose)[name]!(parameters));
+    const error = await rejectionOf<ClientError>(
+      ((await testClient({ fetch })) as unknown as Loose)[name]!(parameters),
+    );
     expect(error).toMatchObject({ name: "ServiceError", status: 400 });
     const { body } = requests[0]!;
     expect((body["parameters"] ?? body) as object).toMatchObject(parameters);
     const whole = "type" in body ? submitBody(SUBMIT_OPERATIONS.updateFiatOnRampCredential) : null;
-    const strict = whole ?? queryBody(name === "getNonces" ? QUERY_OPERATIONS.getNonces : QUERY_OPERATIONS.listEarnEnabledVaults);
-    expect(strict.safeParse(body).error?.issues.map(({ path }) => path.at(-1)), "a service of today").toEqual([member]);
+    const strict =
+      whole ?? queryBody(name === "getNonces" ? QUERY_OPERATIONS.getNonces : QUERY_OPERATIONS.listEarnEnabledVaults);
+    expect(
+      strict.safeParse(body).error?.issues.map(({ path }) => path.at(-1)),
+      "a service of today",
+    ).toEqual([member]);
   });
 
   it("never quote what was given in their errors", async () => {
     const client = await testClient({ fetch: fakeFetch(() => ({ body: {} })).fetch });
     const secret = "s3cr3t-value";
-    const given = { ...ONRAMP, onrampProvider: { secret }, publishableApiKey: { secret }, projectId: 7 } as unknown as typeof ONRAMP;
+    const given = {
+      ...ONRAMP,
+      onrampProvider: { secret },
+      publishableApiKey: { secret },
+      projectId: 7,
+    } as unknown as typeof ONRAMP;
     const error = await rejectionOf<ClientError>(client.updateFiatOnRampCredential(given));
     expect(error.faults).toHaveLength(3);
     expect(JSON.stringify({ ...error, message: error.message, stack: error.stack })).not.toContain(secret);
@@ -373,10 +584,16 @@ describe("requests", () => {
 });
 
 describe("options", () => {
-  it.each(["", "service.test", "ftp://service.test", "https://user:pass@service.test", "https://service.test/?a=1", "https://service.test/#a"])(
-    "refuse the base address %j", async (baseUrl) => {
-      await expect(testClient({ baseUrl })).rejects.toThrow(TypeError);
-    });
+  it.each([
+    "",
+    "service.test",
+    "ftp://service.test",
+    "https://user:pass@service.test",
+    "https://service.test/?a=1",
+    "https://service.test/#a",
+  ])("refuse the base address %j", async (baseUrl) => {
+    await expect(testClient({ baseUrl })).rejects.toThrow(TypeError);
+  });
 
   it("refuse an empty organization, and no stamper", async () => {
     await expect(testClient({ organizationId: "" })).rejects.toThrow("organizationId");

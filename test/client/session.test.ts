@@ -2,7 +2,13 @@
 import { createECDH, createPublicKey, webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type ClientError, createSessionTarget, encryptOnRampSecret, openCredentialBundle, openSession } from "../../src/client/index.js";
+import {
+  type ClientError,
+  createSessionTarget,
+  encryptOnRampSecret,
+  openCredentialBundle,
+  openSession,
+} from "../../src/client/index.js";
 import { compressedPoint, fromBase58check, openByHand, sealByHand, toBase58check } from "./hpke-by-hand.js";
 import { ORGANIZATION, fakeFetch, isStamped, newApiKey, rejectionOf, testClient } from "./support.js";
 
@@ -13,7 +19,9 @@ const BODY = Buffer.from('{"a":1}');
  * `decryptCredentialBundle` in github.com/tkhq/sdk, packages/crypto/src/__tests__/crypto-test.ts at 0b568be5.
  */
 const VECTOR = {
-  bundle: "w99a5xV6A75TfoAUkZn869fVyDYvgVsKrawMALZXmrauZd8hEv66EkPU1Z42CUaHESQjcA5bqd8dynTGBMLWB9ewtXWPEVbZvocB4Tw2K1vQVp7uwjf",
+  bundle:
+    "w99a5xV6A75TfoAUkZn869fVyDYvgVsKrawMALZXmrauZd8hEv66EkPU1Z42CUaHESQjcA5bqd8dynTGBMLWB9" +
+    "ewtXWPEVbZvocB4Tw2K1vQVp7uwjf",
   targetPrivateKey: "20fa65df11f24833790ae283fc9a0c215eecbbc589549767977994dc69d05a56",
   sessionPrivateKey: "67ee05fc3bdf4161bc70701c221d8d77180294cefcfcea64ba83c4d4c732fcb9",
 };
@@ -24,7 +32,13 @@ async function targetOf(privateKey: string): Promise<CryptoKeyPair> {
   ecdh.setPrivateKey(Buffer.from(privateKey, "hex"));
   const point = ecdh.getPublicKey();
   const part = (start: number, end?: number): string => point.subarray(start, end).toString("base64url");
-  const jwk = { kty: "EC", crv: "P-256", d: Buffer.from(privateKey, "hex").toString("base64url"), x: part(1, 33), y: part(33) };
+  const jwk = {
+    kty: "EC",
+    crv: "P-256",
+    d: Buffer.from(privateKey, "hex").toString("base64url"),
+    x: part(1, 33),
+    y: part(33),
+  };
   const algorithm = { name: "ECDH", namedCurve: "P-256" };
   return {
     privateKey: await webcrypto.subtle.importKey("jwk", jwk, algorithm, false, ["deriveBits"]),
@@ -40,7 +54,11 @@ function publicKeyOf(privateKey: string): string {
 
 /** A bundle of a private key, sealed by hand. */
 function bundleOf(privateKey: string, targetPublicKey: string, info?: Buffer): string {
-  const { encapsulated, ciphertext } = sealByHand(Buffer.from(privateKey, "hex"), Buffer.from(targetPublicKey, "hex"), info);
+  const { encapsulated, ciphertext } = sealByHand(
+    Buffer.from(privateKey, "hex"),
+    Buffer.from(targetPublicKey, "hex"),
+    info,
+  );
   return toBase58check(Buffer.concat([compressedPoint(encapsulated), ciphertext]));
 }
 
@@ -52,7 +70,11 @@ describe("a credential bundle", () => {
 
   it("of a deployed service opens by hand too", () => {
     const bytes = fromBase58check(VECTOR.bundle);
-    const opened = openByHand(uncompressedPoint(bytes.subarray(0, 33)), bytes.subarray(33), Buffer.from(VECTOR.targetPrivateKey, "hex"));
+    const opened = openByHand(
+      uncompressedPoint(bytes.subarray(0, 33)),
+      bytes.subarray(33),
+      Buffer.from(VECTOR.targetPrivateKey, "hex"),
+    );
     expect(opened.toString("hex")).toBe(VECTOR.sessionPrivateKey);
   });
 
@@ -72,22 +94,54 @@ describe("a credential bundle", () => {
   const target = createSessionTarget();
   const session = newApiKey();
   type Spoil = (bundle: string, publicKey: string) => string;
-  const reseal = (plaintext: string): Spoil => (_, publicKey) => bundleOf(plaintext, publicKey);
+  const reseal =
+    (plaintext: string): Spoil =>
+    (_, publicKey) =>
+      bundleOf(plaintext, publicKey);
   const spoiled: [string, Spoil, string][] = [
-    ["with a changed character", (bundle) => (bundle[9] === "a" ? bundle.replace("a", "b") : bundle.slice(0, 9) + "a" + bundle.slice(10)), "not base58check"],
+    [
+      "with a changed character",
+      (bundle) => (bundle[9] === "a" ? bundle.replace("a", "b") : bundle.slice(0, 9) + "a" + bundle.slice(10)),
+      "not base58check",
+    ],
     ["that is no text of this alphabet", (bundle) => bundle.slice(1) + "0", "not base58check"],
     ["that is empty", () => "", "not base58check"],
-    ["with a changed ciphertext", (bundle) => {
-      const bytes = Buffer.from(fromBase58check(bundle));
-      bytes[40]! ^= 1;
-      return toBase58check(bytes);
-    }, "sealed to another key, or changed"],
-    ["cut short", (bundle) => toBase58check(fromBase58check(bundle).subarray(0, -1)), "sealed to another key, or changed"],
-    ["of a key alone", (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 33)), "sealed to another key, or changed"],
+    [
+      "with a changed ciphertext",
+      (bundle) => {
+        const bytes = Buffer.from(fromBase58check(bundle));
+        bytes[40]! ^= 1;
+        return toBase58check(bytes);
+      },
+      "sealed to another key, or changed",
+    ],
+    [
+      "cut short",
+      (bundle) => toBase58check(fromBase58check(bundle).subarray(0, -1)),
+      "sealed to another key, or changed",
+    ],
+    [
+      "of a key alone",
+      (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 33)),
+      "sealed to another key, or changed",
+    ],
     ["shorter than a key", (bundle) => toBase58check(fromBase58check(bundle).subarray(0, 20)), "no point of P-256"],
-    ["whose key is no point", (bundle) => toBase58check(Buffer.concat([Buffer.of(2), Buffer.alloc(32, 0xff), fromBase58check(bundle).subarray(33)])), "no point of P-256"],
-    ["sealed to another target", () => bundleOf(session.privateKey, createECDH("prime256v1").generateKeys("hex")), "sealed to another key, or changed"],
-    ["sealed for another purpose", (_, publicKey) => bundleOf(session.privateKey, publicKey, Buffer.from("other_info")), "sealed to another key, or changed"],
+    [
+      "whose key is no point",
+      (bundle) =>
+        toBase58check(Buffer.concat([Buffer.of(2), Buffer.alloc(32, 0xff), fromBase58check(bundle).subarray(33)])),
+      "no point of P-256",
+    ],
+    [
+      "sealed to another target",
+      () => bundleOf(session.privateKey, createECDH("prime256v1").generateKeys("hex")),
+      "sealed to another key, or changed",
+    ],
+    [
+      "sealed for another purpose",
+      (_, publicKey) => bundleOf(session.privateKey, publicKey, Buffer.from("other_info")),
+      "sealed to another key, or changed",
+    ],
     ["of 31 bytes", reseal("11".repeat(31)), "no private key of P-256"],
     ["of 33 bytes", reseal("11".repeat(33)), "no private key of P-256"],
     ["of a scalar out of range", reseal("ff".repeat(32)), "no private key of P-256"],
@@ -104,33 +158,56 @@ describe("a credential bundle", () => {
 
 describe("openSession", () => {
   const session = newApiKey();
-  const answerWith = (result: (parameters: { targetPublicKey: string }) => unknown): ReturnType<typeof fakeFetch> => fakeFetch(({ body }) => {
-    const { parameters } = body as { parameters: { targetPublicKey: string } };
-    const activity = { id: "a", organizationId: ORGANIZATION, status: "ACTIVITY_STATUS_COMPLETED", type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", result: result(parameters) };
-    return { body: { activity } };
-  });
+  const answerWith = (result: (parameters: { targetPublicKey: string }) => unknown): ReturnType<typeof fakeFetch> =>
+    fakeFetch(({ body }) => {
+      const { parameters } = body as { parameters: { targetPublicKey: string } };
+      const activity = {
+        id: "a",
+        organizationId: ORGANIZATION,
+        status: "ACTIVITY_STATUS_COMPLETED",
+        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+        result: result(parameters),
+      };
+      return { body: { activity } };
+    });
 
   it("asks for a session for a new target, and opens its key", async () => {
     const { fetch, requests } = answerWith(({ targetPublicKey }) => ({
       createReadWriteSessionResultV2: {
-        organizationId: ORGANIZATION, organizationName: "o", userId: "u", username: "ada", apiKeyId: "k",
+        organizationId: ORGANIZATION,
+        organizationName: "o",
+        userId: "u",
+        username: "ada",
+        apiKeyId: "k",
         credentialBundle: bundleOf(session.privateKey, targetPublicKey),
       },
     }));
     const client = await testClient({ fetch });
-    const opened = await openSession(client, { userId: "u", apiKeyName: "n", expirationSeconds: "900", invalidateExisting: false }, { organizationId: "child" });
-    expect(requests[0]!.body).toMatchObject({ organizationId: "child", parameters: { userId: "u", apiKeyName: "n", expirationSeconds: "900", invalidateExisting: false } });
+    const opened = await openSession(
+      client,
+      { userId: "u", apiKeyName: "n", expirationSeconds: "900", invalidateExisting: false },
+      { organizationId: "child" },
+    );
+    expect(requests[0]!.body).toMatchObject({
+      organizationId: "child",
+      parameters: { userId: "u", apiKeyName: "n", expirationSeconds: "900", invalidateExisting: false },
+    });
     expect(opened.result!.apiKeyId).toBe("k");
     const { value } = await opened.session.stamper.stamp(BODY);
     expect(isStamped(value, BODY, session.publicKey)).toBe(true);
     await openSession(client, { userId: "u" });
-    const targets = requests.map(({ body }) => (body as { parameters: { targetPublicKey: string } }).parameters.targetPublicKey);
+    const targets = requests.map(
+      ({ body }) => (body as { parameters: { targetPublicKey: string } }).parameters.targetPublicKey,
+    );
     expect(targets[0]).not.toBe(targets[1]);
   });
 
   it("says so where the activity is not completed yet", async () => {
     const { fetch } = answerWith(() => null);
-    expect(await rejectionOf(openSession(await testClient({ fetch }), {}))).toMatchObject({ code: "answer", effect: "unknown" });
+    expect(await rejectionOf(openSession(await testClient({ fetch }), {}))).toMatchObject({
+      code: "answer",
+      effect: "unknown",
+    });
   });
 });
 

@@ -1,13 +1,28 @@
 /** Stamps, held against what they are not made with: node:crypto, openssl, and a passkey in software. */
 import { execFileSync } from "node:child_process";
-import { createECDH, createHash, createPublicKey, createVerify, generateKeyPairSync, sign, webcrypto } from "node:crypto";
+import {
+  createECDH,
+  createHash,
+  createPublicKey,
+  createVerify,
+  generateKeyPairSync,
+  sign,
+  webcrypto,
+} from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { rawSignature } from "../../src/verify/ecdsa.js";
-import { type ApiKey, type ClientError, type Stamper, apiKeyStamper, generateApiKey, webauthnStamper } from "../../src/client/index.js";
+import {
+  type ApiKey,
+  type ClientError,
+  type Stamper,
+  apiKeyStamper,
+  generateApiKey,
+  webauthnStamper,
+} from "../../src/client/index.js";
 import { derSignature } from "../../src/client/stamp.js";
 import { apiKey, fakeFetch, isStamped, newApiKey, rejectionOf, testClient } from "./support.js";
 
@@ -30,10 +45,21 @@ describe("X-Stamp", () => {
     const { publicKey, signature } = JSON.parse(Buffer.from(value, "base64url").toString()) as Record<string, string>;
     const spki = Buffer.from(`3039301306072a8648ce3d020106082a8648ce3d030107032200${publicKey}`, "hex");
     const directory = mkdtempSync(join(tmpdir(), "bootproof-stamp-"));
-    const file = (name: string, bytes: Uint8Array | string): string => (writeFileSync(join(directory, name), bytes), join(directory, name));
+    const file = (name: string, bytes: Uint8Array | string): string => (
+      writeFileSync(join(directory, name), bytes),
+      join(directory, name)
+    );
     try {
       const pem = `-----BEGIN PUBLIC KEY-----\n${spki.toString("base64")}\n-----END PUBLIC KEY-----\n`;
-      const args = ["dgst", "-sha256", "-verify", file("key.pem", pem), "-signature", file("signature", Buffer.from(signature!, "hex")), file("body", BODY)];
+      const args = [
+        "dgst",
+        "-sha256",
+        "-verify",
+        file("key.pem", pem),
+        "-signature",
+        file("signature", Buffer.from(signature!, "hex")),
+        file("body", BODY),
+      ];
       expect(opensslOrNull(args) ?? "Verified OK").toContain("Verified OK");
     } finally {
       rmSync(directory, { recursive: true });
@@ -41,7 +67,10 @@ describe("X-Stamp", () => {
   });
 
   it("is made with a pair that never leaves WebCrypto", async () => {
-    const pair = await webcrypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]) as CryptoKeyPair;
+    const pair = (await webcrypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, [
+      "sign",
+      "verify",
+    ])) as CryptoKeyPair;
     const raw = Buffer.from(await webcrypto.subtle.exportKey("raw", pair.publicKey));
     const publicKey = Buffer.concat([Buffer.of(2 + (raw.at(-1)! & 1)), raw.subarray(1, 33)]).toString("hex");
     const { value } = await (await apiKeyStamper(pair)).stamp(BODY);
@@ -50,7 +79,10 @@ describe("X-Stamp", () => {
 
   it("is made with a key whose public half is given uncompressed, or in upper case", async () => {
     const ecdh = createECDH("prime256v1");
-    const key = { publicKey: ecdh.generateKeys("hex").toUpperCase(), privateKey: ecdh.getPrivateKey("hex").padStart(64, "0").toUpperCase() };
+    const key = {
+      publicKey: ecdh.generateKeys("hex").toUpperCase(),
+      privateKey: ecdh.getPrivateKey("hex").padStart(64, "0").toUpperCase(),
+    };
     const { value } = await (await apiKeyStamper(key)).stamp(BODY);
     const stated = (JSON.parse(Buffer.from(value, "base64url").toString()) as { publicKey: string }).publicKey;
     expect(stated).toMatch(/^0[23][0-9a-f]{64}$/);
@@ -73,7 +105,11 @@ describe("X-Stamp", () => {
     ["whose public half is missing", { privateKey: apiKey.privateKey } as ApiKey, "not a point"],
     ["whose private half is too short", { ...apiKey, privateKey: apiKey.privateKey.slice(2) }, "64 hex digits"],
     ["whose private half is zero", { ...apiKey, privateKey: "00".repeat(32) }, "not a private key"],
-    ["whose private half is the order", { ...apiKey, privateKey: "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551" }, "not a private key"],
+    [
+      "whose private half is the order",
+      { ...apiKey, privateKey: "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551" },
+      "not a private key",
+    ],
   ];
   it.each(bad)("is not made with a key %s, which is not quoted", async (_, key, reason) => {
     const error = await rejectionOf<ClientError>(apiKeyStamper(key));
@@ -84,7 +120,7 @@ describe("X-Stamp", () => {
 
   it("is not made with halves of two pairs, nor with keys for something else", async () => {
     const generate = async (algorithm: object, usages: KeyUsage[]): Promise<CryptoKeyPair> =>
-      await webcrypto.subtle.generateKey(algorithm as EcKeyGenParams, false, usages) as unknown as CryptoKeyPair;
+      (await webcrypto.subtle.generateKey(algorithm as EcKeyGenParams, false, usages)) as unknown as CryptoKeyPair;
     const ecdsa = { name: "ECDSA", namedCurve: "P-256" };
     const [one, two] = [await generate(ecdsa, ["sign", "verify"]), await generate(ecdsa, ["sign", "verify"])];
     const pairs = [
@@ -103,7 +139,14 @@ describe("X-Stamp", () => {
 });
 
 describe("DER", () => {
-  it.each(["00".repeat(32), `${"00".repeat(31)}01`, `80${"00".repeat(31)}`, "7f".repeat(32), `00ff${"11".repeat(30)}`, "ff".repeat(32)])("of r = s = %s", (scalar) => {
+  it.each([
+    "00".repeat(32),
+    `${"00".repeat(31)}01`,
+    `80${"00".repeat(31)}`,
+    "7f".repeat(32),
+    `00ff${"11".repeat(30)}`,
+    "ff".repeat(32),
+  ])("of r = s = %s", (scalar) => {
     const raw = Buffer.from(scalar + scalar, "hex");
     expect(rawSignature(derSignature(raw), 32)).toEqual(new Uint8Array(raw));
   });
@@ -112,44 +155,77 @@ describe("DER", () => {
 describe("X-Stamp-WebAuthn", () => {
   const passkey = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const credentialId = Buffer.from("fb4e8a7f00", "hex");
-  const authenticatorData = Buffer.concat([createHash("sha256").update("service.test").digest(), Buffer.of(5, 0, 0, 0, 1)]);
+  const authenticatorData = Buffer.concat([
+    createHash("sha256").update("service.test").digest(),
+    Buffer.of(5, 0, 0, 0, 1),
+  ]);
   const bufferOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
   /** What an authenticator does (WebAuthn section 7.2 tells how it is verified). */
   async function get({ publicKey }: CredentialRequestOptions): Promise<unknown> {
     const challenge = Buffer.from(publicKey!.challenge as Uint8Array).toString("base64url");
     const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin: "https://service.test" }));
-    const signature = sign("sha256", Buffer.concat([authenticatorData, createHash("sha256").update(clientData).digest()]), passkey.privateKey);
-    const response = { authenticatorData: bufferOf(authenticatorData), clientDataJSON: bufferOf(clientData), signature: bufferOf(signature) };
+    const signature = sign(
+      "sha256",
+      Buffer.concat([authenticatorData, createHash("sha256").update(clientData).digest()]),
+      passkey.privateKey,
+    );
+    const response = {
+      authenticatorData: bufferOf(authenticatorData),
+      clientDataJSON: bufferOf(clientData),
+      signature: bufferOf(signature),
+    };
     return { id: credentialId.toString("base64url"), rawId: bufferOf(credentialId), type: "public-key", response };
   }
 
   it("is the assertion over the hash of the body sent", async () => {
     let asked: CredentialRequestOptions = {};
     const allowCredentials = [{ type: "public-key" as const, id: new Uint8Array(credentialId) }];
-    const stamper = webauthnStamper({ get: (options) => ((asked = options), get(options)), rpId: "service.test", allowCredentials, timeoutMs: 5000 });
+    const stamper = webauthnStamper({
+      get: (options) => ((asked = options), get(options)),
+      rpId: "service.test",
+      allowCredentials,
+      timeoutMs: 5000,
+    });
     const { fetch, requests } = fakeFetch(() => ({ body: { user: { userId: "u" } } }));
     await (await testClient({ stamper, fetch })).getUser({ userId: "u" });
-    expect(asked.publicKey).toMatchObject({ rpId: "service.test", allowCredentials, timeout: 5000, userVerification: "preferred" });
+    expect(asked.publicKey).toMatchObject({
+      rpId: "service.test",
+      allowCredentials,
+      timeout: 5000,
+      userVerification: "preferred",
+    });
 
     const [request] = requests;
     expect(request!.headers["x-stamp"]).toBeUndefined();
     const stamp = JSON.parse(request!.headers["x-stamp-webauthn"] as string) as Record<string, string>;
     expect(Object.keys(stamp)).toEqual(["credentialId", "authenticatorData", "clientDataJson", "signature"]);
-    const bytes = Object.fromEntries(Object.entries(stamp).map(([name, text]) => [name, Buffer.from(text, "base64url")]));
+    const bytes = Object.fromEntries(
+      Object.entries(stamp).map(([name, text]) => [name, Buffer.from(text, "base64url")]),
+    );
     expect(Object.values(stamp).join("")).not.toMatch(/[=+/]/);
     expect(bytes["credentialId"]).toEqual(credentialId);
     const { challenge, type } = JSON.parse(bytes["clientDataJson"]!.toString()) as Record<string, string>;
     expect(type).toBe("webauthn.get");
-    expect(Buffer.from(challenge!, "base64url").toString("utf8")).toBe(createHash("sha256").update(request!.raw).digest("hex"));
-    const signed = Buffer.concat([bytes["authenticatorData"]!, createHash("sha256").update(bytes["clientDataJson"]!).digest()]);
-    expect(createVerify("SHA256").update(signed).verify(createPublicKey(passkey.privateKey), bytes["signature"]!)).toBe(true);
+    expect(Buffer.from(challenge!, "base64url").toString("utf8")).toBe(
+      createHash("sha256").update(request!.raw).digest("hex"),
+    );
+    const signed = Buffer.concat([
+      bytes["authenticatorData"]!,
+      createHash("sha256").update(bytes["clientDataJson"]!).digest(),
+    ]);
+    expect(createVerify("SHA256").update(signed).verify(createPublicKey(passkey.privateKey), bytes["signature"]!)).toBe(
+      true,
+    );
   });
 
   it("takes what an authenticator answers as views of its bytes too", async () => {
     const views = async (options: CredentialRequestOptions): Promise<unknown> => {
       const { response } = (await get(options)) as { response: Record<string, ArrayBuffer> };
-      return { rawId: credentialId, response: Object.fromEntries(Object.entries(response).map(([name, value]) => [name, new Uint8Array(value)])) };
+      return {
+        rawId: credentialId,
+        response: Object.fromEntries(Object.entries(response).map(([name, value]) => [name, new Uint8Array(value)])),
+      };
     };
     const { value } = await webauthnStamper({ get: views, rpId: "service.test" }).stamp(BODY);
     expect((JSON.parse(value) as { credentialId: string }).credentialId).toBe(credentialId.toString("base64url"));
@@ -158,7 +234,10 @@ describe("X-Stamp-WebAuthn", () => {
   const refusals: [string, () => Promise<unknown>][] = [
     ["the person declines", () => Promise.reject(new DOMException("user said: s3cr3t", "NotAllowedError"))],
     ["there is no credential", () => Promise.resolve(null)],
-    ["the answer has no assertion", () => Promise.resolve({ rawId: new ArrayBuffer(1), response: { attestationObject: new ArrayBuffer(1) } })],
+    [
+      "the answer has no assertion",
+      () => Promise.resolve({ rawId: new ArrayBuffer(1), response: { attestationObject: new ArrayBuffer(1) } }),
+    ],
     ["something else is thrown", () => Promise.reject("s3cr3t" as unknown as Error)],
   ];
   it.each(refusals)("is not made where %s, and nothing is sent", async (_, refuse) => {
@@ -173,7 +252,9 @@ describe("X-Stamp-WebAuthn", () => {
   it("can be aborted while the person is asked", async () => {
     const controller = new AbortController();
     const stamper = webauthnStamper({
-      get: ({ signal }) => new Promise((_, reject) => signal!.addEventListener("abort", () => reject(new DOMException("", "AbortError")))), rpId: "r",
+      get: ({ signal }) =>
+        new Promise((_, reject) => signal!.addEventListener("abort", () => reject(new DOMException("", "AbortError")))),
+      rpId: "r",
     });
     const call = (await testClient({ stamper })).getUser({ userId: "u" }, { signal: controller.signal });
     controller.abort();
@@ -189,7 +270,9 @@ it("stamps once, however often a query is repeated", async () => {
   const { fetch, requests } = fakeFetch(() => ({ status: replies.shift()!, body: { user: { userId: "u" } } }));
   await (await testClient({ stamper, fetch })).getUser({ userId: "u" });
   expect(stamps).toBe(1);
-  expect(new Set(requests.map(({ headers, raw }) => `${headers["x-stamp"]} ${Buffer.from(raw).toString()}`)).size).toBe(1);
+  expect(new Set(requests.map(({ headers, raw }) => `${headers["x-stamp"]} ${Buffer.from(raw).toString()}`)).size).toBe(
+    1,
+  );
 });
 
 /** What openssl says; null where there is none on this machine. */

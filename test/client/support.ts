@@ -1,4 +1,6 @@
-/** What the client's tests share: a service without a mind of its own, keys, and stamps verified by node:crypto alone. */
+/**
+ * What the client's tests share: a service without a mind of its own, keys, and stamps verified by node:crypto alone.
+ */
 import { createECDH, createPublicKey, createVerify } from "node:crypto";
 import { type IncomingHttpHeaders, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,8 +23,11 @@ export const apiKey = newApiKey();
 /** Whether X-Stamp is the key's over exactly these bytes: nothing of the package is used. */
 export function isStamped(header: string, body: Uint8Array, publicKey = apiKey.publicKey): boolean {
   const stamp = JSON.parse(Buffer.from(header, "base64url").toString("utf8")) as Record<string, string>;
-  const isFormed = Object.keys(stamp).join() === "publicKey,scheme,signature" && stamp["scheme"] === "SIGNATURE_SCHEME_TK_API_P256"
-    && !/[=+/]/.test(header) && stamp["publicKey"] === publicKey;
+  const isFormed =
+    Object.keys(stamp).join() === "publicKey,scheme,signature" &&
+    stamp["scheme"] === "SIGNATURE_SCHEME_TK_API_P256" &&
+    !/[=+/]/.test(header) &&
+    stamp["publicKey"] === publicKey;
   // SubjectPublicKeyInfo of a compressed point.
   const spki = Buffer.from(`3039301306072a8648ce3d020106082a8648ce3d030107032200${stamp["publicKey"]}`, "hex");
   const key = createPublicKey({ key: spki, format: "der", type: "spki" });
@@ -71,22 +76,34 @@ function bodyOf(body: unknown): Buffer | null {
 }
 
 /** A real HTTP server on the loopback that does the same. */
-export async function fakeServer(answer: Answer): Promise<{ baseUrl: string; requests: Recorded[]; close: () => Promise<void> }> {
+export async function fakeServer(
+  answer: Answer,
+): Promise<{ baseUrl: string; requests: Recorded[]; close: () => Promise<void> }> {
   const requests: Recorded[] = [];
   const server: Server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
-      const recorded = record(incoming.url!, incoming.method!, incoming.headers, new Uint8Array(Buffer.concat(chunks)));
-      requests.push(recorded);
-      void Promise.resolve(answer(recorded)).then(({ status = 200, headers = {}, body }) => outgoing.writeHead(status, headers).end(bodyOf(body)));
-    });
+    incoming
+      .on("data", (chunk: Buffer) => chunks.push(chunk))
+      .on("end", () => {
+        const recorded = record(
+          incoming.url!,
+          incoming.method!,
+          incoming.headers,
+          new Uint8Array(Buffer.concat(chunks)),
+        );
+        requests.push(recorded);
+        void Promise.resolve(answer(recorded)).then(({ status = 200, headers = {}, body }) =>
+          outgoing.writeHead(status, headers).end(bodyOf(body)),
+        );
+      });
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => new Promise((resolve) => {
-    server.closeAllConnections();
-    server.close(() => resolve());
-  });
+  const close = async (): Promise<void> =>
+    new Promise((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
   return { baseUrl: `http://127.0.0.1:${port}`, requests, close };
 }
 
@@ -100,8 +117,14 @@ export async function testStamper(): Promise<Stamper> {
 export async function testClient(options: Partial<ClientOptions> & { waits?: number[] } = {}): Promise<Client> {
   const { waits = [], ...rest } = options;
   return createClient({
-    baseUrl: BASE_URL, organizationId: ORGANIZATION, stamper: await testStamper(), now: () => AT, random: () => 0.5,
-    sleep: neverTimeUp(waits), timeoutMs: TIMEOUT_MS, ...rest,
+    baseUrl: BASE_URL,
+    organizationId: ORGANIZATION,
+    stamper: await testStamper(),
+    now: () => AT,
+    random: () => 0.5,
+    sleep: neverTimeUp(waits),
+    timeoutMs: TIMEOUT_MS,
+    ...rest,
   });
 }
 

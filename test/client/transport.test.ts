@@ -2,16 +2,31 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Client, ClientError, type ClientOptions, ServiceError } from "../../src/client/index.js";
-import { AT, type Answer, type Recorded, type Reply, TIMEOUT_MS, fakeFetch, fakeServer, neverTimeUp, rejectionOf, testClient } from "./support.js";
+import {
+  AT,
+  type Answer,
+  type Recorded,
+  type Reply,
+  TIMEOUT_MS,
+  fakeFetch,
+  fakeServer,
+  neverTimeUp,
+  rejectionOf,
+  testClient,
+} from "./support.js";
 
 const USER = { user: { userId: "u" } };
 const ACTIVITY = { activity: { id: "a", organizationId: "o", status: "ACTIVITY_STATUS_PENDING", type: "T" } };
-const network = (code?: string): Error => Object.assign(new TypeError("fetch failed"), code && { cause: Object.assign(new Error("x"), { code }) });
+const network = (code?: string): Error =>
+  Object.assign(new TypeError("fetch failed"), code && { cause: Object.assign(new Error("x"), { code }) });
 
 /** A step: a reply, or what the network throws. */
 type Step = Reply | Error;
 
-async function scripted(steps: Step[], options: Partial<ClientOptions> = {}): Promise<{ client: Client; requests: Recorded[]; waits: number[] }> {
+async function scripted(
+  steps: Step[],
+  options: Partial<ClientOptions> = {},
+): Promise<{ client: Client; requests: Recorded[]; waits: number[] }> {
   const waits: number[] = [];
   const left = [...steps];
   const { fetch, requests } = fakeFetch(() => {
@@ -36,7 +51,11 @@ describe("a query", () => {
     ["429", [{ status: 429 }, ok], [100]],
     ["429 that asks for seconds", [{ status: 429, headers: { "retry-after": "7" } }, ok], [7000]],
     ["429 that asks for none", [{ status: 429, headers: { "retry-after": "0" } }, ok], [100]],
-    ["503 that names a date", [{ status: 503, headers: { "retry-after": date(12_000) } }, ok], [12_000 - AT.getMilliseconds()]],
+    [
+      "503 that names a date",
+      [{ status: 503, headers: { "retry-after": date(12_000) } }, ok],
+      [12_000 - AT.getMilliseconds()],
+    ],
     ["429 that names a date gone by", [{ status: 429, headers: { "retry-after": date(-9000) } }, ok], [100]],
     ["429 that asks for nonsense", [{ status: 429, headers: { "retry-after": "soon" } }, ok], [100]],
     ["429 that asks for a number with a sign", [{ status: 429, headers: { "retry-after": "-5" } }, ok], [100]],
@@ -46,25 +65,41 @@ describe("a query", () => {
     expect(await client.getUser({ userId: "u" })).toEqual(USER);
     expect(requests).toHaveLength(steps.length);
     expect(waits).toEqual(expected);
-    expect(new Set(requests.map((request) => `${request.headers["x-stamp"]}${Buffer.from(request.raw).toString()}`)).size).toBe(1);
+    expect(
+      new Set(requests.map((request) => `${request.headers["x-stamp"]}${Buffer.from(request.raw).toString()}`)).size,
+    ).toBe(1);
   });
 
   const once: [string, Step, string][] = [
-    ["400", { status: 400 }, "service"], ["401", { status: 401 }, "service"], ["403", { status: 403 }, "service"], ["404", { status: 404 }, "service"],
-    ["409", { status: 409 }, "service"], ["302", { status: 302, headers: { location: "https://elsewhere.test" } }, "service"], ["201", { status: 201, body: USER }, "service"],
+    ["400", { status: 400 }, "service"],
+    ["401", { status: 401 }, "service"],
+    ["403", { status: 403 }, "service"],
+    ["404", { status: 404 }, "service"],
+    ["409", { status: 409 }, "service"],
+    ["302", { status: 302, headers: { location: "https://elsewhere.test" } }, "service"],
+    ["201", { status: 201, body: USER }, "service"],
     ["429 that asks for an hour", { status: 429, headers: { "retry-after": "3600" } }, "service"],
-    ["an answer that is no JSON", { body: "<html>" }, "answer"], ["an empty answer", {}, "answer"], ["text after the JSON", { body: "{} {}" }, "answer"],
+    ["an answer that is no JSON", { body: "<html>" }, "answer"],
+    ["an empty answer", {}, "answer"],
+    ["text after the JSON", { body: "{} {}" }, "answer"],
     ["bytes that are not UTF-8", { body: Uint8Array.of(0x22, 0xff, 0x22) }, "answer"],
   ];
   it.each(once)("is not repeated after %s", async (_, step, code) => {
     const { client, requests, waits } = await scripted([step, ok]);
-    expect(await rejectionOf(client.getUser({ userId: "u" }))).toMatchObject({ code, operation: "get_user", effect: "none" });
+    expect(await rejectionOf(client.getUser({ userId: "u" }))).toMatchObject({
+      code,
+      operation: "get_user",
+      effect: "none",
+    });
     expect(requests).toHaveLength(1);
     expect(waits).toEqual([]);
   });
 
   it("is given up after the last retry, with the last error", async () => {
-    const { client, requests, waits } = await scripted([{ status: 500 }, { status: 500 }, { status: 503, body: { code: 14, message: "busy" } }], { maxRetries: 2 });
+    const { client, requests, waits } = await scripted(
+      [{ status: 500 }, { status: 500 }, { status: 503, body: { code: 14, message: "busy" } }],
+      { maxRetries: 2 },
+    );
     expect(await rejectionOf(client.getUser({ userId: "u" }))).toMatchObject({ status: 503, serviceMessage: "busy" });
     expect([requests.length, waits]).toEqual([3, [100, 200]]);
     const impatient = await scripted([{ status: 500 }, ok], { maxRetries: 0 });
@@ -84,25 +119,45 @@ describe("a query", () => {
 
 describe("a submit", () => {
   const effects: [string, Step, "none" | "unknown"][] = [
-    ["a broken connection", network("ECONNRESET"), "unknown"], ["500", { status: 500 }, "unknown"], ["503", { status: 503, headers: { "retry-after": "1" } }, "unknown"],
-    ["408", { status: 408 }, "unknown"], ["302", { status: 302 }, "unknown"], ["no JSON", { body: "ok" }, "unknown"], ["another shape", { body: {} }, "unknown"],
-    ["429", { status: 429, headers: { "retry-after": "1" } }, "none"], ["400", { status: 400 }, "none"], ["401", { status: 401 }, "none"], ["403", { status: 403 }, "none"],
+    ["a broken connection", network("ECONNRESET"), "unknown"],
+    ["500", { status: 500 }, "unknown"],
+    ["503", { status: 503, headers: { "retry-after": "1" } }, "unknown"],
+    ["408", { status: 408 }, "unknown"],
+    ["302", { status: 302 }, "unknown"],
+    ["no JSON", { body: "ok" }, "unknown"],
+    ["another shape", { body: {} }, "unknown"],
+    ["429", { status: 429, headers: { "retry-after": "1" } }, "none"],
+    ["400", { status: 400 }, "none"],
+    ["401", { status: 401 }, "none"],
+    ["403", { status: 403 }, "none"],
   ];
-  it.each(effects)("is sent once, and after %s it says whether something may have been done", async (_, step, effect) => {
-    const { client, requests, waits } = await scripted([step, { body: ACTIVITY }]);
-    expect(await rejectionOf(client.updateWallet({ walletId: "w" }))).toMatchObject({ effect, operation: "update_wallet" });
-    expect([requests.length, waits]).toEqual([1, []]);
-  });
+  it.each(effects)(
+    "is sent once, and after %s it says whether something may have been done",
+    async (_, step, effect) => {
+      const { client, requests, waits } = await scripted([step, { body: ACTIVITY }]);
+      expect(await rejectionOf(client.updateWallet({ walletId: "w" }))).toMatchObject({
+        effect,
+        operation: "update_wallet",
+      });
+      expect([requests.length, waits]).toEqual([1, []]);
+    },
+  );
 
-  it("is repeated by the same bytes and stamp where the caller says that the service makes one activity of them", async () => {
-    let clock = AT.getTime();
-    const { client, requests } = await scripted([network(), { status: 502 }, { status: 429 }, { body: ACTIVITY }], {
-      resendSubmits: true, now: () => new Date(clock += 1000),
-    });
-    await client.updateWallet({ walletId: "w" });
-    expect(requests).toHaveLength(4);
-    expect(new Set(requests.map(({ raw, headers }) => `${Buffer.from(raw).toString()} ${headers["x-stamp"]}`)).size).toBe(1);
-  });
+  it(
+    "is repeated by the same bytes and stamp where the caller says that the service makes one activity of " + "them",
+    async () => {
+      let clock = AT.getTime();
+      const { client, requests } = await scripted([network(), { status: 502 }, { status: 429 }, { body: ACTIVITY }], {
+        resendSubmits: true,
+        now: () => new Date((clock += 1000)),
+      });
+      await client.updateWallet({ walletId: "w" });
+      expect(requests).toHaveLength(4);
+      expect(
+        new Set(requests.map(({ raw, headers }) => `${Buffer.from(raw).toString()} ${headers["x-stamp"]}`)).size,
+      ).toBe(1);
+    },
+  );
 });
 
 describe("an error answer", () => {
@@ -110,31 +165,51 @@ describe("an error answer", () => {
     rejectionOf((await scripted([reply], { maxRetries: 0 })).client.updateWallet({ walletId: "w" }));
 
   it("is told with all that the service says", async () => {
-    const details = [{ "@type": "x" }, { "@type": "type.test/errors", turnkeyErrorCode: "SIGNATURE_INVALID", other: [1] }];
+    const details = [
+      { "@type": "x" },
+      { "@type": "type.test/errors", turnkeyErrorCode: "SIGNATURE_INVALID", other: [1] },
+    ];
     const error = await errorOf({ status: 401, body: { code: 16, message: "no such signature", details } });
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toBeInstanceOf(ClientError);
     expect(error).toMatchObject({
-      name: "ServiceError", code: "service", operation: "update_wallet", status: 401, grpcCode: 16, serviceMessage: "no such signature", details,
-      category: "SIGNATURE_INVALID", retryAfterMs: null, effect: "none",
+      name: "ServiceError",
+      code: "service",
+      operation: "update_wallet",
+      status: 401,
+      grpcCode: 16,
+      serviceMessage: "no such signature",
+      details,
+      category: "SIGNATURE_INVALID",
+      retryAfterMs: null,
+      effect: "none",
     });
-    expect(error.message).toBe("update_wallet: the service answered HTTP 401 SIGNATURE_INVALID: no such signature. "
-      + "Something between here and the service changes the body, or the key is another one.");
+    expect(error.message).toBe(
+      "update_wallet: the service answered HTTP 401 SIGNATURE_INVALID: no such signature. " +
+        "Something between here and the service changes the body, or the key is another one.",
+    );
   });
 
   const odd: [string, Reply][] = [
-    ["HTML", { status: 404, body: "<html>not here</html>" }], ["nothing", { status: 404 }], ["an array", { status: 404, body: [1] }],
-    ["other types", { status: 404, body: { code: "5", message: { a: 1 }, details: "none" } }], ["broken JSON", { status: 404, body: '{"message":"a","message":"b"}' }],
+    ["HTML", { status: 404, body: "<html>not here</html>" }],
+    ["nothing", { status: 404 }],
+    ["an array", { status: 404, body: [1] }],
+    ["other types", { status: 404, body: { code: "5", message: { a: 1 }, details: "none" } }],
+    ["broken JSON", { status: 404, body: '{"message":"a","message":"b"}' }],
     ["null details", { status: 404, body: { details: null } }],
   ];
   it.each(odd)("in another form (%s) is told by its status", async (_, reply) => {
     const error = await errorOf(reply);
     expect(error).toMatchObject({ status: 404, grpcCode: null, serviceMessage: null, category: null, details: [] });
-    expect(error.message).toBe("update_wallet: the service answered HTTP 404. Check the ids, the organization and the base address.");
+    expect(error.message).toBe(
+      "update_wallet: the service answered HTTP 404. Check the ids, the organization and the base address.",
+    );
   });
 
   it("says how long to wait where that is longer than anyone would", async () => {
-    expect(await errorOf({ status: 429, headers: { "retry-after": "3600" } })).toMatchObject({ retryAfterMs: 3_600_000 });
+    expect(await errorOf({ status: 429, headers: { "retry-after": "3600" } })).toMatchObject({
+      retryAfterMs: 3_600_000,
+    });
   });
 
   it("has its message cut to a length", async () => {
@@ -143,7 +218,10 @@ describe("an error answer", () => {
   });
 
   it("does not carry a stamp that the service quotes", async () => {
-    const answer: Answer = ({ headers }) => ({ status: 400, body: { message: `bad ${headers["x-stamp"]}`, details: [{ seen: headers["x-stamp"] }] } });
+    const answer: Answer = ({ headers }) => ({
+      status: 400,
+      body: { message: `bad ${headers["x-stamp"]}`, details: [{ seen: headers["x-stamp"] }] },
+    });
     const { fetch, requests } = fakeFetch(answer);
     const error = await rejectionOf<ServiceError>((await testClient({ fetch })).updateWallet({ walletId: "w" }));
     expect(error.serviceMessage).toBe("bad [stamp]");
@@ -154,7 +232,9 @@ describe("an error answer", () => {
     const value = JSON.stringify({ credentialId: "c", signature: "5ecret" });
     const stamper = { stamp: async () => ({ header: "X-Stamp-WebAuthn" as const, value }) };
     const { fetch } = fakeFetch(({ headers }) => ({ status: 400, body: { message: headers["x-stamp-webauthn"] } }));
-    const error = await rejectionOf<ServiceError>((await testClient({ fetch, stamper })).updateWallet({ walletId: "w" }));
+    const error = await rejectionOf<ServiceError>(
+      (await testClient({ fetch, stamper })).updateWallet({ walletId: "w" }),
+    );
     expect(inspect(error, { depth: 9 })).not.toContain("5ecret");
   });
 });
@@ -168,12 +248,16 @@ it("does not hand on what the platform says of a request, for it may quote a hea
   expect(error.code).toBe("unreachable");
   expect(error.cause).toBeUndefined();
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("invalid header");
-  expect(error.message).toBe("get_user: the service cannot be reached (network error). Check the base address and the network.");
+  expect(error.message).toBe(
+    "get_user: the service cannot be reached (network error). Check the base address and the network.",
+  );
 });
 
 it("says what the platform calls the failure", async () => {
   const client = await testClient({ baseUrl: "http://127.0.0.1:1", maxRetries: 0 });
-  expect((await rejectionOf(client.getUser({ userId: "u" }))).message).toMatch(/cannot be reached \((ECONNREFUSED|network error)\)/);
+  expect((await rejectionOf(client.getUser({ userId: "u" }))).message).toMatch(
+    /cannot be reached \((ECONNREFUSED|network error)\)/,
+  );
 });
 
 it("calls fetch as a function, not as a method: browsers refuse that", async () => {
@@ -188,8 +272,13 @@ it("calls fetch as a function, not as a method: browsers refuse that", async () 
 
 it("does not follow redirects, so that no stamp goes elsewhere", async () => {
   const elsewhere = await fakeServer(() => ({ body: USER }));
-  const server = await fakeServer(() => ({ status: 307, headers: { location: `${elsewhere.baseUrl}/public/v1/query/get_user` } }));
-  const error = await rejectionOf<ServiceError>((await testClient({ baseUrl: server.baseUrl })).getUser({ userId: "u" }));
+  const server = await fakeServer(() => ({
+    status: 307,
+    headers: { location: `${elsewhere.baseUrl}/public/v1/query/get_user` },
+  }));
+  const error = await rejectionOf<ServiceError>(
+    (await testClient({ baseUrl: server.baseUrl })).getUser({ userId: "u" }),
+  );
   expect(error.message).toContain("redirects are not followed");
   expect(elsewhere.requests).toHaveLength(0);
   await Promise.all([server.close(), elsewhere.close()]);
@@ -204,7 +293,9 @@ describe("the size of an answer", () => {
       cancel: () => void (cancelled = true),
     });
     const fetch = (async () => new Response(endless)) as unknown as typeof globalThis.fetch;
-    const error = await rejectionOf<ClientError>((await testClient({ fetch, maxResponseBytes: 5000 })).getUser({ userId: "u" }));
+    const error = await rejectionOf<ClientError>(
+      (await testClient({ fetch, maxResponseBytes: 5000 })).getUser({ userId: "u" }),
+    );
     expect(error).toMatchObject({ code: "answer" });
     expect(error.message).toContain("longer than 5000 bytes");
     expect(pulled).toBeLessThan(10);
@@ -213,7 +304,9 @@ describe("the size of an answer", () => {
 
   it("may be just the bound", async () => {
     const body = JSON.stringify(USER);
-    expect(await (await scripted([{ body }], { maxResponseBytes: body.length })).client.getUser({ userId: "u" })).toEqual(USER);
+    expect(
+      await (await scripted([{ body }], { maxResponseBytes: body.length })).client.getUser({ userId: "u" }),
+    ).toEqual(USER);
   });
 
   it("bounds errors too", async () => {
@@ -234,12 +327,17 @@ function silent(minds: boolean): { fetch: typeof fetch; signals: AbortSignal[] }
   return { fetch: fake as typeof fetch, signals };
 }
 
-describe.each([["that minds its signal", true], ["that does not", false]])("with a fetch %s", (_, minds) => {
+describe.each([
+  ["that minds its signal", true],
+  ["that does not", false],
+])("with a fetch %s", (_, minds) => {
   it("an answer that does not come is not waited for, and the query is repeated", async () => {
     const { fetch, signals } = silent(minds);
     const waits: number[] = [];
     const sleep = async (milliseconds: number): Promise<void> => void waits.push(milliseconds);
-    const error = await rejectionOf<ClientError>((await testClient({ fetch, sleep, maxRetries: 2 })).getUser({ userId: "u" }));
+    const error = await rejectionOf<ClientError>(
+      (await testClient({ fetch, sleep, maxRetries: 2 })).getUser({ userId: "u" }),
+    );
     expect(error).toMatchObject({ code: "timeout", effect: "none" });
     expect(error.message).toBe(`get_user: no answer within ${TIMEOUT_MS} ms`);
     expect(waits).toEqual([TIMEOUT_MS, 100, TIMEOUT_MS, 200, TIMEOUT_MS]);
@@ -248,7 +346,9 @@ describe.each([["that minds its signal", true], ["that does not", false]])("with
 
   it("a submit is not repeated, and may have been done", async () => {
     const { fetch, signals } = silent(minds);
-    const error = await rejectionOf((await testClient({ fetch, sleep: async () => {} })).updateWallet({ walletId: "w" }));
+    const error = await rejectionOf(
+      (await testClient({ fetch, sleep: async () => {} })).updateWallet({ walletId: "w" }),
+    );
     expect(error).toMatchObject({ code: "timeout", effect: "unknown" });
     expect(signals).toHaveLength(1);
   });
@@ -261,14 +361,20 @@ describe.each([["that minds its signal", true], ["that does not", false]])("with
     const errors = calls.map((call) => rejectionOf(call));
     while (signals.length < 2) await new Promise((resolve) => setImmediate(resolve));
     controller.abort(new Error("s3cr3t reason"));
-    expect(await Promise.all(errors)).toMatchObject([{ code: "aborted", effect: "none" }, { code: "aborted", effect: "unknown" }]);
+    expect(await Promise.all(errors)).toMatchObject([
+      { code: "aborted", effect: "none" },
+      { code: "aborted", effect: "unknown" },
+    ]);
     expect(signals.every((signal) => signal.aborted)).toBe(true);
   });
 });
 
 it("sends nothing for a caller that has stopped before", async () => {
   const { client, requests } = await scripted([ok]);
-  expect(await rejectionOf(client.updateWallet({ walletId: "w" }, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted", effect: "none" });
+  expect(await rejectionOf(client.updateWallet({ walletId: "w" }, { signal: AbortSignal.abort() }))).toMatchObject({
+    code: "aborted",
+    effect: "none",
+  });
   expect(requests).toHaveLength(0);
 });
 
@@ -289,10 +395,13 @@ it("may be given a sleep that rejects when it is stopped", async () => {
   const { setTimeout: delay } = await import("node:timers/promises");
   const replies = [500, 200];
   const { fetch } = fakeFetch(() => ({ status: replies.shift()!, body: USER }));
-  const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> => delay(milliseconds, undefined, { signal });
+  const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    delay(milliseconds, undefined, { signal });
   expect(await (await testClient({ fetch, sleep, random: () => 0 })).getUser({ userId: "u" })).toEqual(USER);
   const failing = await testClient({ fetch: fakeFetch(() => ({ status: 500 })).fetch, sleep });
-  expect(await rejectionOf(failing.getUser({ userId: "u" }, { signal: AbortSignal.timeout(20) }))).toMatchObject({ code: "aborted" });
+  expect(await rejectionOf(failing.getUser({ userId: "u" }, { signal: AbortSignal.timeout(20) }))).toMatchObject({
+    code: "aborted",
+  });
 });
 
 it("waits really, by itself, and stops at once when it is told", async () => {
@@ -302,7 +411,9 @@ it("waits really, by itself, and stops at once when it is told", async () => {
   const client = await testClient({ ...real, timeoutMs: 20 });
   expect(await rejectionOf(client.getUser({ userId: "u" }))).toMatchObject({ code: "timeout" });
   const slow = await testClient({ ...real, timeoutMs: 60_000 });
-  expect(await rejectionOf(slow.getUser({ userId: "u" }, { signal: AbortSignal.timeout(5) }))).toMatchObject({ code: "aborted" });
+  expect(await rejectionOf(slow.getUser({ userId: "u" }, { signal: AbortSignal.timeout(5) }))).toMatchObject({
+    code: "aborted",
+  });
 });
 
 it("leaves no listener and no timer behind", async () => {

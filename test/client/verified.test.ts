@@ -3,7 +3,13 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
-import { type Client, ClientError, RejectedActivityError, type VerifiedCall, openSession } from "../../src/client/index.js";
+import {
+  type Client,
+  ClientError,
+  RejectedActivityError,
+  type VerifiedCall,
+  openSession,
+} from "../../src/client/index.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
@@ -31,7 +37,11 @@ function edited(activity: JsonObject, change: JsonObject): JsonObject {
 }
 
 /** The activity with one member of the one object inside its intent or result put in, or taken out where undefined. */
-function inside(part: "intent" | "result", name: string, value: JsonValue | undefined): (activity: JsonObject) => JsonObject {
+function inside(
+  part: "intent" | "result",
+  name: string,
+  value: JsonValue | undefined,
+): (activity: JsonObject) => JsonObject {
   return (activity) => {
     const [[member, object]] = Object.entries(activity[part] as JsonObject) as [[string, JsonObject]];
     const rest = withoutMember(object, name);
@@ -46,7 +56,15 @@ function withoutMember(activity: JsonObject, name: string): JsonObject {
 /** In the form of the interface's sample: the full set of fields is repeated inside the result. */
 function repeated(activity: JsonObject, outer: JsonObject = {}, inner: JsonObject = {}): JsonObject {
   const { id, status, type, organizationId } = activity;
-  return { id: id!, status: status!, type: type!, organizationId: organizationId!, timestampMs: "1", result: { activity: { ...activity, ...inner } }, ...outer };
+  return {
+    id: id!,
+    status: status!,
+    type: type!,
+    organizationId: organizationId!,
+    timestampMs: "1",
+    result: { activity: { ...activity, ...inner } },
+    ...outer,
+  };
 }
 
 describe("an honest service", () => {
@@ -58,27 +76,48 @@ describe("an honest service", () => {
     expect(activity).toEqual(service.activities[0]);
     expect(report).toMatchObject({ format: "bootproof-report/1", verdict: "verified", policy: "lab" });
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
-    expect(report.claims).toMatchObject({ activity: { id: activity.id }, appProofs: [{ type: "APP_PROOF_TYPE_POLICY_OUTCOME" }] });
+    expect(report.claims).toMatchObject({
+      activity: { id: activity.id },
+      appProofs: [{ type: "APP_PROOF_TYPE_POLICY_OUTCOME" }],
+    });
     expect(VerifiedActivity.isOne(proven)).toBe(true);
     expect(VerifiedBootProof.isOne(proven.appProofs[0]!.bootProof)).toBe(true);
     expect(toHex(proven.appProofs[0]!.bootProof.ephemeralKey)).toBe(service.asked[0]);
     const [submitted] = service.requests;
-    expect(submitted!.body).toMatchObject({ generateAppProofs: true, organizationId: ORGANIZATION, timestampMs: String(service.now.getTime()), parameters: PARAMETERS });
+    expect(submitted!.body).toMatchObject({
+      generateAppProofs: true,
+      organizationId: ORGANIZATION,
+      timestampMs: String(service.now.getTime()),
+      parameters: PARAMETERS,
+    });
     expect(service.requests.every(({ headers, raw }) => isStamped(headers["x-stamp"] as string, raw))).toBe(true);
   });
 
   type Verified = ReturnType<Client["withVerification"]>;
   const calls: [string, (verified: Verified) => Promise<VerifiedCall<unknown>>][] = [
     ["updateWallet", (verified) => verified.updateWallet({ walletId: "w1" })],
-    ["updateFiatOnRampCredential", (verified) => verified.updateFiatOnRampCredential({
-      fiatOnrampCredentialId: "c", onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA", publishableApiKey: "pk", encryptedSecretApiKey: "e",
-    })],
-    ["updateUserTag", (verified) => verified.updateUserTag({ userTagId: "t", newUserTagName: "n", addUserIds: [], removeUserIds: ["u"] })],
+    [
+      "updateFiatOnRampCredential",
+      (verified) =>
+        verified.updateFiatOnRampCredential({
+          fiatOnrampCredentialId: "c",
+          onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA",
+          publishableApiKey: "pk",
+          encryptedSecretApiKey: "e",
+        }),
+    ],
+    [
+      "updateUserTag",
+      (verified) =>
+        verified.updateUserTag({ userTagId: "t", newUserTagName: "n", addUserIds: [], removeUserIds: ["u"] }),
+    ],
     ["deleteApiKeys", (verified) => verified.deleteApiKeys({ userId: "u", apiKeyIds: ["a", "b"] })],
     ["deletePolicies", (verified) => verified.deletePolicies({ policyIds: ["p"] })],
   ];
   it.each(calls)("is believed for %s", async (_, call) => {
-    expect((await call((await new AttestedService().client()).withVerification(policyOf()))).report.verdict).toBe("verified");
+    expect((await call((await new AttestedService().client()).withVerification(policyOf()))).report.verdict).toBe(
+      "verified",
+    );
   });
 
   it("is believed for setOrganizationFeature", async () => {
@@ -93,14 +132,29 @@ describe("an honest service", () => {
     const service = new AttestedService({
       activity: (activity) => {
         const intent = (activity["intent"] as JsonObject)["createReadWriteSessionIntentV2"] as JsonObject;
-        const { encapsulated, ciphertext } = sealByHand(Buffer.from(session.privateKey, "hex"), Buffer.from(String(intent["targetPublicKey"]), "hex"));
+        const { encapsulated, ciphertext } = sealByHand(
+          Buffer.from(session.privateKey, "hex"),
+          Buffer.from(String(intent["targetPublicKey"]), "hex"),
+        );
         const credentialBundle = toBase58check(Buffer.concat([compressedPoint(encapsulated), ciphertext]));
-        const result = { organizationId: ORGANIZATION, organizationName: "o", userId: "u", username: "ada", apiKeyId: "k", credentialBundle };
+        const result = {
+          organizationId: ORGANIZATION,
+          organizationName: "o",
+          userId: "u",
+          username: "ada",
+          apiKeyId: "k",
+          credentialBundle,
+        };
         // What the caller leaves to the service, the intent may say.
-        return edited(inside("intent", "apiKeyName", "chosen by the service")(activity), { result: { createReadWriteSessionResultV2: result } });
+        return edited(inside("intent", "apiKeyName", "chosen by the service")(activity), {
+          result: { createReadWriteSessionResultV2: result },
+        });
       },
     });
-    const opened = await openSession((await service.client()).withVerification(policyOf()), { userId: "u", expirationSeconds: "60" });
+    const opened = await openSession((await service.client()).withVerification(policyOf()), {
+      userId: "u",
+      expirationSeconds: "60",
+    });
     expect(opened.report.verdict).toBe("verified");
     const { value } = await opened.session.stamper.stamp(Buffer.from("{}"));
     expect(isStamped(value, Buffer.from("{}"), session.publicKey)).toBe(true);
@@ -109,10 +163,18 @@ describe("an honest service", () => {
   it("is believed for operations that are not documented, addresses and all", async () => {
     const service = new AttestedService({
       payloads: (_, { now }) => [addressDerivationPayload(now, LAB_ADDRESS)],
-      activity: (activity) => edited(activity, { result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } } }),
+      activity: (activity) =>
+        edited(activity, {
+          result: { createWalletResult: { walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] } },
+        }),
     });
-    const verified = (await service.client()).withVerification(policyOf({ appProofs: { required: true, coverage: true } }));
-    const call = await verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, { walletName: "lab" });
+    const verified = (await service.client()).withVerification(
+      policyOf({ appProofs: { required: true, coverage: true } }),
+    );
+    const call = await verified.submit(
+      { name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" },
+      { walletName: "lab" },
+    );
     expect(call.result).toEqual({ walletId: LAB_ADDRESS.walletId, addresses: [LAB_ADDRESS.address] });
     expect(call.verified.coveredAddresses).toEqual([LAB_ADDRESS.address]);
   });
@@ -120,14 +182,19 @@ describe("an honest service", () => {
   it("may answer an operation that is not documented with proofs of the organization that it made", async () => {
     const service = new AttestedService({
       payloads: (_, here) => [here.allow(), here.allow(here.now, child)],
-      activity: (activity) => edited(activity, { result: { createSubOrganizationResult: { subOrganizationId: child } } }),
+      activity: (activity) =>
+        edited(activity, { result: { createSubOrganizationResult: { subOrganizationId: child } } }),
     });
-    const call = (await service.client()).withVerification(policyOf()).submit({ name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION" }, {});
+    const call = (await service.client())
+      .withVerification(policyOf())
+      .submit({ name: "create_sub_organization", type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION" }, {});
     expect((await call).result).toEqual({ subOrganizationId: child });
   });
 
   it("may answer in the form that repeats the activity in its result", async () => {
-    const verified = (await new AttestedService({ activity: (activity) => repeated(activity) }).client()).withVerification(policyOf());
+    const verified = (
+      await new AttestedService({ activity: (activity) => repeated(activity) }).client()
+    ).withVerification(policyOf());
     expect((await verified.updateWallet(PARAMETERS)).result).toEqual({ walletId: "w1" });
   });
 
@@ -135,7 +202,9 @@ describe("an honest service", () => {
     const service = new AttestedService({
       activity: (activity, here) => {
         const second = here.boot();
-        return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), second.appProof(customPayload(here.now))] });
+        return edited(activity, {
+          appProofs: [...(activity["appProofs"] as JsonObject[]), second.appProof(customPayload(here.now))],
+        });
       },
     });
     const { verified } = await (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS);
@@ -144,10 +213,17 @@ describe("an honest service", () => {
 
   it("may answer with an earlier decision beside the last one, and with ids in another order", async () => {
     const service = new AttestedService({
-      payloads: (_, here) => [here.allow(), policyOutcomePayload(new Date(here.now.getTime() - 1), ORGANIZATION, "OUTCOME_REQUIRES_CONSENSUS")],
+      payloads: (_, here) => [
+        here.allow(),
+        policyOutcomePayload(new Date(here.now.getTime() - 1), ORGANIZATION, "OUTCOME_REQUIRES_CONSENSUS"),
+      ],
       activity: inside("result", "policyIds", ["p2", "p1"]),
     });
-    const { result } = await (await service.client()).withVerification(policyOf()).deletePolicies({ policyIds: ["p1", "p2"] });
+    const { result } = await (
+      await service.client()
+    )
+      .withVerification(policyOf())
+      .deletePolicies({ policyIds: ["p1", "p2"] });
     expect(result.policyIds).toEqual(["p2", "p1"]);
   });
 
@@ -160,7 +236,9 @@ describe("an honest service", () => {
       },
     });
     const verified = (await service.client()).withVerification(policyOf());
-    expect((await verified.updateUserTag({ userTagId: "t", addUserIds: ["u"], removeUserIds: [] })).result).toEqual({ userTagId: "t" });
+    expect((await verified.updateUserTag({ userTagId: "t", addUserIds: ["u"], removeUserIds: [] })).result).toEqual({
+      userTagId: "t",
+    });
   });
 });
 
@@ -180,16 +258,32 @@ const ALTERED_MANIFEST = (nonce: number): Lies => ({
 });
 
 const LIES: Record<string, Lie> = {
-  "without app proofs": { lies: { activity: (activity) => withoutMember(activity, "appProofs") }, fails: ["activity.decode"], says: "appProofs: missing" },
-  "with an empty list of app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: [] }) }, fails: ["activity.decode"], says: "nothing of this activity is proven" },
-  "with null for app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: null }) }, fails: ["activity.decode"] },
-  "with something else for app proofs": { lies: { activity: (activity) => edited(activity, { appProofs: { 0: "proof" } }) }, fails: ["activity.decode"] },
+  "without app proofs": {
+    lies: { activity: (activity) => withoutMember(activity, "appProofs") },
+    fails: ["activity.decode"],
+    says: "appProofs: missing",
+  },
+  "with an empty list of app proofs": {
+    lies: { activity: (activity) => edited(activity, { appProofs: [] }) },
+    fails: ["activity.decode"],
+    says: "nothing of this activity is proven",
+  },
+  "with null for app proofs": {
+    lies: { activity: (activity) => edited(activity, { appProofs: null }) },
+    fails: ["activity.decode"],
+  },
+  "with something else for app proofs": {
+    lies: { activity: (activity) => edited(activity, { appProofs: { 0: "proof" } }) },
+    fails: ["activity.decode"],
+  },
   "without an id": { lies: { activity: (activity) => withoutMember(activity, "id") }, fails: ["activity.decode"] },
   "by an enclave of another image": {
     lies: {
       boot: {
         alterDocument: { pcrs: (pcrs) => pcrs.set(0, new Uint8Array(48).fill(7)) },
-        alterManifest: { manifest: (manifest) => ({ ...manifest, enclave: { ...manifest.enclave, pcr0: new Uint8Array(48).fill(7) } }) },
+        alterManifest: {
+          manifest: (manifest) => ({ ...manifest, enclave: { ...manifest.enclave, pcr0: new Uint8Array(48).fill(7) } }),
+        },
       },
     },
     fails: ["policy.deployment", "policy.pcrs"],
@@ -198,124 +292,302 @@ const LIES: Record<string, Lie> = {
     lies: { boot: { lab: otherLab } },
     fails: ["chain.anchor"],
   },
-  "by an enclave that booted an older manifest": { lies: ALTERED_MANIFEST(6), fails: ["policy.deployment", "policy.nonce"] },
+  "by an enclave that booted an older manifest": {
+    lies: ALTERED_MANIFEST(6),
+    fails: ["policy.deployment", "policy.nonce"],
+  },
   "by an enclave in debug mode": {
-    lies: { boot: { alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) } } }, fails: ["mode.debug"],
+    lies: {
+      boot: {
+        alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) },
+      },
+    },
+    fails: ["mode.debug"],
   },
   "by an enclave whose manifest too few approved": {
-    lies: { boot: { alterManifest: { approvals: (approvals) => approvals.slice(1) } } }, fails: ["envelope.approvals"],
+    lies: { boot: { alterManifest: { approvals: (approvals) => approvals.slice(1) } } },
+    fails: ["envelope.approvals"],
   },
   "by an enclave that booted another manifest than is shown": {
-    lies: { boot: { alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) } } },
+    lies: {
+      boot: {
+        alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
+      },
+    },
     fails: ["envelope.manifest", "bind.user-data", "bind.commitment"],
   },
   "by an enclave whose document was changed": {
-    lies: { boot: { alterDocument: { signature: (signature) => signature.map((byte, index) => (index === 95 ? byte ^ 1 : byte)) } } }, fails: ["cose.signature"],
+    lies: {
+      boot: {
+        alterDocument: { signature: (signature) => signature.map((byte, index) => (index === 95 ? byte ^ 1 : byte)) },
+      },
+    },
+    fails: ["cose.signature"],
   },
   "by an enclave whose certificate had run out": {
-    lies: { boot: { alterDocument: { certificates: (specs) => specs.map((spec, index) => (index === 4 ? { ...spec, notAfter: new Date(BOOTED.getTime() - 1000) } : spec)) } } },
+    lies: {
+      boot: {
+        alterDocument: {
+          certificates: (specs) =>
+            specs.map((spec, index) => (index === 4 ? { ...spec, notAfter: new Date(BOOTED.getTime() - 1000) } : spec)),
+        },
+      },
+    },
     fails: ["chain.validity"],
   },
-  "by a key of an enclave's setup": { lies: { boot: { generation: "setup" } }, fails: ["app.key", "policy.commitment", "policy.deployment"] },
+  "by a key of an enclave's setup": {
+    lies: { boot: { generation: "setup" } },
+    fails: ["app.key", "policy.commitment", "policy.deployment"],
+  },
   "with the boot proof of another key": {
-    lies: { bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }) },
-    fails: ["bind.key", "app.key"], says: "the key that was asked for",
+    lies: {
+      bootProof: () => ({ body: { bootProof: forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof } }),
+    },
+    fails: ["bind.key", "app.key"],
+    says: "the key that was asked for",
   },
   "with the boot proof of another key under this key's name": {
-    lies: { bootProof: (_, key) => ({ body: { bootProof: { ...forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof, ephemeralPublicKeyHex: key } } }) },
+    lies: {
+      bootProof: (_, key) => ({
+        body: {
+          bootProof: {
+            ...forgeEvidence({ lab, at: BOOTED, ephemeralKey: other }).bootProof,
+            ephemeralPublicKeyHex: key,
+          },
+        },
+      }),
+    },
     fails: ["bind.key", "app.key"],
   },
-  "and no boot proof": { lies: { bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }) }, fails: ["app.key"], says: "no boot proof" },
+  "and no boot proof": {
+    lies: { bootProof: () => ({ status: 404, body: { code: 5, message: "no", details: [] } }) },
+    fails: ["app.key"],
+    says: "no boot proof",
+  },
   "and an empty boot proof": { lies: { bootProof: () => ({ body: {} }) }, fails: ["app.key"] },
   "and null for a boot proof": { lies: { bootProof: () => ({ body: "null" }) }, fails: ["app.key"] },
   "with a payload that was changed": {
-    lies: { proof: { json: (json) => ({ ...json, proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR") }) } }, fails: ["app.signature"],
+    lies: {
+      proof: {
+        json: (json) => ({
+          ...json,
+          proofPayload: String(json["proofPayload"]).replace("OUTCOME_ALLOW", "OUTCOME_ERROR"),
+        }),
+      },
+    },
+    fails: ["app.signature"],
   },
   "with a proof that another key signed": { lies: { proof: { signer: other } }, fails: ["app.signature"] },
-  "with a proof of another scheme": { lies: { proof: { json: (json) => ({ ...json, scheme: "SIGNATURE_SCHEME_OTHER" }) } }, fails: ["app.decode"] },
-  "with a payload of duplicate members": { lies: { proof: { text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME",') } }, fails: ["app.payload"] },
-  "with a proof from before the request": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "before the request",
+  "with a proof of another scheme": {
+    lies: { proof: { json: (json) => ({ ...json, scheme: "SIGNATURE_SCHEME_OTHER" }) } },
+    fails: ["app.decode"],
   },
-  "with a proof from before the boot": { lies: { payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)] }, fails: ["app.time"] },
-  "with a proof from the future": { lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] }, fails: ["app.time"], says: "future" },
-  "with a proof of another organization": { lies: { payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.claims"], says: child },
+  "with a payload of duplicate members": {
+    lies: { proof: { text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME",') } },
+    fails: ["app.payload"],
+  },
+  "with a proof from before the request": {
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 61_000), ORGANIZATION)] },
+    fails: ["app.time"],
+    says: "before the request",
+  },
+  "with a proof from before the boot": {
+    lies: { payloads: () => [policyOutcomePayload(new Date(BOOTED.getTime() - 61_000), ORGANIZATION)] },
+    fails: ["app.time"],
+  },
+  "with a proof from the future": {
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() + 61_000), ORGANIZATION)] },
+    fails: ["app.time"],
+    says: "future",
+  },
+  "with a proof of another organization": {
+    lies: { payloads: (_, service) => [service.allow(service.now, child)] },
+    fails: ["activity.claims"],
+    says: child,
+  },
   "with a proof of another organization, which the result then names": {
-    lies: { payloads: (_, service) => [service.allow(service.now, child)], activity: inside("result", "organizationId", child) }, fails: ["activity.claims"], says: `the activity of ${ORGANIZATION}`,
+    lies: {
+      payloads: (_, service) => [service.allow(service.now, child)],
+      activity: inside("result", "organizationId", child),
+    },
+    fails: ["activity.claims"],
+    says: `the activity of ${ORGANIZATION}`,
   },
   "with a proof that the request was denied": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] }, fails: ["activity.claims"], says: "OUTCOME_DENY_EXPLICIT",
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(now, ORGANIZATION, "OUTCOME_DENY_EXPLICIT")] },
+    fails: ["activity.claims"],
+    says: "OUTCOME_DENY_EXPLICIT",
   },
   "with a proof that it was allowed, and a later one that it was not": {
-    lies: { payloads: (_, service) => [service.allow(), policyOutcomePayload(new Date(service.now.getTime() + 1), ORGANIZATION, "OUTCOME_REJECTED")] },
-    fails: ["activity.claims"], says: "OUTCOME_REJECTED",
+    lies: {
+      payloads: (_, service) => [
+        service.allow(),
+        policyOutcomePayload(new Date(service.now.getTime() + 1), ORGANIZATION, "OUTCOME_REJECTED"),
+      ],
+    },
+    fails: ["activity.claims"],
+    says: "OUTCOME_REJECTED",
   },
   "with a good proof beside a bad one": {
-    lies: { activity: (activity, here) => edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), here.enclave.appProof(here.allow(), { signer: other })] }) },
+    lies: {
+      activity: (activity, here) =>
+        edited(activity, {
+          appProofs: [
+            ...(activity["appProofs"] as JsonObject[]),
+            here.enclave.appProof(here.allow(), { signer: other }),
+          ],
+        }),
+    },
     fails: ["app.signature"],
   },
   "with a good proof beside one of an enclave without a boot proof": {
     lies: {
       activity: (activity) => {
         const text = JSON.stringify(customPayload(BOOTED));
-        const proof = { scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256", publicKey: toHex(other.publicKey), proofPayload: text, signature: toHex(qosSign(other, Buffer.from(text))) };
+        const proof = {
+          scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+          publicKey: toHex(other.publicKey),
+          proofPayload: text,
+          signature: toHex(qosSign(other, Buffer.from(text))),
+        };
         return edited(activity, { appProofs: [...(activity["appProofs"] as JsonObject[]), proof] });
       },
     },
     fails: ["app.key", "app.time"],
   },
   "with a proof of a type that the policy does not take": {
-    lies: {}, policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } }, fails: ["policy.app-proof"],
+    lies: {},
+    policy: { appProofs: { types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } },
+    fails: ["policy.app-proof"],
   },
   "with a proof that is too old for the policy": {
-    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 30_000), ORGANIZATION)] }, policy: { appProofs: { maxAge: "10s" } }, fails: ["policy.app-proof"],
+    lies: { payloads: (_, { now }) => [policyOutcomePayload(new Date(now.getTime() - 30_000), ORGANIZATION)] },
+    policy: { appProofs: { maxAge: "10s" } },
+    fails: ["policy.app-proof"],
   },
-  "by an enclave that booted too long ago for the policy": { lies: {}, policy: { maxAge: "4m" }, fails: ["policy.age"] },
+  "by an enclave that booted too long ago for the policy": {
+    lies: {},
+    policy: { maxAge: "4m" },
+    fails: ["policy.age"],
+  },
   "with an address that nothing proves": {
-    lies: { activity: inside("result", "address", LAB_ADDRESS.address) }, policy: { appProofs: { coverage: true } }, fails: ["activity.coverage"],
+    lies: { activity: inside("result", "address", LAB_ADDRESS.address) },
+    policy: { appProofs: { coverage: true } },
+    fails: ["activity.coverage"],
   },
-  "of another organization": { lies: { activity: (activity) => edited(activity, { organizationId: child }), payloads: (_, service) => [service.allow(service.now, child)] }, fails: ["activity.request"], says: `${ORGANIZATION} wanted` },
-  "of another type": { lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) }, fails: ["activity.request"], says: "type is ACTIVITY_TYPE_DELETE_POLICIES" },
-  "with another intent": { lies: { activity: inside("intent", "walletName", "evil") }, fails: ["activity.request"], says: "the intent's walletName" },
-  "with an intent that lacks what was submitted": { lies: { activity: inside("intent", "walletName", undefined) }, fails: ["activity.request"], says: "the intent's walletName" },
-  "with an intent that says more than was submitted": { lies: { activity: inside("intent", "deleteAll", true) }, fails: ["activity.request"], says: "the intent's deleteAll" },
+  "of another organization": {
+    lies: {
+      activity: (activity) => edited(activity, { organizationId: child }),
+      payloads: (_, service) => [service.allow(service.now, child)],
+    },
+    fails: ["activity.request"],
+    says: `${ORGANIZATION} wanted`,
+  },
+  "of another type": {
+    lies: { activity: (activity) => edited(activity, { type: "ACTIVITY_TYPE_DELETE_POLICIES" }) },
+    fails: ["activity.request"],
+    says: "type is ACTIVITY_TYPE_DELETE_POLICIES",
+  },
+  "with another intent": {
+    lies: { activity: inside("intent", "walletName", "evil") },
+    fails: ["activity.request"],
+    says: "the intent's walletName",
+  },
+  "with an intent that lacks what was submitted": {
+    lies: { activity: inside("intent", "walletName", undefined) },
+    fails: ["activity.request"],
+    says: "the intent's walletName",
+  },
+  "with an intent that says more than was submitted": {
+    lies: { activity: inside("intent", "deleteAll", true) },
+    fails: ["activity.request"],
+    says: "the intent's deleteAll",
+  },
   "with the intent of another operation": {
-    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) }, fails: ["activity.request"], says: "updateWalletIntent wanted",
+    lies: { activity: (activity) => edited(activity, { intent: { deletePoliciesIntent: PARAMETERS } }) },
+    fails: ["activity.request"],
+    says: "updateWalletIntent wanted",
   },
   "with two intents": {
-    lies: { activity: (activity) => edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }) }, fails: ["activity.request"], says: "intent has 2 members",
+    lies: {
+      activity: (activity) =>
+        edited(activity, { intent: { ...(activity["intent"] as JsonObject), deletePoliciesIntent: {} } }),
+    },
+    fails: ["activity.request"],
+    says: "intent has 2 members",
   },
-  "without an intent": { lies: { activity: (activity) => withoutMember(activity, "intent") }, fails: ["activity.decode", "activity.request"] },
-  "with the result of another wallet": { lies: { activity: inside("result", "walletId", "w2") }, fails: ["activity.claims", "activity.request"], says: "the result's walletId" },
+  "without an intent": {
+    lies: { activity: (activity) => withoutMember(activity, "intent") },
+    fails: ["activity.decode", "activity.request"],
+  },
+  "with the result of another wallet": {
+    lies: { activity: inside("result", "walletId", "w2") },
+    fails: ["activity.claims", "activity.request"],
+    says: "the result's walletId",
+  },
   "with the result of another operation": {
-    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) }, fails: ["activity.request"], says: "updateWalletResult wanted",
+    lies: { activity: (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }) },
+    fails: ["activity.request"],
+    says: "updateWalletResult wanted",
   },
-  "with a result of another shape": { lies: { activity: inside("result", "walletId", 7) }, fails: ["activity.request"], says: "the result's walletId" },
-  "without a result": { lies: { activity: (activity) => edited(activity, { result: null }) }, fails: ["activity.decode", "activity.request"] },
+  "with a result of another shape": {
+    lies: { activity: inside("result", "walletId", 7) },
+    fails: ["activity.request"],
+    says: "the result's walletId",
+  },
+  "without a result": {
+    lies: { activity: (activity) => edited(activity, { result: null }) },
+    fails: ["activity.decode", "activity.request"],
+  },
   "that waits for approvals": {
     lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", result: null }) },
-    fails: ["activity.decode", "activity.request"], says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
+    fails: ["activity.decode", "activity.request"],
+    says: "status is ACTIVITY_STATUS_CONSENSUS_NEEDED",
   },
-  "that failed, and has a result all the same": { lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.request"], says: "ACTIVITY_STATUS_FAILED" },
-  "that is repeated in its result under another id": { lies: { activity: (activity) => repeated(activity, { id: "another" }) }, fails: ["activity.decode"], says: "differs" },
+  "that failed, and has a result all the same": {
+    lies: { activity: (activity) => edited(activity, { status: "ACTIVITY_STATUS_FAILED" }) },
+    fails: ["activity.request"],
+    says: "ACTIVITY_STATUS_FAILED",
+  },
+  "that is repeated in its result under another id": {
+    lies: { activity: (activity) => repeated(activity, { id: "another" }) },
+    fails: ["activity.decode"],
+    says: "differs",
+  },
   "that is repeated in its result with another status": {
-    lies: { activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }) }, fails: ["activity.decode"], says: "differs",
+    lies: { activity: (activity) => repeated(activity, {}, { status: "ACTIVITY_STATUS_FAILED" }) },
+    fails: ["activity.decode"],
+    says: "differs",
   },
   "that is repeated in its result with another intent": {
-    lies: { activity: (activity) => repeated(activity, { intent: { updateWalletIntent: { walletId: "w9" } } }) }, fails: ["activity.decode"], says: "differs",
+    lies: { activity: (activity) => repeated(activity, { intent: { updateWalletIntent: { walletId: "w9" } } }) },
+    fails: ["activity.decode"],
+    says: "differs",
   },
   "with a result beside the repeated activity": {
     lies: {
       activity: (activity) => {
         const twice = repeated(activity);
-        return edited(twice, { result: { ...(twice["result"] as JsonObject), updateWalletResult: { walletId: "w2" } } });
+        return edited(twice, {
+          result: { ...(twice["result"] as JsonObject), updateWalletResult: { walletId: "w2" } },
+        });
       },
     },
-    fails: ["activity.decode"], says: "unknown member",
+    fails: ["activity.decode"],
+    says: "unknown member",
   },
-  "wrapped twice, the proven one inside": { lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) }, fails: ["activity.decode"] },
-  "that is none": { lies: { answer: () => ({ activity: "completed" }) }, fails: ["activity.decode", "activity.request"] },
-  "as JSON inside JSON": { lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) }, fails: ["activity.decode", "activity.request"] },
+  "wrapped twice, the proven one inside": {
+    lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) },
+    fails: ["activity.decode"],
+  },
+  "that is none": {
+    lies: { answer: () => ({ activity: "completed" }) },
+    fails: ["activity.decode", "activity.request"],
+  },
+  "as JSON inside JSON": {
+    lies: { answer: (activity) => JSON.stringify(JSON.stringify({ activity })) },
+    fails: ["activity.decode", "activity.request"],
+  },
   "that is null": { lies: { answer: () => "null" }, fails: ["activity.decode", "activity.request"] },
 };
 
@@ -330,14 +602,38 @@ describe("an activity", () => {
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
     expect(error.message).toMatch(/^update_wallet: rejected: .*look into it before you submit again\.$/);
-    expect(Object.keys(error).sort()).toEqual(["activityId", "activityStatus", "code", "failures", "name", "operation", "report"]);
+    expect(Object.keys(error).sort()).toEqual([
+      "activityId",
+      "activityStatus",
+      "code",
+      "failures",
+      "name",
+      "operation",
+      "report",
+    ]);
   });
 
   it("has every failure told, not the first", async () => {
-    const service = new AttestedService({ ...ALTERED_MANIFEST(6), proof: { signer: other }, activity: inside("result", "walletId", "w2") });
-    const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
-    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual(["app[0] app.signature", "activity activity.request", "activity activity.claims", "policy policy.deployment", "policy policy.nonce"]);
-    expect(error).toMatchObject({ operation: "update_wallet", activityId: service.activities[0]!["id"], activityStatus: "ACTIVITY_STATUS_COMPLETED" });
+    const service = new AttestedService({
+      ...ALTERED_MANIFEST(6),
+      proof: { signer: other },
+      activity: inside("result", "walletId", "w2"),
+    });
+    const error = await rejectionOf<RejectedActivityError>(
+      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
+    );
+    expect(error.failures.map(({ subject, id }) => `${subject} ${id}`)).toEqual([
+      "app[0] app.signature",
+      "activity activity.request",
+      "activity activity.claims",
+      "policy policy.deployment",
+      "policy policy.nonce",
+    ]);
+    expect(error).toMatchObject({
+      operation: "update_wallet",
+      activityId: service.activities[0]!["id"],
+      activityStatus: "ACTIVITY_STATUS_COMPLETED",
+    });
   });
 
   it("of a documented operation that another was submitted for is rejected, though it is proven", async () => {
@@ -346,29 +642,42 @@ describe("an activity", () => {
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
     await verified.updateWallet(PARAMETERS);
-    const calls = [verified.updateWallet({ walletId: "w2" }), verified.updateWallet({ walletId: "w1", walletName: "newer" }), verified.deletePolicies({ policyIds: [] })];
+    const calls = [
+      verified.updateWallet({ walletId: "w2" }),
+      verified.updateWallet({ walletId: "w1", walletName: "newer" }),
+      verified.deletePolicies({ policyIds: [] }),
+    ];
     // All are waited for from the start: one that is rejected while another is awaited would count as unhandled.
     const errors = await Promise.all(calls.map((call) => rejectionOf<RejectedActivityError>(call)));
     for (const error of errors) expect(error.failures.map(({ id }) => id)).toContain("activity.request");
   });
 
-  it("is rejected where its proof came with the answer to another request before, its s turned over or not", async () => {
-    for (const halves of [["high", "low"], ["low", "high"], ["low", "low"]] as const) {
-      const used: JsonObject[] = [];
-      const service = new AttestedService({
-        activity: (activity) => {
-          const half = halves[used.push((activity["appProofs"] as [JsonObject])[0]) - 1]!;
-          const signature = toHex(withS(half, Buffer.from(String(used[0]!["signature"]), "hex")));
-          return edited(activity, { appProofs: [{ ...used[0]!, signature }] });
-        },
-      });
-      const verified = (await service.client()).withVerification(policyOf());
-      await verified.updateWallet(PARAMETERS);
-      service.clock += 1000;
-      const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
-      expect(error.failures).toMatchObject([{ id: "activity.claims", detail: "one of its app proofs came with the answer to something else before" }]);
-    }
-  });
+  it(
+    "is rejected where its proof came with the answer to another request before, its s turned over or " + "not",
+    async () => {
+      for (const halves of [
+        ["high", "low"],
+        ["low", "high"],
+        ["low", "low"],
+      ] as const) {
+        const used: JsonObject[] = [];
+        const service = new AttestedService({
+          activity: (activity) => {
+            const half = halves[used.push((activity["appProofs"] as [JsonObject])[0]) - 1]!;
+            const signature = toHex(withS(half, Buffer.from(String(used[0]!["signature"]), "hex")));
+            return edited(activity, { appProofs: [{ ...used[0]!, signature }] });
+          },
+        });
+        const verified = (await service.client()).withVerification(policyOf());
+        await verified.updateWallet(PARAMETERS);
+        service.clock += 1000;
+        const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
+        expect(error.failures).toMatchObject([
+          { id: "activity.claims", detail: "one of its app proofs came with the answer to something else before" },
+        ]);
+      }
+    },
+  );
 
   it("is the answer to the same request twice where the service says that it is the same activity", async () => {
     let only: JsonObject | undefined;
@@ -383,17 +692,24 @@ describe("an activity", () => {
       activity: (activity) => {
         const [proof] = activity["appProofs"] as [JsonObject];
         const key = String(proof["publicKey"]);
-        const others = Array.from({ length: 40 }, (_, index) => ({ ...proof, publicKey: key.slice(0, -2) + (parseInt(key.slice(-2), 16) ^ (index + 1)).toString(16).padStart(2, "0") }));
+        const others = Array.from({ length: 40 }, (_, index) => ({
+          ...proof,
+          publicKey: key.slice(0, -2) + (parseInt(key.slice(-2), 16) ^ (index + 1)).toString(16).padStart(2, "0"),
+        }));
         return edited(activity, { appProofs: [...others, proof] });
       },
     });
-    const error = await rejectionOf<RejectedActivityError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    const error = await rejectionOf<RejectedActivityError>(
+      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
+    );
     expect(service.asked).toHaveLength(16);
     expect(error.failures.filter(({ id }) => id === "app.key").length).toBeGreaterThanOrEqual(40);
   });
 
   it("is not a result where the answer is no strict JSON", async () => {
-    const service = new AttestedService({ answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}` });
+    const service = new AttestedService({
+      answer: (activity) => `{"activity":${JSON.stringify(activity)},"activity":{}}`,
+    });
     const error = await rejectionOf((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
     expect(error).toMatchObject({ code: "answer", effect: "unknown" });
   });
@@ -406,22 +722,37 @@ describe("an activity", () => {
   });
 });
 
-it.each([[undefined], [null], [Symbol("none")], [{ policy: "bootproof/1", deployments: [] }]])("is not begun under what is no policy", async (policy) => {
-  const client = await new AttestedService().client();
-  expect(() => client.withVerification(policy as never)).toThrow(TypeError);
-});
+it.each([[undefined], [null], [Symbol("none")], [{ policy: "bootproof/1", deployments: [] }]])(
+  "is not begun under what is no policy",
+  async (policy) => {
+    const client = await new AttestedService().client();
+    expect(() => client.withVerification(policy as never)).toThrow(TypeError);
+  },
+);
 
 describe("evidence that cannot be fetched", () => {
   const failures: [string, Lies["bootProof"], object][] = [
     ["the service is in trouble", () => ({ status: 503 }), { status: 503 }],
-    ["the service does not allow it", () => ({ status: 403, body: { code: 7, message: "no", details: [] } }), { status: 403 }],
+    [
+      "the service does not allow it",
+      () => ({ status: 403, body: { code: 7, message: "no", details: [] } }),
+      { status: 403 },
+    ],
     ["the answer is no JSON", () => ({ body: "<html>" }), { code: "answer" }],
   ];
   it.each(failures)("since %s is told as that, with the activity to come back to", async (_, bootProof, cause) => {
     const service = new AttestedService({ bootProof: bootProof! });
-    const error = await rejectionOf<ClientError>((await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS));
+    const error = await rejectionOf<ClientError>(
+      (await service.client()).withVerification(policyOf()).updateWallet(PARAMETERS),
+    );
     expect(error).toBeInstanceOf(ClientError);
-    expect(error).toMatchObject({ code: "evidence", operation: "update_wallet", effect: "unknown", activityId: service.activities[0]!["id"], cause });
+    expect(error).toMatchObject({
+      code: "evidence",
+      operation: "update_wallet",
+      effect: "unknown",
+      activityId: service.activities[0]!["id"],
+      cause,
+    });
     expect(error.message).toContain("verify it later with verifyActivity");
     expect(inspect(error, { depth: 9 })).not.toContain(String(service.requests[0]!.headers["x-stamp"]));
   });
@@ -440,7 +771,9 @@ describe("the memory of boot proofs", () => {
   it("fetches each key once, for calls one after the other and at once", async () => {
     const service = new AttestedService();
     const verified = (await service.client()).withVerification(policyOf());
-    const calls = await Promise.all(Array.from({ length: 64 }, (_, index) => verified.updateWallet({ walletId: `w${index}` })));
+    const calls = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => verified.updateWallet({ walletId: `w${index}` })),
+    );
     expect(calls.map(({ result }) => result.walletId)).toEqual(Array.from({ length: 64 }, (_, index) => `w${index}`));
     for (let index = 0; index < 20; index++) await verified.updateWallet({ walletId: "w" });
     expect(service.asked).toHaveLength(1);
@@ -463,7 +796,11 @@ describe("the memory of boot proofs", () => {
     const service = new AttestedService();
     const verified = (await service.client()).withVerification(policyOf(), { bootProofLimit: 2 });
     const [a, b, c] = [service.enclave, service.boot(), service.boot()];
-    const name = { [toHex(a.ephemeralKey.publicKey)]: "a", [toHex(b.ephemeralKey.publicKey)]: "b", [toHex(c.ephemeralKey.publicKey)]: "c" };
+    const name = {
+      [toHex(a.ephemeralKey.publicKey)]: "a",
+      [toHex(b.ephemeralKey.publicKey)]: "b",
+      [toHex(c.ephemeralKey.publicKey)]: "c",
+    };
     for (const enclave of [a, b, a, c, a, b, c]) {
       service.enclave = enclave;
       await verified.updateWallet(PARAMETERS);
@@ -493,7 +830,9 @@ describe("the memory of boot proofs", () => {
   it("does not remember what was rejected", async () => {
     let honest = false;
     const service = new AttestedService({
-      bootProof: (answer) => ({ body: honest ? answer : { bootProof: { ...(answer["bootProof"] as JsonObject), qosManifestB64: "AAAA" } } }),
+      bootProof: (answer) => ({
+        body: honest ? answer : { bootProof: { ...(answer["bootProof"] as JsonObject), qosManifestB64: "AAAA" } },
+      }),
     });
     const verified = (await service.client()).withVerification(policyOf());
     await rejectionOf(verified.updateWallet({ walletId: "1" }));
@@ -506,7 +845,9 @@ describe("the memory of boot proofs", () => {
     const client = await service.client();
     const strict = { ...labDeployment(lab), pivotHash: "00".repeat(32) };
     await client.withVerification(policyOf()).updateWallet(PARAMETERS);
-    const error = await rejectionOf<RejectedActivityError>(client.withVerification(policyOf({}, [strict])).updateWallet(PARAMETERS));
+    const error = await rejectionOf<RejectedActivityError>(
+      client.withVerification(policyOf({}, [strict])).updateWallet(PARAMETERS),
+    );
     expect(error.failures.map(({ id }) => id)).toEqual(["policy.deployment", "policy.pivot"]);
     expect(service.asked).toHaveLength(2);
   });
@@ -537,7 +878,9 @@ describe("the memory of boot proofs", () => {
 });
 
 describe("a past activity", () => {
-  const past = async (lies: Lies = {}): Promise<{ service: AttestedService; activity: JsonObject; verified: ReturnType<Client["withVerification"]> }> => {
+  const past = async (
+    lies: Lies = {},
+  ): Promise<{ service: AttestedService; activity: JsonObject; verified: ReturnType<Client["withVerification"]> }> => {
     const service = new AttestedService(lies);
     const client = await service.client();
     await client.updateWallet(PARAMETERS, { generateAppProofs: true });
@@ -559,17 +902,44 @@ describe("a past activity", () => {
     const { service, activity, verified } = await past();
     const call = await verified.verifyActivity(withoutMember(activity, "appProofs"));
     expect(call.verified.appProofs).toHaveLength(1);
-    expect(service.requests.find(({ path }) => path.endsWith("list_app_proofs"))!.body).toEqual({ organizationId: ORGANIZATION, activityId: activity["id"] });
+    expect(service.requests.find(({ path }) => path.endsWith("list_app_proofs"))!.body).toEqual({
+      organizationId: ORGANIZATION,
+      activityId: activity["id"],
+    });
   });
 
   const bad: [string, (activity: JsonObject) => unknown, CheckId[]][] = [
-    ["of another organization", (activity) => edited(activity, { organizationId: child }), ["activity.request", "activity.claims"]],
-    ["that is not completed", (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }), ["activity.request"]],
-    ["without proofs anywhere", (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }), ["activity.decode"]],
+    [
+      "of another organization",
+      (activity) => edited(activity, { organizationId: child }),
+      ["activity.request", "activity.claims"],
+    ],
+    [
+      "that is not completed",
+      (activity) => edited(activity, { status: "ACTIVITY_STATUS_PENDING" }),
+      ["activity.request"],
+    ],
+    [
+      "without proofs anywhere",
+      (activity) => edited(withoutMember(activity, "appProofs"), { id: "unknown" }),
+      ["activity.decode"],
+    ],
     ["without an id", (activity) => withoutMember(withoutMember(activity, "appProofs"), "id"), ["activity.decode"]],
-    ["with the result of another operation", (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }), ["activity.request"]],
-    ["with a result of another shape", (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }), ["activity.request"]],
-    ["with two results", (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }), ["activity.request"]],
+    [
+      "with the result of another operation",
+      (activity) => edited(activity, { result: { deletePoliciesResult: { walletId: "w1" } } }),
+      ["activity.request"],
+    ],
+    [
+      "with a result of another shape",
+      (activity) => edited(activity, { result: { updateWalletResult: { walletId: 1 } } }),
+      ["activity.request"],
+    ],
+    [
+      "with two results",
+      (activity) => edited(activity, { result: { updateWalletResult: { walletId: "w1" }, b: {} } }),
+      ["activity.request"],
+    ],
     ["that is none", () => [], ["activity.decode", "activity.request"]],
     ["that is nothing", () => null, ["activity.decode", "activity.request"]],
   ];
@@ -586,7 +956,9 @@ describe("a past activity", () => {
     const client = await service.client();
     await client.updateWallet(PARAMETERS, { generateAppProofs: true, organizationId: child });
     const verified = client.withVerification(policyOf());
-    expect((await verified.verifyActivity(service.activities[0], { organizationId: child })).activity.organizationId).toBe(child);
+    expect(
+      (await verified.verifyActivity(service.activities[0], { organizationId: child })).activity.organizationId,
+    ).toBe(child);
     expect(await rejectionOf(verified.verifyActivity(service.activities[0]))).toBeInstanceOf(RejectedActivityError);
   });
 
@@ -603,39 +975,66 @@ describe("a past activity", () => {
 
   it("can be stopped", async () => {
     const { activity, verified } = await past();
-    expect(await rejectionOf(verified.verifyActivity(activity, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted", effect: "none" });
+    expect(await rejectionOf(verified.verifyActivity(activity, { signal: AbortSignal.abort() }))).toMatchObject({
+      code: "aborted",
+      effect: "none",
+    });
   });
 });
 
 describe("a call that asks for what nobody can answer", () => {
   const child2 = "22222222-2222-4222-8222-222222222222";
-  it.each([{ organizationId: "" }, { organizationId: 5 }, { organizationId: null }, { organisationId: child2 }, { signal: 1 }])(
-    "with %j is a TypeError, before anything is sent", async (options) => {
-      const service = new AttestedService();
-      const client = await service.client();
-      await expect(client.withVerification(policyOf()).updateWallet(PARAMETERS, options as never)).rejects.toThrow(TypeError);
-      await expect(client.updateWallet(PARAMETERS, options as never)).rejects.toThrow(TypeError);
-      await expect(client.query("get_wallet", {}, options as never)).rejects.toThrow(TypeError);
-      expect(service.requests).toHaveLength(0);
-    });
-
-  it.each([{ id: "other" }, { expect: {} }, { expected: [] }, { expected: null }, { expected: { id: "" } }, { organizationId: child2, expected: { organizationId: child } }])(
-    "of a past activity with %j is a TypeError, before anything is fetched", async (options) => {
-      const service = new AttestedService();
-      const verified = (await service.client()).withVerification(policyOf());
-      await expect(verified.verifyActivity({ id: "a" }, options as never)).rejects.toThrow(TypeError);
-      expect(service.requests).toHaveLength(0);
-    });
-
-  it.each([{ resendSubmits: "false" }, { timeoutMs: "5" }, { maxRetries: -1 }, { maxRetries: 1.5 }, { baseURL: "https://a" }, { fetch: {} }, { organizationId: "" }, { stamper: {} }])(
-    "of a client with %j is a TypeError", async (options) => {
-      await expect(new AttestedService().client(options as never)).rejects.toThrow(TypeError);
-    });
-
-  it.each([{ bootProofLimit: "5" }, { memory: {} }, { memory: null }, { limit: 5 }])("of verified calls with %j is a TypeError", async (options) => {
-    const client = await new AttestedService().client();
-    expect(() => client.withVerification(policyOf(), options as never)).toThrow(TypeError);
+  it.each([
+    { organizationId: "" },
+    { organizationId: 5 },
+    { organizationId: null },
+    { organisationId: child2 },
+    { signal: 1 },
+  ])("with %j is a TypeError, before anything is sent", async (options) => {
+    const service = new AttestedService();
+    const client = await service.client();
+    await expect(client.withVerification(policyOf()).updateWallet(PARAMETERS, options as never)).rejects.toThrow(
+      TypeError,
+    );
+    await expect(client.updateWallet(PARAMETERS, options as never)).rejects.toThrow(TypeError);
+    await expect(client.query("get_wallet", {}, options as never)).rejects.toThrow(TypeError);
+    expect(service.requests).toHaveLength(0);
   });
+
+  it.each([
+    { id: "other" },
+    { expect: {} },
+    { expected: [] },
+    { expected: null },
+    { expected: { id: "" } },
+    { organizationId: child2, expected: { organizationId: child } },
+  ])("of a past activity with %j is a TypeError, before anything is fetched", async (options) => {
+    const service = new AttestedService();
+    const verified = (await service.client()).withVerification(policyOf());
+    await expect(verified.verifyActivity({ id: "a" }, options as never)).rejects.toThrow(TypeError);
+    expect(service.requests).toHaveLength(0);
+  });
+
+  it.each([
+    { resendSubmits: "false" },
+    { timeoutMs: "5" },
+    { maxRetries: -1 },
+    { maxRetries: 1.5 },
+    { baseURL: "https://a" },
+    { fetch: {} },
+    { organizationId: "" },
+    { stamper: {} },
+  ])("of a client with %j is a TypeError", async (options) => {
+    await expect(new AttestedService().client(options as never)).rejects.toThrow(TypeError);
+  });
+
+  it.each([{ bootProofLimit: "5" }, { memory: {} }, { memory: null }, { limit: 5 }])(
+    "of verified calls with %j is a TypeError",
+    async (options) => {
+      const client = await new AttestedService().client();
+      expect(() => client.withVerification(policyOf(), options as never)).toThrow(TypeError);
+    },
+  );
 });
 
 describe("one answer", () => {
@@ -656,12 +1055,17 @@ describe("one answer", () => {
     const voted = { fingerprint: "sha256:ab" };
     let first: JsonObject | undefined;
     const service = new AttestedService({
-      activity: (activity) => (first ??= edited(activity, {
-        type: "ACTIVITY_TYPE_UPDATE_WALLET", intent: { updateWalletIntent: { walletId: "w" } }, result: { updateWalletResult: { walletId: "w" } }, ...voted,
-      })),
+      activity: (activity) =>
+        (first ??= edited(activity, {
+          type: "ACTIVITY_TYPE_UPDATE_WALLET",
+          intent: { updateWalletIntent: { walletId: "w" } },
+          result: { updateWalletResult: { walletId: "w" } },
+          ...voted,
+        })),
     });
     const verified = (await service.client()).withVerification(policyOf());
-    const vote = async () => verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
+    const vote = async () =>
+      verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
     // Only the fingerprint was compared, which nobody signs.
     expect(report.claims?.activity?.asked).toEqual(["organizationId"]);

@@ -1,9 +1,20 @@
-/** Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was signed. */
+/**
+ * Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was
+ * signed.
+ */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import {
-  type Delivery, type EventStore, MemoryEventStore, RejectedActivityError, WebhookError, type WebhookFault, type WebhookHandlerOptions, type WebhookInput,
-  verifyWebhook, webhookHandler,
+  type Delivery,
+  type EventStore,
+  MemoryEventStore,
+  RejectedActivityError,
+  WebhookError,
+  type WebhookFault,
+  type WebhookHandlerOptions,
+  type WebhookInput,
+  verifyWebhook,
+  webhookHandler,
 } from "../../src/client/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { AttestedService, type Lies, policyOf } from "./attested.js";
@@ -13,14 +24,26 @@ const key = generateKeyPairSync("ed25519");
 const other = generateKeyPairSync("ed25519");
 
 function jwk(pair: typeof key, kid: string, rest: object = {}): object {
-  return { kty: "OKP", crv: "Ed25519", x: pair.publicKey.export({ format: "jwk" }).x, kid, alg: "EdDSA", use: "sig", ...rest };
+  return {
+    kty: "OKP",
+    crv: "Ed25519",
+    x: pair.publicKey.export({ format: "jwk" }).x,
+    kid,
+    alg: "EdDSA",
+    use: "sig",
+    ...rest,
+  };
 }
 
 const JWKS = { keys: [jwk(other, "old"), jwk(key, "k1"), { kty: "RSA", kid: "rsa", n: "AQAB", e: "AQAB" }] };
 
 const ACTIVITY = {
-  id: "a1", organizationId: ORGANIZATION, status: "ACTIVITY_STATUS_PENDING", type: "ACTIVITY_TYPE_UPDATE_WALLET",
-  intent: { updateWalletIntent: { walletId: "Ærø ✓" } }, newer: { kept: [1] },
+  id: "a1",
+  organizationId: ORGANIZATION,
+  status: "ACTIVITY_STATUS_PENDING",
+  type: "ACTIVITY_TYPE_UPDATE_WALLET",
+  intent: { updateWalletIntent: { walletId: "Ærø ✓" } },
+  newer: { kept: [1] },
 };
 
 interface Parts {
@@ -36,14 +59,29 @@ interface Parts {
 
 /** A delivery as the service makes it. What is signed is what its parts say. */
 function delivered(parts: Parts = {}): { headers: Record<string, string>; rawBody: Uint8Array } {
-  const { version = "v1", algorithm = "ed25519", keyId = "k1", timestamp = String(AT.getTime()), eventId = "e1", pair = key, prefix = "X-Webhook-" } = parts;
+  const {
+    version = "v1",
+    algorithm = "ed25519",
+    keyId = "k1",
+    timestamp = String(AT.getTime()),
+    eventId = "e1",
+    pair = key,
+    prefix = "X-Webhook-",
+  } = parts;
   const rawBody = Buffer.from((parts.body ?? JSON.stringify(ACTIVITY)) as string);
   const signed = Buffer.concat([Buffer.from(`${version}.${algorithm}.${keyId}.${timestamp}.${eventId}.`), rawBody]);
   const headers = {
-    "Event-Id": eventId, Timestamp: timestamp, "Signature-Key-Id": keyId, "Signature-Algorithm": algorithm, "Signature-Version": version,
+    "Event-Id": eventId,
+    Timestamp: timestamp,
+    "Signature-Key-Id": keyId,
+    "Signature-Algorithm": algorithm,
+    "Signature-Version": version,
     Signature: sign(null, signed, pair.privateKey).toString("hex"),
   };
-  return { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value])), rawBody: new Uint8Array(rawBody) };
+  return {
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value])),
+    rawBody: new Uint8Array(rawBody),
+  };
 }
 
 /** Verifies with a store of its own. */
@@ -54,7 +92,9 @@ async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
 describe("the body", () => {
   it("that is read is the one that was verified, whatever becomes of the caller's buffer", async () => {
     const { headers, rawBody } = delivered();
-    const lie = Buffer.from(JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" })).subarray(0, rawBody.length);
+    const lie = Buffer.from(
+      JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" }),
+    ).subarray(0, rawBody.length);
     const pending = verify({ headers, rawBody });
     rawBody.set(lie);
     expect((await pending).json).toEqual(ACTIVITY);
@@ -71,10 +111,19 @@ describe("a delivery", () => {
   const forms: [string, Partial<WebhookInput>][] = [
     ["as Headers", { headers: new Headers(headers) }],
     ["in lower case", { headers: lower }],
-    ["in upper case", { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])) }],
-    ["each in an array", { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])) }],
+    [
+      "in upper case",
+      { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])) },
+    ],
+    [
+      "each in an array",
+      { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])) },
+    ],
     ["among others", { headers: { ...lower, host: "hooks.test", "x-forwarded-for": ["a", "b"], absent: undefined } }],
-    ["with the signature in upper case", { headers: { ...headers, "X-Webhook-Signature": headers["X-Webhook-Signature"]!.toUpperCase() } }],
+    [
+      "with the signature in upper case",
+      { headers: { ...headers, "X-Webhook-Signature": headers["X-Webhook-Signature"]!.toUpperCase() } },
+    ],
     ["behind the vendor's prefix", { ...delivered({ prefix: "X-Vendor-" }), headerPrefix: "x-vendor-" }],
     ["with its body as text", { rawBody: JSON.stringify(ACTIVITY) }],
     ["with its activity in a wrapper", delivered({ body: JSON.stringify({ activity: ACTIVITY }) })],
@@ -88,8 +137,11 @@ describe("a delivery", () => {
     expect((await verify(input)).activity).toEqual(ACTIVITY);
   });
 
-  const without = (name: string): Record<string, string> => Object.fromEntries(Object.entries(headers).filter(([header]) => header !== name));
-  const put = (name: string, value: string): Partial<WebhookInput> => ({ headers: { ...headers, [`X-Webhook-${name}`]: value } });
+  const without = (name: string): Record<string, string> =>
+    Object.fromEntries(Object.entries(headers).filter(([header]) => header !== name));
+  const put = (name: string, value: string): Partial<WebhookInput> => ({
+    headers: { ...headers, [`X-Webhook-${name}`]: value },
+  });
   const resigned = (parts: Parts): Partial<WebhookInput> => delivered(parts);
   const body = JSON.stringify(ACTIVITY);
 
@@ -97,7 +149,11 @@ describe("a delivery", () => {
     ["a changed body", { rawBody: Buffer.from(body.replace("PENDING", "COMPLETED")) }, "signature"],
     ["a body with a byte more", { rawBody: Buffer.from(`${body} `) }, "signature"],
     ["an empty body", { rawBody: new Uint8Array() }, "signature"],
-    ["a body parsed and written again", { ...delivered({ body: JSON.stringify(ACTIVITY, null, 1) }), rawBody: Buffer.from(body) }, "signature"],
+    [
+      "a body parsed and written again",
+      { ...delivered({ body: JSON.stringify(ACTIVITY, null, 1) }), rawBody: Buffer.from(body) },
+      "signature",
+    ],
     ["another event's id", put("Event-Id", "e2"), "signature"],
     ["another time", put("Timestamp", String(AT.getTime() + 1)), "signature"],
     ["another key's id", put("Signature-Key-Id", "old"), "signature"],
@@ -105,10 +161,25 @@ describe("a delivery", () => {
     ["a key that is no Ed25519 key", put("Signature-Key-Id", "rsa"), "key"],
     ["another's signature", resigned({ pair: other }), "signature"],
     ["a signature of zeros", put("Signature", "00".repeat(64)), "signature"],
-    ["a signature with one bit turned over", put("Signature", headers["X-Webhook-Signature"]!.replace(/^./, (digit) => (parseInt(digit, 16) ^ 1).toString(16))), "signature"],
-    ["a signature with its scalar out of range", put("Signature", headers["X-Webhook-Signature"]!.slice(0, 64) + "ff".repeat(32)), "signature"],
+    [
+      "a signature with one bit turned over",
+      put(
+        "Signature",
+        headers["X-Webhook-Signature"]!.replace(/^./, (digit) => (parseInt(digit, 16) ^ 1).toString(16)),
+      ),
+      "signature",
+    ],
+    [
+      "a signature with its scalar out of range",
+      put("Signature", headers["X-Webhook-Signature"]!.slice(0, 64) + "ff".repeat(32)),
+      "signature",
+    ],
     ["a signature cut short", put("Signature", headers["X-Webhook-Signature"]!.slice(2)), "header"],
-    ["a signature in base64", put("Signature", Buffer.from(headers["X-Webhook-Signature"]!, "hex").toString("base64")), "header"],
+    [
+      "a signature in base64",
+      put("Signature", Buffer.from(headers["X-Webhook-Signature"]!, "hex").toString("base64")),
+      "header",
+    ],
     ["an empty signature", put("Signature", ""), "header"],
     ["another version, signed as such", resigned({ version: "v2" }), "version"],
     ["another version of the header alone", put("Signature-Version", "v2"), "version"],
@@ -127,12 +198,24 @@ describe("a delivery", () => {
     ["an empty event's id", resigned({ eventId: "" }), "header"],
     ["an endless event's id", resigned({ eventId: "e".repeat(257) }), "header"],
     ["an event's id with a line feed", put("Event-Id", "e1\n"), "header"],
-    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [`no ${name}`, { headers: without(name) }, "header"]),
-    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [`${name} in two cases`, { headers: { ...headers, [name.toLowerCase()]: headers[name]! } }, "header"]),
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [
+      `no ${name}`,
+      { headers: without(name) },
+      "header",
+    ]),
+    ...Object.keys(headers).map((name): [string, Partial<WebhookInput>, WebhookFault] => [
+      `${name} in two cases`,
+      { headers: { ...headers, [name.toLowerCase()]: headers[name]! } },
+      "header",
+    ]),
     ["a header twice in an array", { headers: { ...headers, "X-Webhook-Event-Id": ["e1", "e1"] } }, "header"],
     ["a header twice, joined by a comma", put("Event-Id", "e1, e1"), "header"],
     ["a version twice, joined by a comma", put("Signature-Version", "v1, v1"), "version"],
-    ["a header twice in Headers", { headers: ((twice) => (twice.append("X-Webhook-Signature", "00"), twice))(new Headers(headers)) }, "header"],
+    [
+      "a header twice in Headers",
+      { headers: ((twice) => (twice.append("X-Webhook-Signature", "00"), twice))(new Headers(headers)) },
+      "header",
+    ],
     ["headers behind another prefix", delivered({ prefix: "X-Other-" }), "header"],
     ["a body that is no JSON", resigned({ body: "activity" }), "body"],
     ["a body with a member twice", resigned({ body: body.replace("{", '{"id":"a0",') }), "body"],
@@ -146,11 +229,23 @@ describe("a delivery", () => {
     ["a key of another type", { jwks: { keys: [jwk(key, "k1", { kty: "EC" })] } }, "key"],
     ["a key for another algorithm", { jwks: { keys: [jwk(key, "k1", { alg: "ES256" })] } }, "key"],
     ["a key for encryption", { jwks: { keys: [jwk(key, "k1", { use: "enc" })] } }, "key"],
-    ["a key of 31 bytes", { jwks: { keys: [jwk(key, "k1", { x: Buffer.alloc(31, 1).toString("base64url") })] } }, "key"],
-    ["a key with padding", { jwks: { keys: [jwk(key, "k1", { x: `${key.publicKey.export({ format: "jwk" }).x}=` })] } }, "key"],
+    [
+      "a key of 31 bytes",
+      { jwks: { keys: [jwk(key, "k1", { x: Buffer.alloc(31, 1).toString("base64url") })] } },
+      "key",
+    ],
+    [
+      "a key with padding",
+      { jwks: { keys: [jwk(key, "k1", { x: `${key.publicKey.export({ format: "jwk" }).x}=` })] } },
+      "key",
+    ],
     ["a key without x", { jwks: { keys: [jwk(key, "k1", { x: undefined })] } }, "key"],
     ["a key whose private half is published", { jwks: { keys: [jwk(key, "k1", { d: "AAAA" })] } }, "key"],
-    ["entries of the key set that are none", { jwks: { keys: [null, "k1", { ...jwk(key, "k1"), kid: ["k1"] }] } }, "key"],
+    [
+      "entries of the key set that are none",
+      { jwks: { keys: [null, "k1", { ...jwk(key, "k1"), kid: ["k1"] }] } },
+      "key",
+    ],
   ];
   it.each(attacks)("is refused with %s", async (_, input, fault) => {
     const store = new MemoryEventStore();
@@ -162,7 +257,9 @@ describe("a delivery", () => {
   });
 
   it("is verified without WebCrypto's Ed25519 too", async () => {
-    const importKey = vi.spyOn(globalThis.crypto.subtle, "importKey").mockRejectedValue(new DOMException("", "NotSupportedError"));
+    const importKey = vi
+      .spyOn(globalThis.crypto.subtle, "importKey")
+      .mockRejectedValue(new DOMException("", "NotSupportedError"));
     try {
       expect((await verify({})).eventId).toBe("e1");
       for (const [, input] of attacks.filter(([, , fault]) => fault === "signature")) {
@@ -180,14 +277,17 @@ describe("a delivery", () => {
 });
 
 describe("an event", () => {
-  const again = async (store: EventStore, now: Date, parts: Parts = {}): Promise<Delivery> => verifyWebhook({ ...delivered(parts), jwks: JWKS, now, store });
+  const again = async (store: EventStore, now: Date, parts: Parts = {}): Promise<Delivery> =>
+    verifyWebhook({ ...delivered(parts), jwks: JWKS, now, store });
 
   it("is accepted once, also when it is signed anew, and also at once", async () => {
     const store = new MemoryEventStore();
     await again(store, AT);
     expect(await rejectionOf(again(store, AT))).toMatchObject({ fault: "replayed", eventId: "e1" });
     const later = new Date(AT.getTime() + 3_600_000);
-    expect(await rejectionOf(again(store, later, { timestamp: String(later.getTime()) }))).toMatchObject({ fault: "replayed" });
+    expect(await rejectionOf(again(store, later, { timestamp: String(later.getTime()) }))).toMatchObject({
+      fault: "replayed",
+    });
     const answers = await Promise.allSettled(Array.from({ length: 10 }, () => again(store, AT, { eventId: "e2" })));
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
@@ -201,10 +301,15 @@ describe("an event", () => {
   it("is forgotten after its time, and never before it is stale", async () => {
     const store = new MemoryEventStore();
     const claims: number[] = [];
-    const noting: EventStore = { claim: (id, until, now) => (claims.push(until.getTime() - now.getTime()), store.claim(id, until, now)), release: () => {} };
+    const noting: EventStore = {
+      claim: (id, until, now) => (claims.push(until.getTime() - now.getTime()), store.claim(id, until, now)),
+      release: () => {},
+    };
     const day = 86_400_000;
     await again(noting, AT);
-    expect(await rejectionOf(again(noting, new Date(AT.getTime() + day - 1), { timestamp: String(AT.getTime() + day - 1) }))).toMatchObject({ fault: "replayed" });
+    expect(
+      await rejectionOf(again(noting, new Date(AT.getTime() + day - 1), { timestamp: String(AT.getTime() + day - 1) })),
+    ).toMatchObject({ fault: "replayed" });
     await again(noting, new Date(AT.getTime() + day), { timestamp: String(AT.getTime() + day) });
     expect(claims[0]).toBe(day);
     await verify({ store: noting, rememberMs: 0, ...delivered({ eventId: "e3" }) });
@@ -244,15 +349,26 @@ describe("a handler", () => {
     const seen: string[] = [];
     const errors: unknown[] = [];
     const handle = webhookHandler({
-      verified: client.withVerification(policyOf()), organizationIds: [ORGANIZATION], jwks: JWKS, now: () => service.now,
-      onVerified: (delivery, call) => void seen.push(`verified ${delivery.eventId} ${call.report.verdict} ${JSON.stringify(call.result)}`),
-      onRejected: (delivery, error) => void seen.push(`rejected ${delivery.eventId} ${error.failures.map(({ id }) => id).join()}`),
+      verified: client.withVerification(policyOf()),
+      organizationIds: [ORGANIZATION],
+      jwks: JWKS,
+      now: () => service.now,
+      onVerified: (delivery, call) =>
+        void seen.push(`verified ${delivery.eventId} ${call.report.verdict} ${JSON.stringify(call.result)}`),
+      onRejected: (delivery, error) =>
+        void seen.push(`rejected ${delivery.eventId} ${error.failures.map(({ id }) => id).join()}`),
       onError: (error) => void errors.push(error),
       ...options,
     });
     const post = async (parts: Parts = {}, changes: RequestInit = {}): Promise<number> => {
-      const { headers, rawBody } = delivered({ body: JSON.stringify(activity), timestamp: String(service.now.getTime()), ...parts });
-      const response = await handle(new Request("https://hooks.test/", { method: "POST", headers, body: rawBody as BodyInit, ...changes }));
+      const { headers, rawBody } = delivered({
+        body: JSON.stringify(activity),
+        timestamp: String(service.now.getTime()),
+        ...parts,
+      });
+      const response = await handle(
+        new Request("https://hooks.test/", { method: "POST", headers, body: rawBody as BodyInit, ...changes }),
+      );
       expect(await response.text()).toBe("");
       return response.status;
     };
@@ -269,7 +385,9 @@ describe("a handler", () => {
   it("hands on an activity that is not proven as that", async () => {
     const { activity, seen, post } = await setting();
     const pending = { ...activity, id: "unknown", status: "ACTIVITY_STATUS_PENDING", appProofs: null };
-    expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([422, 200]);
+    expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([
+      422, 200,
+    ]);
     expect(seen).toEqual(["rejected e1 activity.decode,activity.request"]);
   });
 
@@ -280,8 +398,12 @@ describe("a handler", () => {
   });
 
   const refused: [string, Parts, RequestInit, number][] = [
-    ["a signature of somebody else", { pair: other }, {}, 401], ["a key that is not there", { keyId: "k9" }, {}, 401], ["another version", { version: "v2" }, {}, 401],
-    ["an old delivery", { timestamp: "1" }, {}, 401], ["no headers", {}, { headers: {} }, 400], ["a body that is no activity", { body: "{}" }, {}, 400],
+    ["a signature of somebody else", { pair: other }, {}, 401],
+    ["a key that is not there", { keyId: "k9" }, {}, 401],
+    ["another version", { version: "v2" }, {}, 401],
+    ["an old delivery", { timestamp: "1" }, {}, 401],
+    ["no headers", {}, { headers: {} }, 400],
+    ["a body that is no activity", { body: "{}" }, {}, 400],
     ["an activity of somebody else", { body: JSON.stringify({ ...ACTIVITY, organizationId: child }) }, {}, 403],
     ["too large a body", { body: " ".repeat(5 * 1024 * 1024) }, {}, 413],
   ];
@@ -293,7 +415,13 @@ describe("a handler", () => {
   });
 
   it("takes POST alone", async () => {
-    const handle = webhookHandler({ verified: {} as never, organizationIds: [], jwks: JWKS, onVerified: () => {}, onRejected: () => {} });
+    const handle = webhookHandler({
+      verified: {} as never,
+      organizationIds: [],
+      jwks: JWKS,
+      onVerified: () => {},
+      onRejected: () => {},
+    });
     expect((await handle(new Request("https://hooks.test/"))).status).toBe(405);
     expect((await handle(new Request("https://hooks.test/", { method: "POST" }))).status).toBe(400);
   });
@@ -302,14 +430,20 @@ describe("a handler", () => {
     const service = new AttestedService();
     const client = await service.client();
     await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true, organizationId: child });
-    const { seen, post } = await setting({ organizationIds: [ORGANIZATION, child], verified: client.withVerification(policyOf()) });
+    const { seen, post } = await setting({
+      organizationIds: [ORGANIZATION, child],
+      verified: client.withVerification(policyOf()),
+    });
     expect(await post({ body: JSON.stringify(service.activities[0]) })).toBe(204);
     expect(seen).toHaveLength(1);
   });
 
   it("asks for a delivery again where the evidence cannot be fetched, and accepts it then", async () => {
     const statuses = [403, 200];
-    const { seen, errors, post } = await setting({}, { bootProof: (answer) => ({ status: statuses.shift() ?? 200, body: answer }) });
+    const { seen, errors, post } = await setting(
+      {},
+      { bootProof: (answer) => ({ status: statuses.shift() ?? 200, body: answer }) },
+    );
     expect([await post(), await post()]).toEqual([500, 204]);
     expect(errors).toMatchObject([{ code: "evidence" }]);
     expect(seen).toHaveLength(1);
@@ -330,7 +464,9 @@ describe("a handler", () => {
 
   it("asks for a delivery again while the same event is being dealt with", async () => {
     const atWork: (() => void)[] = [];
-    const { seen, post } = await setting({ onVerified: () => new Promise<void>((resolve) => void atWork.push(resolve)) });
+    const { seen, post } = await setting({
+      onVerified: () => new Promise<void>((resolve) => void atWork.push(resolve)),
+    });
     const first = post();
     while (atWork.length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await post()).toBe(503);
@@ -379,26 +515,51 @@ describe("a handler", () => {
     };
     const { post } = await setting({ store }, {});
     expect([await post(), await post(), [...events]]).toEqual([204, 200, ["e1"]]);
-    const offline = await setting({ store: { claim: () => Promise.reject(new Error("store offline")), release: () => {} } });
+    const offline = await setting({
+      store: { claim: () => Promise.reject(new Error("store offline")), release: () => {} },
+    });
     expect(await offline.post()).toBe(500);
   });
 
   it("hands on what was rejected as an error with every failed check", async () => {
     let rejected: unknown;
-    const { post } = await setting({ onRejected: (_, error) => void (rejected = error) }, { proof: { json: (json) => ({ ...json, signature: "00".repeat(64) }) } });
+    const { post } = await setting(
+      { onRejected: (_, error) => void (rejected = error) },
+      { proof: { json: (json) => ({ ...json, signature: "00".repeat(64) }) } },
+    );
     await post();
     expect(rejected).toBeInstanceOf(RejectedActivityError);
   });
 });
 
 it.each([
-  { toleranceMs: NaN }, { toleranceMs: "5m" }, { rememberMs: "1d" }, { rememberMs: NaN }, { headerPrefix: "" }, { store: 1 }, { tolerance: 1 }, { rawBody: 7 }, { rawBody: [] },
+  { toleranceMs: NaN },
+  { toleranceMs: "5m" },
+  { rememberMs: "1d" },
+  { rememberMs: NaN },
+  { headerPrefix: "" },
+  { store: 1 },
+  { tolerance: 1 },
+  { rawBody: 7 },
+  { rawBody: [] },
 ])("a call with %j is a TypeError: nothing of it is another thing than was meant", async (wrong) => {
   await expect(verify(wrong as never)).rejects.toThrow(TypeError);
 });
 
-it.each([{ organizationIds: "org-1" }, { organizationIds: [""] }, { rememberMs: "1d" }, { onVerfied: () => {} }, { maxBodyBytes: -1 }])(
-  "a handler with %j is a TypeError", (wrong) => {
-    const options = { verified: {}, organizationIds: ["o"], jwks: {}, onVerified: () => {}, onRejected: () => {}, ...wrong };
-    expect(() => webhookHandler(options as never)).toThrow(TypeError);
-  });
+it.each([
+  { organizationIds: "org-1" },
+  { organizationIds: [""] },
+  { rememberMs: "1d" },
+  { onVerfied: () => {} },
+  { maxBodyBytes: -1 },
+])("a handler with %j is a TypeError", (wrong) => {
+  const options = {
+    verified: {},
+    organizationIds: ["o"],
+    jwks: {},
+    onVerified: () => {},
+    onRejected: () => {},
+    ...wrong,
+  };
+  expect(() => webhookHandler(options as never)).toThrow(TypeError);
+});

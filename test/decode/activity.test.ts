@@ -4,7 +4,12 @@ import { isRefused, refusalOf } from "../support/faults.js";
 import { type Json, withMember } from "../support/manifest.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 
-const fields = { id: "a-1", status: "ACTIVITY_STATUS_COMPLETED", type: "ACTIVITY_TYPE_CREATE_WALLET", organizationId: "o-1" };
+const fields = {
+  id: "a-1",
+  status: "ACTIVITY_STATUS_COMPLETED",
+  type: "ACTIVITY_TYPE_CREATE_WALLET",
+  organizationId: "o-1",
+};
 const intent = { createWalletIntent: { walletName: "w" } };
 const result = { createWalletResult: { walletId: "w-1", addresses: ["0xab"] } };
 const activity: Json = { ...fields, intent, result, appProofs: [{ scheme: "s" }], votes: [], canApprove: false };
@@ -12,14 +17,22 @@ const bytes = (value: Json): Uint8Array => new TextEncoder().encode(JSON.stringi
 
 describe("decodeActivity", () => {
   it("reads its fields, and leaves the app proofs as they are", () => {
-    expect(decodeActivity(activity)).toEqual({ ...fields, fingerprint: null, requestedAt: null, intent, result, appProofs: [{ scheme: "s" }] });
+    expect(decodeActivity(activity)).toEqual({
+      ...fields,
+      fingerprint: null,
+      requestedAt: null,
+      intent,
+      result,
+      appProofs: [{ scheme: "s" }],
+    });
     expect(decodeActivity({ ...activity, appProofs: [1, null, "x"] }).appProofs).toEqual([1, null, "x"]);
   });
 
   it("reads the value, its text, its bytes, and each of them in the wrapper of the answer", () => {
     const expected = JSON.stringify(decodeActivity(activity));
     for (const value of [activity, { activity }]) {
-      for (const input of [value, JSON.stringify(value), bytes(value)]) expect(JSON.stringify(decodeActivity(input))).toBe(expected);
+      for (const input of [value, JSON.stringify(value), bytes(value)])
+        expect(JSON.stringify(decodeActivity(input))).toBe(expected);
     }
   });
 
@@ -27,7 +40,10 @@ describe("decodeActivity", () => {
     const { appProofs, ...top } = withMember(activity, "intent", undefined);
     const repeated = { ...top, result: { activity } };
     expect(decodeActivity(repeated)).toEqual(decodeActivity(activity));
-    expect(decodeActivity({ ...repeated, appProofs: [{ scheme: "top" }] }).appProofs).toEqual([{ scheme: "top" }, ...activity.appProofs]);
+    expect(decodeActivity({ ...repeated, appProofs: [{ scheme: "top" }] }).appProofs).toEqual([
+      { scheme: "top" },
+      ...activity.appProofs,
+    ]);
     expect(decodeActivity({ ...repeated, appProofs }).appProofs).toEqual(appProofs);
     const inside = { ...activity, appProofs: undefined };
     expect(decodeActivity({ ...top, appProofs, result: { activity: inside } })).toEqual(decodeActivity(activity));
@@ -55,12 +71,17 @@ describe("decodeActivity", () => {
     ["appProofs", {}, "appProofs: an object, an array wanted"],
     ["appProofs", [], "appProofs: empty: nothing of this activity is proven"],
   ])("refuses %s %j", (name, member, fault) => {
-    expect(refusalOf(() => decodeActivity(withMember(activity, name, member)))).toMatchObject({ code: "activity", faults: fault });
+    expect(refusalOf(() => decodeActivity(withMember(activity, name, member)))).toMatchObject({
+      code: "activity",
+      faults: fault,
+    });
   });
 
   it("names the place where the fields repeat", () => {
     const top = withMember(withMember(activity, "intent", undefined), "appProofs", undefined);
-    const refusal = refusalOf(() => decodeActivity({ ...top, result: { activity: { ...activity, intent: 1, appProofs: [] } } }));
+    const refusal = refusalOf(() =>
+      decodeActivity({ ...top, result: { activity: { ...activity, intent: 1, appProofs: [] } } }),
+    );
     expect(refusal.paths).toEqual(["result.activity.intent", "result.activity.appProofs"]);
   });
 
@@ -71,7 +92,8 @@ describe("decodeActivity", () => {
   });
 
   it("refuses what is no object, and text that is not strict JSON", () => {
-    for (const input of [null, 1, [activity], { activity: null }, { activity: [] }]) expect(refusalOf(() => decodeActivity(input)).code).toBe("activity");
+    for (const input of [null, 1, [activity], { activity: null }, { activity: [] }])
+      expect(refusalOf(() => decodeActivity(input)).code).toBe("activity");
     for (const text of ["", "{", `${JSON.stringify(activity)}x`, JSON.stringify(activity).replace("{", '{"id":"b",')]) {
       expect(refusalOf(() => decodeActivity(text)).code).toBe("json");
     }
@@ -91,7 +113,9 @@ describe("the time of the request", () => {
 });
 
 it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(bytes(activity))), (input) => {
-    isRefused(() => decodeActivity(input));
-  }));
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(bytes(activity))), (input) => {
+      isRefused(() => decodeActivity(input));
+    }),
+  );
 });

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { fromHex } from "../../src/bytes.js";
 import {
-  APP_PROOF_SCHEME, POLICY_OUTCOMES, appProofList, decodeAppProof, decodeAppProofPayload, readAppProof, readAppProofPayload,
+  APP_PROOF_SCHEME,
+  POLICY_OUTCOMES,
+  appProofList,
+  decodeAppProof,
+  decodeAppProofPayload,
+  readAppProof,
+  readAppProofPayload,
   readAppProofPayloadText,
 } from "../../src/decode/app-proof.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -27,7 +33,8 @@ describe("decodeAppProof", () => {
 
   it("reads the value, its text, and its bytes", () => {
     const text = JSON.stringify(proof);
-    for (const input of [text, new TextEncoder().encode(text)]) expect(decodeAppProof(input)).toEqual(decodeAppProof(proof));
+    for (const input of [text, new TextEncoder().encode(text)])
+      expect(decodeAppProof(input)).toEqual(decodeAppProof(proof));
   });
 
   it("reads hex in either case", () => {
@@ -58,7 +65,10 @@ describe("decodeAppProof", () => {
     ["signature", "zz".repeat(64), "signature: not hex"],
     ["signature", ` ${"ab".repeat(64)}`, "signature: not hex"],
   ])("refuses %s %j", (name, member, fault) => {
-    expect(refusalOf(() => decodeAppProof(withMember(proof, name, member)))).toMatchObject({ code: "app-proof", faults: fault });
+    expect(refusalOf(() => decodeAppProof(withMember(proof, name, member)))).toMatchObject({
+      code: "app-proof",
+      faults: fault,
+    });
   });
 
   it("tells every fault at once, and keeps the good fields beside them", () => {
@@ -68,31 +78,44 @@ describe("decodeAppProof", () => {
   });
 
   it("refuses what is no object, and text that is not strict JSON", () => {
-    for (const input of [null, 1, [proof], undefined]) expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
+    for (const input of [null, 1, [proof], undefined])
+      expect(refusalOf(() => decodeAppProof(input)).code).toBe("app-proof");
     const text = JSON.stringify(proof);
-    for (const broken of ["", `${text}x`, text.replace("{", '{"scheme":"x",')]) expect(refusalOf(() => decodeAppProof(broken)).code).toBe("json");
+    for (const broken of ["", `${text}x`, text.replace("{", '{"scheme":"x",')])
+      expect(refusalOf(() => decodeAppProof(broken)).code).toBe("json");
   });
 });
 
 describe("appProofList", () => {
   it.each<[string, Json, Json[]]>([
-    ["one", proof, [proof]], ["one in its wrapper", { appProof: proof }, [proof]], ["an array", [proof, 1], [proof, 1]], ["an empty array", [], []],
-    ["an answer's list", { appProofs: [proof, proof] }, [proof, proof]], ["an empty list", { appProofs: [] }, []],
-    ["what is no proof", 1, [1]], ["a list that is none", { appProofs: 1 }, [{ appProofs: 1 }]],
+    ["one", proof, [proof]],
+    ["one in its wrapper", { appProof: proof }, [proof]],
+    ["an array", [proof, 1], [proof, 1]],
+    ["an empty array", [], []],
+    ["an answer's list", { appProofs: [proof, proof] }, [proof, proof]],
+    ["an empty list", { appProofs: [] }, []],
+    ["what is no proof", 1, [1]],
+    ["a list that is none", { appProofs: 1 }, [{ appProofs: 1 }]],
   ])("of %s", (_, input, list) => {
     expect(appProofList(input)).toEqual(list);
   });
 });
 
 const derivation: Json = {
-  type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", timestampMs: "1758058763571",
+  type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+  timestampMs: "1758058763571",
   addressDerivationProof: { organizationId: "o", walletId: "w", derivationPath: "m/44'", address: "0xab" },
 };
 const outcome: Json = {
-  type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: "1",
+  type: "APP_PROOF_TYPE_POLICY_OUTCOME",
+  timestampMs: "1",
   policyOutcomeProof: {
-    organizationId: "o", outcome: "OUTCOME_ALLOW", decisionContextDigest: "c", organizationDataDigest: "d",
-    parentOrganizationDataDigest: "p", userRequestApprovals: [{ userId: "u" }],
+    organizationId: "o",
+    outcome: "OUTCOME_ALLOW",
+    decisionContextDigest: "c",
+    organizationDataDigest: "d",
+    parentOrganizationDataDigest: "p",
+    userRequestApprovals: [{ userId: "u" }],
   },
 };
 const payload = (value: Json): ReturnType<typeof decodeAppProofPayload> => decodeAppProofPayload(JSON.stringify(value));
@@ -112,23 +135,45 @@ describe("decodeAppProofPayload", () => {
   });
 
   it("reads an address derivation", () => {
-    expect(payload(derivation)).toMatchObject({ type: derivation.type, timestampMs: 1758058763571, addressDerivationProof: derivation.addressDerivationProof });
-    const bare = withMember(withMember(derivation, "addressDerivationProof.walletId", undefined), "addressDerivationProof.derivationPath", null);
+    expect(payload(derivation)).toMatchObject({
+      type: derivation.type,
+      timestampMs: 1758058763571,
+      addressDerivationProof: derivation.addressDerivationProof,
+    });
+    const bare = withMember(
+      withMember(derivation, "addressDerivationProof.walletId", undefined),
+      "addressDerivationProof.derivationPath",
+      null,
+    );
     expect(payload(bare).addressDerivationProof).toEqual({ organizationId: "o", address: "0xab" });
     expect(payload(derivation).policyOutcomeProof).toBeUndefined();
   });
 
   it.each([
-    "OUTCOME_ALLOW", "OUTCOME_DENY_EXPLICIT", "OUTCOME_DENY_IMPLICIT", "OUTCOME_REQUIRES_CONSENSUS", "OUTCOME_REJECTED", "OUTCOME_ERROR",
-    "OUTCOME_REQUIRES_AUTHENTICATORS", "OUTCOME_TIME_INACTIVE",
+    "OUTCOME_ALLOW",
+    "OUTCOME_DENY_EXPLICIT",
+    "OUTCOME_DENY_IMPLICIT",
+    "OUTCOME_REQUIRES_CONSENSUS",
+    "OUTCOME_REJECTED",
+    "OUTCOME_ERROR",
+    "OUTCOME_REQUIRES_AUTHENTICATORS",
+    "OUTCOME_TIME_INACTIVE",
   ])("reads a policy's %s", (word) => {
-    expect(payload(withMember(outcome, "policyOutcomeProof.outcome", word)).policyOutcomeProof).toMatchObject({ organizationId: "o", outcome: word });
+    expect(payload(withMember(outcome, "policyOutcomeProof.outcome", word)).policyOutcomeProof).toMatchObject({
+      organizationId: "o",
+      outcome: word,
+    });
     expect(POLICY_OUTCOMES).toContain(word);
     expect(POLICY_OUTCOMES).toHaveLength(8);
   });
 
   it("hands on a payload whose type it does not know, as it is", () => {
-    const other = { type: "APP_PROOF_TYPE_OF_TOMORROW", timestampMs: "0", addressDerivationProof: 7, deep: { a: [1, null] } };
+    const other = {
+      type: "APP_PROOF_TYPE_OF_TOMORROW",
+      timestampMs: "0",
+      addressDerivationProof: 7,
+      deep: { a: [1, null] },
+    };
     const decoded = payload(other);
     expect(decoded).toMatchObject({ type: other.type, timestampMs: 0, addressDerivationProof: undefined });
     expect(JSON.parse(JSON.stringify(decoded.json))).toEqual(other);
@@ -158,30 +203,83 @@ describe("decodeAppProofPayload", () => {
     [derivation, "timestampMs", "9".repeat(400), "timestampMs: out of range"],
     [derivation, "addressDerivationProof", undefined, "addressDerivationProof: missing, an object wanted"],
     [derivation, "addressDerivationProof", [], "addressDerivationProof: an array, an object wanted"],
-    [derivation, "addressDerivationProof.organizationId", undefined, "addressDerivationProof.organizationId: missing, a string wanted"],
-    [derivation, "addressDerivationProof.address", undefined, "addressDerivationProof.address: missing, a string wanted"],
+    [
+      derivation,
+      "addressDerivationProof.organizationId",
+      undefined,
+      "addressDerivationProof.organizationId: missing, a string wanted",
+    ],
+    [
+      derivation,
+      "addressDerivationProof.address",
+      undefined,
+      "addressDerivationProof.address: missing, a string wanted",
+    ],
     [derivation, "addressDerivationProof.address", 7, "addressDerivationProof.address: a number, a string wanted"],
     [derivation, "addressDerivationProof.walletId", 7, "addressDerivationProof.walletId: a number, a string wanted"],
-    [derivation, "addressDerivationProof.derivationPath", [], "addressDerivationProof.derivationPath: an array, a string wanted"],
+    [
+      derivation,
+      "addressDerivationProof.derivationPath",
+      [],
+      "addressDerivationProof.derivationPath: an array, a string wanted",
+    ],
     [outcome, "policyOutcomeProof", undefined, "policyOutcomeProof: missing, an object wanted"],
-    [outcome, "policyOutcomeProof.organizationId", undefined, "policyOutcomeProof.organizationId: missing, a string wanted"],
+    [
+      outcome,
+      "policyOutcomeProof.organizationId",
+      undefined,
+      "policyOutcomeProof.organizationId: missing, a string wanted",
+    ],
     [outcome, "policyOutcomeProof.outcome", undefined, "policyOutcomeProof.outcome: not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", "OUTCOME_MAYBE", "policyOutcomeProof.outcome: not an outcome that is known"],
+    [
+      outcome,
+      "policyOutcomeProof.outcome",
+      "OUTCOME_MAYBE",
+      "policyOutcomeProof.outcome: not an outcome that is known",
+    ],
     [outcome, "policyOutcomeProof.outcome", "ALLOW", "policyOutcomeProof.outcome: not an outcome that is known"],
-    [outcome, "policyOutcomeProof.outcome", "outcome_allow", "policyOutcomeProof.outcome: not an outcome that is known"],
+    [
+      outcome,
+      "policyOutcomeProof.outcome",
+      "outcome_allow",
+      "policyOutcomeProof.outcome: not an outcome that is known",
+    ],
     [outcome, "policyOutcomeProof.outcome", 0, "policyOutcomeProof.outcome: not an outcome that is known"],
-    [outcome, "policyOutcomeProof.decisionContextDigest", {}, "policyOutcomeProof.decisionContextDigest: an object, a string wanted"],
-    [outcome, "policyOutcomeProof.organizationDataDigest", 1, "policyOutcomeProof.organizationDataDigest: a number, a string wanted"],
-    [outcome, "policyOutcomeProof.parentOrganizationDataDigest", [], "policyOutcomeProof.parentOrganizationDataDigest: an array, a string wanted"],
+    [
+      outcome,
+      "policyOutcomeProof.decisionContextDigest",
+      {},
+      "policyOutcomeProof.decisionContextDigest: an object, a string wanted",
+    ],
+    [
+      outcome,
+      "policyOutcomeProof.organizationDataDigest",
+      1,
+      "policyOutcomeProof.organizationDataDigest: a number, a string wanted",
+    ],
+    [
+      outcome,
+      "policyOutcomeProof.parentOrganizationDataDigest",
+      [],
+      "policyOutcomeProof.parentOrganizationDataDigest: an array, a string wanted",
+    ],
   ])("refuses of $type: %s %j", (good, path, member, fault) => {
     expect(isRefused(() => payload(good))).toBe(false);
-    expect(refusalOf(() => payload(withMember(good, path, member)))).toMatchObject({ code: "app-proof-payload", faults: fault });
+    expect(refusalOf(() => payload(withMember(good, path, member)))).toMatchObject({
+      code: "app-proof-payload",
+      faults: fault,
+    });
   });
 
   it("reads a policy outcome whose empty members are left out, or null", () => {
     const bare = { organizationId: "o", outcome: "OUTCOME_ALLOW" };
     expect(payload({ ...outcome, policyOutcomeProof: bare }).policyOutcomeProof).toEqual(bare);
-    const empty = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"];
+    const empty = [
+      "decisionContextDigest",
+      "organizationDataDigest",
+      "parentOrganizationDataDigest",
+      "userRequestApprovals",
+    ];
     for (const name of empty) {
       const rest = withMember(outcome.policyOutcomeProof, name, undefined);
       for (const absent of [undefined, null]) {
@@ -210,12 +308,21 @@ describe("decodeAppProofPayload", () => {
   });
 
   it("refuses JSON that is no object", () => {
-    for (const value of [null, 1, "text", [derivation], true]) expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
+    for (const value of [null, 1, "text", [derivation], true])
+      expect(refusalOf(() => payload(value)).code).toBe("app-proof-payload");
   });
 
   it("reads the text where a reading of its good fields is wanted, and tells why it is no JSON", () => {
-    expect(readAppProofPayloadText(JSON.stringify(derivation))).toMatchObject({ faults: [], value: { type: derivation.type, timestampMs: 1758058763571 } });
-    for (const text of ["", "x", `${JSON.stringify(derivation)}x`, JSON.stringify(derivation).replace("{", '{"type":"x",')]) {
+    expect(readAppProofPayloadText(JSON.stringify(derivation))).toMatchObject({
+      faults: [],
+      value: { type: derivation.type, timestampMs: 1758058763571 },
+    });
+    for (const text of [
+      "",
+      "x",
+      `${JSON.stringify(derivation)}x`,
+      JSON.stringify(derivation).replace("{", '{"type":"x",'),
+    ]) {
       const { value, faults } = readAppProofPayloadText(text);
       expect(value).toEqual({});
       expect(faults).toHaveLength(1);
@@ -236,26 +343,80 @@ describe("decodeAppProofPayload", () => {
 describe("a payload's numbers", () => {
   /** Each literal beside a title that is not as long as it may be. */
   const titled = (...literals: string[]): [string, string][] =>
-    literals.map((literal) => [literal.length > 40 ? `${literal.slice(0, 20)}… of ${literal.length}` : literal, literal]);
+    literals.map((literal) => [
+      literal.length > 40 ? `${literal.slice(0, 20)}… of ${literal.length}` : literal,
+      literal,
+    ]);
   const withNumber = (literal: string): string => `{"type":"T","timestampMs":"1","amount":[{"n":${literal}}]}`;
 
-  it.each(titled(
-    "0", "-0", "0.0", "-0.0e5", "0e999999", "1", "-1", "1.0", "1.50", "1e3", "1E+3", "1e-3", "10e-1", "100",
-    "1e21", "1e22", "1000000000000000000000",
-    "0.1", "-0.1", "0.000001", "1e-7", "0.0000001", "9007199254740991", "9007199254740992", "-9007199254740992e0",
-    "1.7976931348623157e308", "5e-324", "123456789.125", "1000e-3", "0.001e3", `1${"0".repeat(300)}`, `0.${"0".repeat(300)}1`,
-    `1${"0".repeat(1000)}e-1000`, `0.${"0".repeat(1000)}1e1001`, `1.${"0".repeat(1000)}`, "1e0000000000000000000000000000000000000001",
-  ))("%s is handed on", (_, literal) => {
+  it.each(
+    titled(
+      "0",
+      "-0",
+      "0.0",
+      "-0.0e5",
+      "0e999999",
+      "1",
+      "-1",
+      "1.0",
+      "1.50",
+      "1e3",
+      "1E+3",
+      "1e-3",
+      "10e-1",
+      "100",
+      "1e21",
+      "1e22",
+      "1000000000000000000000",
+      "0.1",
+      "-0.1",
+      "0.000001",
+      "1e-7",
+      "0.0000001",
+      "9007199254740991",
+      "9007199254740992",
+      "-9007199254740992e0",
+      "1.7976931348623157e308",
+      "5e-324",
+      "123456789.125",
+      "1000e-3",
+      "0.001e3",
+      `1${"0".repeat(300)}`,
+      `0.${"0".repeat(300)}1`,
+      `1${"0".repeat(1000)}e-1000`,
+      `0.${"0".repeat(1000)}1e1001`,
+      `1.${"0".repeat(1000)}`,
+      "1e0000000000000000000000000000000000000001",
+    ),
+  )("%s is handed on", (_, literal) => {
     const { json } = decodeAppProofPayload(withNumber(literal));
     expect(json).toEqual({ type: "T", timestampMs: "1", amount: [{ n: Number(literal) }] });
   });
 
-  it.each(titled(
-    "12345678901234567890", "-12345678901234567890", "9007199254740993", "1e999", "-1e999", "1e-999", "1e400",
-    "0.10000000000000000001", "0.1000000000000000055511151231257827",
-    "1.7976931348623159e308", "2e-324", "3.141592653589793238", "18446744073709551615", "1e99999999999999999999999999", "1e-99999999999999999999999999",
-    `0.${"0".repeat(400)}1`, `1${"0".repeat(400)}`, `1${"0".repeat(1000)}1e-1000`, "72057594037927937", "5.0000000000000000001e-324",
-  ))("%s is refused: it would be shown as another", (_, literal) => {
+  it.each(
+    titled(
+      "12345678901234567890",
+      "-12345678901234567890",
+      "9007199254740993",
+      "1e999",
+      "-1e999",
+      "1e-999",
+      "1e400",
+      "0.10000000000000000001",
+      "0.1000000000000000055511151231257827",
+      "1.7976931348623159e308",
+      "2e-324",
+      "3.141592653589793238",
+      "18446744073709551615",
+      "1e99999999999999999999999999",
+      "1e-99999999999999999999999999",
+      `0.${"0".repeat(400)}1`,
+      `1${"0".repeat(400)}`,
+      `1${"0".repeat(1000)}1e-1000`,
+      "72057594037927937",
+      "5.0000000000000000001e-324",
+    ),
+  )("%s is refused: it would be shown as another", (_, literal) => {
     const refusal = refusalOf(() => decodeAppProofPayload(withNumber(literal)));
     expect(refusal).toMatchObject({ code: "app-proof-payload", paths: ["amount[0].n"] });
     expect(refusal.faults).toContain(literal.slice(0, 40));
@@ -263,41 +424,59 @@ describe("a payload's numbers", () => {
   });
 
   it("that are refused stay as their text in what is handed on beside the fault", () => {
-    const text = '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME","timestampMs":"1","policyOutcomeProof":{"organizationId":"o","outcome":"OUTCOME_ALLOW","userRequestApprovals":[1e999,2]}}';
+    const text =
+      '{"type":"APP_PROOF_TYPE_POLICY_OUTCOME","timestampMs":"1",' +
+      '"policyOutcomeProof":{"organizationId":"o","outcome":"OUTCOME_ALLOW","userRequestApprovals":[1e999,2]}}';
     const { value, faults } = readAppProofPayloadText(text);
     expect(faults.map(({ path }) => path)).toEqual(["policyOutcomeProof.userRequestApprovals[0]"]);
     expect(value.policyOutcomeProof?.userRequestApprovals).toEqual(["1e999", 2]);
   });
 
   it("in strings are no numbers", () => {
-    expect(payload({ ...derivation, timestampMs: "1", more: "12345678901234567890" }).json["more"]).toBe("12345678901234567890");
+    expect(payload({ ...derivation, timestampMs: "1", more: "12345678901234567890" }).json["more"]).toBe(
+      "12345678901234567890",
+    );
   });
 
   it("under a member called __proto__ are looked at as well", () => {
-    expect(refusalOf(() => decodeAppProofPayload('{"type":"T","timestampMs":"1","__proto__":{"n":1e999}}')).paths).toEqual(["__proto__.n"]);
+    expect(
+      refusalOf(() => decodeAppProofPayload('{"type":"T","timestampMs":"1","__proto__":{"n":1e999}}')).paths,
+    ).toEqual(["__proto__.n"]);
   });
 
   it("of every double are handed on as JavaScript prints them", () => {
-    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-      expect(decodeAppProofPayload(withNumber(JSON.stringify(number))).json).toMatchObject({ amount: [{ n: number === 0 ? 0 : number }] });
-    }));
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+        expect(decodeAppProofPayload(withNumber(JSON.stringify(number))).json).toMatchObject({
+          amount: [{ n: number === 0 ? 0 : number }],
+        });
+      }),
+    );
   });
 
   it("of any length are refused exactly where their decimal value is another", () => {
     const digits = fc.stringMatching(/^[1-9][0-9]{0,24}$/);
-    fc.assert(fc.property(digits, fc.integer({ min: -30, max: 30 }), (mantissa, power) => {
-      const literal = `${mantissa}e${power}`;
-      // Both as fractions over one power of ten, in integers of any length.
-      const shown = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(literal)))!;
-      const scaled = (whole: string, exponent: number): bigint => BigInt(whole) * 10n ** BigInt(exponent + 100);
-      const fraction = shown[2] ?? "";
-      const same = scaled(mantissa, power) === scaled(shown[1]! + fraction, Number(shown[3] ?? 0) - fraction.length);
-      expect(isRefused(() => decodeAppProofPayload(withNumber(literal)))).toBe(!same);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(digits, fc.integer({ min: -30, max: 30 }), (mantissa, power) => {
+        const literal = `${mantissa}e${power}`;
+        // Both as fractions over one power of ten, in integers of any length.
+        const shown = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(literal)))!;
+        const scaled = (whole: string, exponent: number): bigint => BigInt(whole) * 10n ** BigInt(exponent + 100);
+        const fraction = shown[2] ?? "";
+        const same = scaled(mantissa, power) === scaled(shown[1]! + fraction, Number(shown[3] ?? 0) - fraction.length);
+        expect(isRefused(() => decodeAppProofPayload(withNumber(literal)))).toBe(!same);
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   it("of a megabyte cost about as much as any other text", () => {
-    for (const literal of [`1e${"9".repeat(1e6)}`, `1${"0".repeat(1e6)}e-1000000`, `0.${"10".repeat(5e5)}`, "1".repeat(1e6)]) {
+    for (const literal of [
+      `1e${"9".repeat(1e6)}`,
+      `1${"0".repeat(1e6)}e-1000000`,
+      `0.${"10".repeat(5e5)}`,
+      "1".repeat(1e6),
+    ]) {
       const start = performance.now();
       isRefused(() => decodeAppProofPayload(withNumber(literal)));
       expect(performance.now() - start).toBeLessThan(2000);
@@ -306,34 +485,47 @@ describe("a payload's numbers", () => {
 });
 
 it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
-    isRefused(() => decodeAppProof(input));
-    isRefused(() => appProofList(input).map(decodeAppProof));
-    if (typeof input === "string") isRefused(() => decodeAppProofPayload(input));
-  }));
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
+      isRefused(() => decodeAppProof(input));
+      isRefused(() => appProofList(input).map(decodeAppProof));
+      if (typeof input === "string") isRefused(() => decodeAppProofPayload(input));
+    }),
+  );
   const text = JSON.stringify(outcome);
-  fc.assert(fc.property(mutated(new TextEncoder().encode(text)), (bytes) => {
-    isRefused(() => decodeAppProofPayload(new TextDecoder().decode(bytes)));
-  }));
+  fc.assert(
+    fc.property(mutated(new TextEncoder().encode(text)), (bytes) => {
+      isRefused(() => decodeAppProofPayload(new TextDecoder().decode(bytes)));
+    }),
+  );
 });
 
 describe("the values of payloads", () => {
-  const payload = (values: number): string => `{"type":"T","timestampMs":"1","x":[${Array(values - 4).fill("0").join()}]}`;
+  const payload = (values: number): string =>
+    `{"type":"T","timestampMs":"1","x":[${Array(values - 4)
+      .fill("0")
+      .join()}]}`;
 
   it("are ten thousand at most", () => {
     expect(decodeAppProofPayload(payload(10_000)).type).toBe("T");
     expect(() => decodeAppProofPayload(payload(10_001))).toThrow("more than 10000 values");
-    expect(readAppProofPayloadText(payload(10_001)).faults).toMatchObject([{ message: expect.stringContaining("more than 10000 values") as unknown }]);
+    expect(readAppProofPayloadText(payload(10_001)).faults).toMatchObject([
+      { message: expect.stringContaining("more than 10000 values") as unknown },
+    ]);
   });
 
   it("are counted together where payloads are kept together", () => {
     const budget = { left: 15 };
     expect(readAppProofPayloadText(payload(10), budget).faults).toEqual([]);
-    expect(readAppProofPayloadText(payload(10), budget).faults).toMatchObject([{ message: expect.stringContaining("together") as unknown }]);
+    expect(readAppProofPayloadText(payload(10), budget).faults).toMatchObject([
+      { message: expect.stringContaining("together") as unknown },
+    ]);
   });
 
   it("have a hundred faults at most, under names that are cut", () => {
-    const { faults } = readAppProofPayloadText(`{"type":"T","timestampMs":"1","${"n".repeat(500_000)}":[${"9e999,".repeat(5000)}0]}`);
+    const { faults } = readAppProofPayloadText(
+      `{"type":"T","timestampMs":"1","${"n".repeat(500_000)}":[${"9e999,".repeat(5000)}0]}`,
+    );
     expect([faults.length, faults.at(-1)]).toEqual([101, { path: "", message: "and 4900 more" }]);
     expect(JSON.stringify(faults).length).toBeLessThan(30_000);
   });

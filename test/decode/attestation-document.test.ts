@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import {
-  decodeAttestationDocument, documentTime, readAttestationDocument,
+  decodeAttestationDocument,
+  documentTime,
+  readAttestationDocument,
 } from "../../src/decode/attestation-document.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { faultText } from "../../src/errors.js";
@@ -12,7 +14,8 @@ import { anyBytes, fc, mutated } from "../support/property.js";
 import { documentVectors, genuineDocuments, readVector, readVectorJson } from "../support/vectors.js";
 
 const bytes = (length: number, fill = 0xab): Uint8Array => new Uint8Array(length).fill(fill);
-const pcrs = (...indexes: number[]): Map<CborInput, CborInput> => new Map(indexes.map((index) => [index, bytes(48, index)]));
+const pcrs = (...indexes: number[]): Map<CborInput, CborInput> =>
+  new Map(indexes.map((index) => [index, bytes(48, index)]));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 /** Path and message of every fault, as text. */
 const faults = (payload: Uint8Array): string => faultText(readAttestationDocument(payload).faults);
@@ -45,10 +48,17 @@ describe("the fields of an attestation document", () => {
   ])("may be %s", (_, changes) => {
     const { value, faults: found } = readAttestationDocument(payloadWith(changes));
     expect(found).toEqual([]);
-    for (const [key, field] of [["public_key", value.publicKey], ["user_data", value.userData], ["nonce", value.nonce]] as const) {
+    for (const [key, field] of [
+      ["public_key", value.publicKey],
+      ["user_data", value.userData],
+      ["nonce", value.nonce],
+    ] as const) {
       if (key in changes) expect(field).toEqual(changes[key] ?? null);
     }
-    if ("timestamp" in changes) expect(BigInt(documentTime({ timestamp: value.timestamp! }).getTime())).toBe(BigInt(changes["timestamp"] as number | bigint));
+    if ("timestamp" in changes)
+      expect(BigInt(documentTime({ timestamp: value.timestamp! }).getTime())).toBe(
+        BigInt(changes["timestamp"] as number | bigint),
+      );
     if ("pcrs" in changes) expect(value.pcrs).toEqual(changes["pcrs"]);
   });
 
@@ -83,7 +93,16 @@ describe("the fields of an attestation document", () => {
     ["a PCR named in text", { pcrs: new Map([["0", bytes(48)]]) }, "pcrs: an index"],
     ["a PCR named null", { pcrs: new Map([[null, bytes(48)]]) }, "pcrs: an index"],
     ["a PCR of 32 bytes", { pcrs: new Map([[0, bytes(32)]]) }, "pcrs.0: 32 bytes, 48 wanted"],
-    ["a PCR of 64 bytes", { pcrs: new Map([[0, bytes(48)], [5, bytes(64)]]) }, "pcrs.5: 64 bytes, 48 wanted"],
+    [
+      "a PCR of 64 bytes",
+      {
+        pcrs: new Map([
+          [0, bytes(48)],
+          [5, bytes(64)],
+        ]),
+      },
+      "pcrs.5: 64 bytes, 48 wanted",
+    ],
     ["a PCR of 47 bytes", { pcrs: new Map([[0, bytes(47)]]) }, "pcrs.0: 47 bytes, 48 wanted"],
     ["a PCR of 49 bytes", { pcrs: new Map([[0, bytes(49)]]) }, "pcrs.0: 49 bytes, 48 wanted"],
     ["a PCR of no bytes", { pcrs: new Map([[0, bytes(0)]]) }, "pcrs.0: 0 bytes, 48 wanted"],
@@ -95,11 +114,19 @@ describe("the fields of an attestation document", () => {
     ["a certificate of no bytes", { certificate: bytes(0) }, "certificate: 0 bytes, 1 to 1024 wanted"],
     ["a certificate of 1025 bytes", { certificate: bytes(1025) }, "certificate: 1025 bytes, 1 to 1024 wanted"],
     ["a certificate that is none", { certificate: bytes(1024) }, "certificate: Certificate: tag"],
-    ["a byte after the certificate", { certificate: join(genuineLeaf, hex("00")) }, "certificate: 1 bytes after the certificate"],
+    [
+      "a byte after the certificate",
+      { certificate: join(genuineLeaf, hex("00")) },
+      "certificate: 1 bytes after the certificate",
+    ],
     ["no cabundle", { cabundle: undefined }, "cabundle: an array with an entry wanted"],
     ["a null cabundle", { cabundle: null }, "cabundle: an array with an entry wanted"],
     ["an empty cabundle", { cabundle: [] }, "cabundle: an array with an entry wanted"],
-    ["a cabundle of seventeen", { cabundle: Array<Uint8Array>(17).fill(genuineLeaf) }, "cabundle: 17 entries, at most 16 wanted"],
+    [
+      "a cabundle of seventeen",
+      { cabundle: Array<Uint8Array>(17).fill(genuineLeaf) },
+      "cabundle: 17 entries, at most 16 wanted",
+    ],
     ["a cabundle of bytes", { cabundle: genuineLeaf }, "cabundle: an array with an entry wanted"],
     ["a null entry in the cabundle", { cabundle: [...genuineBundle, null] }, "cabundle[4]: a byte string wanted"],
     ["an entry of no bytes", { cabundle: [genuineBundle[0]!, bytes(0)] }, "cabundle[1]: 0 bytes, 1 to 1024 wanted"],
@@ -115,8 +142,16 @@ describe("the fields of an attestation document", () => {
     ["__proto__", { ["__proto__"]: null }, "__proto__: a key that no document has"],
     ["constructor", { constructor: null }, "constructor: a key that no document has"],
     ["prototype", { prototype: new Map() }, "prototype: a key that no document has"],
-    ["PCRs of a whole instance beside its own", { nitrotpm_pcrs: pcrs(0) }, "nitrotpm_pcrs: this is a NitroTPM document"],
-    ["PCRs of a whole instance", { pcrs: undefined, nitrotpm_pcrs: pcrs(0) }, "nitrotpm_pcrs: this is a NitroTPM document"],
+    [
+      "PCRs of a whole instance beside its own",
+      { nitrotpm_pcrs: pcrs(0) },
+      "nitrotpm_pcrs: this is a NitroTPM document",
+    ],
+    [
+      "PCRs of a whole instance",
+      { pcrs: undefined, nitrotpm_pcrs: pcrs(0) },
+      "nitrotpm_pcrs: this is a NitroTPM document",
+    ],
   ])("may not be %s", (_, changes, fault) => {
     expect(faults(payloadWith(changes))).toContain(fault);
   });
@@ -147,7 +182,8 @@ describe("the fields of an attestation document", () => {
 
 describe("the payload", () => {
   const entries = [...genuineFields()];
-  const indefinite = (list: typeof entries): Uint8Array => join(hex("bf"), encodeCbor(new Entries(list)).subarray(1), hex("ff"));
+  const indefinite = (list: typeof entries): Uint8Array =>
+    join(hex("bf"), encodeCbor(new Entries(list)).subarray(1), hex("ff"));
 
   it("may be a map of indefinite length", () => {
     expect(readAttestationDocument(indefinite(entries))).toEqual(readAttestationDocument(payloadWith({})));
@@ -164,10 +200,32 @@ describe("the payload", () => {
     ["a field twice", encodeCbor(new Entries([...entries, ["nonce", null]]))],
     ["a field twice, in a map of indefinite length", indefinite([...entries, ["nonce", null]])],
     ["a field twice, its name's head longer", encodeCbor(new Entries([...entries, [new Raw("78056e6f6e6365"), null]]))],
-    ["a PCR twice", payloadWith({ pcrs: new Entries([[0, bytes(48)], [0, bytes(48)]]) })],
-    ["a PCR twice, its index in a longer head", payloadWith({ pcrs: new Entries([[0, bytes(48)], [new Raw("1800"), bytes(48)]]) })],
-    ["a PCR map of indefinite length", payloadWith({ pcrs: new Raw(join(hex("bf00"), encodeCbor(bytes(48)), hex("ff"))) })],
-    ["a cabundle of indefinite length", payloadWith({ cabundle: new Raw(join(hex("9f"), encodeCbor(genuineLeaf), hex("ff"))) })],
+    [
+      "a PCR twice",
+      payloadWith({
+        pcrs: new Entries([
+          [0, bytes(48)],
+          [0, bytes(48)],
+        ]),
+      }),
+    ],
+    [
+      "a PCR twice, its index in a longer head",
+      payloadWith({
+        pcrs: new Entries([
+          [0, bytes(48)],
+          [new Raw("1800"), bytes(48)],
+        ]),
+      }),
+    ],
+    [
+      "a PCR map of indefinite length",
+      payloadWith({ pcrs: new Raw(join(hex("bf00"), encodeCbor(bytes(48)), hex("ff"))) }),
+    ],
+    [
+      "a cabundle of indefinite length",
+      payloadWith({ cabundle: new Raw(join(hex("9f"), encodeCbor(genuineLeaf), hex("ff"))) }),
+    ],
     ["user data in chunks", payloadWith({ user_data: new Raw("5f4101ff") })],
     ["a timestamp as a float", payloadWith({ timestamp: new Raw("fb4279699b1e4b7000") })],
     ["a timestamp under a tag", payloadWith({ timestamp: new Raw("c11a00010000") })],
@@ -183,12 +241,24 @@ describe("the payload", () => {
 describe("decodeAttestationDocument", () => {
   it("finds in every genuine document what an independent verifier found", () => {
     interface Expected {
-      file: string; documentTime: string; pcrs: number; pcrKey: string; userData: number | "null"; nonce: number | "null";
-      publicKey: number | "null"; cabundle: number; debug: boolean; payloadMap: string;
+      file: string;
+      documentTime: string;
+      pcrs: number;
+      pcrKey: string;
+      userData: number | "null";
+      nonce: number | "null";
+      publicKey: number | "null";
+      cabundle: number;
+      debug: boolean;
+      payloadMap: string;
     }
     const rows = readVectorJson<Expected[]>("nitro/EXPECT.json").filter(({ pcrKey }) => pcrKey === "pcrs");
     expect(rows.length).toBeGreaterThan(50);
-    expect(rows.map(({ file }) => `nitro/${file}`).sort()).toEqual(genuineDocuments().map(({ file }) => file).sort());
+    expect(rows.map(({ file }) => `nitro/${file}`).sort()).toEqual(
+      genuineDocuments()
+        .map(({ file }) => file)
+        .sort(),
+    );
     for (const expected of rows) {
       const document = readVector(`nitro/${expected.file}`);
       const decoded = decodeAttestationDocument(document);
@@ -222,13 +292,17 @@ describe("decodeAttestationDocument", () => {
 
   it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
     const documents = genuineDocuments().map((document) => document.bytes);
-    fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...documents).chain(mutated)), (document) => {
-      isRefused(() => decodeAttestationDocument(document));
-    }));
+    fc.assert(
+      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...documents).chain(mutated)), (document) => {
+        isRefused(() => decodeAttestationDocument(document));
+      }),
+    );
     const payloads = documents.map((document) => decodeCoseSign1(document).payload);
-    fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...payloads).chain(mutated)), (payload) => {
-      const reading = readAttestationDocument(payload);
-      if (reading.faults.length === 0) expect(Object.values(reading.value)).not.toContain(undefined);
-    }));
+    fc.assert(
+      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...payloads).chain(mutated)), (payload) => {
+        const reading = readAttestationDocument(payload);
+        if (reading.faults.length === 0) expect(Object.values(reading.value)).not.toContain(undefined);
+      }),
+    );
   });
 });

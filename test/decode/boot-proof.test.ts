@@ -45,43 +45,67 @@ describe("decodeBootProof", () => {
   it("takes both spellings where they agree, and refuses them where they do not", () => {
     expect(decodeBootProof({ ...proof, awsAttestationDocB64 })).toEqual(decodeBootProof(proof));
     const other = readVectorJson<Json>(bootProofVectors()[1]!.bootProofs[0]!).awsAttestationDocB64;
-    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: other }))).toContain("awsAttestationDocB64: differs from cloudAttestationDocB64");
-    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: "" }))).toContain("awsAttestationDocB64: differs");
-    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: 1 }))).toBe("awsAttestationDocB64: a number, a string wanted");
-    expect(faultsOf(() => decodeBootProof({ ...genuine, cloudAttestationDocB64: "=" }))).toContain("cloudAttestationDocB64: not strict base64");
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: other }))).toContain(
+      "awsAttestationDocB64: differs from cloudAttestationDocB64",
+    );
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: "" }))).toContain(
+      "awsAttestationDocB64: differs",
+    );
+    expect(faultsOf(() => decodeBootProof({ ...proof, awsAttestationDocB64: 1 }))).toBe(
+      "awsAttestationDocB64: a number, a string wanted",
+    );
+    expect(faultsOf(() => decodeBootProof({ ...genuine, cloudAttestationDocB64: "=" }))).toContain(
+      "cloudAttestationDocB64: not strict base64",
+    );
   });
 
   it("reads the declared version where there is one", () => {
     expect(decodeBootProof({ ...proof, qosManifestVersion: "v2" }).declaredManifestVersion).toBe("v2");
     expect(decodeBootProof({ ...proof, qosManifestVersion: "" }).declaredManifestVersion).toBe("");
     expect(decodeBootProof({ ...proof, qosManifestVersion: null }).declaredManifestVersion).toBeNull();
-    expect(faultsOf(() => decodeBootProof({ ...proof, qosManifestVersion: 2 }))).toBe("qosManifestVersion: a number, a string wanted");
+    expect(faultsOf(() => decodeBootProof({ ...proof, qosManifestVersion: 2 }))).toBe(
+      "qosManifestVersion: a number, a string wanted",
+    );
   });
 
   it("ignores members that it does not know", () => {
     expect(decodeBootProof({ ...proof, more: {}, attestation: "x" })).toEqual(decodeBootProof(proof));
   });
 
-  it.each(TEXTS.flatMap((name): [string, Json, string][] => [
-    ...(LABELS.includes(name) ? [] : [undefined, null].map((absent): [string, Json, string] => [name, absent, "missing, a string wanted"])),
-    [name, 1, "a number, a string wanted"], [name, ["AA=="], "an array, a string wanted"], [name, {}, "an object, a string wanted"],
-  ]))("refuses %s %j", (name, member, message) => {
+  it.each(
+    TEXTS.flatMap((name): [string, Json, string][] => [
+      ...(LABELS.includes(name)
+        ? []
+        : [undefined, null].map((absent): [string, Json, string] => [name, absent, "missing, a string wanted"])),
+      [name, 1, "a number, a string wanted"],
+      [name, ["AA=="], "an array, a string wanted"],
+      [name, {}, "an object, a string wanted"],
+    ]),
+  )("refuses %s %j", (name, member, message) => {
     const refusal = refusalOf(() => decodeBootProof(withMember(proof, name, member)));
     expect(refusal).toMatchObject({ code: "boot-proof", faults: `${name}: ${message}`, paths: [name] });
   });
 
-  it.each(B64.flatMap((name) => ["Zg", "Zg=", "Zh==", "Zg==\n", "Z g=", "-_-_", "Zg==Zg==", "not base64", "=", "%"].map((text): [string, string] => [name, text])))(
-    "refuses %s %j", (name, text) => {
-      expect(faultsOf(() => decodeBootProof({ ...proof, [name]: text }))).toBe(`${name}: not strict base64 (standard alphabet, padded, no white space)`);
-    },
-  );
+  it.each(
+    B64.flatMap((name) =>
+      ["Zg", "Zg=", "Zh==", "Zg==\n", "Z g=", "-_-_", "Zg==Zg==", "not base64", "=", "%"].map(
+        (text): [string, string] => [name, text],
+      ),
+    ),
+  )("refuses %s %j", (name, text) => {
+    expect(faultsOf(() => decodeBootProof({ ...proof, [name]: text }))).toBe(
+      `${name}: not strict base64 (standard alphabet, padded, no white space)`,
+    );
+  });
 
   it.each(["0", "0x04", "04 ", "0g", "04:04", "-4"])("refuses ephemeralPublicKeyHex %j", (ephemeralPublicKeyHex) => {
     expect(faultsOf(() => decodeBootProof({ ...proof, ephemeralPublicKeyHex }))).toBe("ephemeralPublicKeyHex: not hex");
   });
 
   it("reads the key in either case", () => {
-    expect(decodeBootProof({ ...proof, ephemeralPublicKeyHex: proof.ephemeralPublicKeyHex.toUpperCase() })).toEqual(decodeBootProof(proof));
+    expect(decodeBootProof({ ...proof, ephemeralPublicKeyHex: proof.ephemeralPublicKeyHex.toUpperCase() })).toEqual(
+      decodeBootProof(proof),
+    );
   });
 
   it.each<[string, Json, string]>([
@@ -102,7 +126,15 @@ describe("decodeBootProof", () => {
     expect(faultsOf(() => decodeBootProof(withMember(proof, path, member)))).toBe(fault);
   });
 
-  it.each([...LABELS, "createdAt"].flatMap((name) => [[name, undefined], [name, null]] as const))("reads %s %j as not said", (name, absent) => {
+  it.each(
+    [...LABELS, "createdAt"].flatMap(
+      (name) =>
+        [
+          [name, undefined],
+          [name, null],
+        ] as const,
+    ),
+  )("reads %s %j as not said", (name, absent) => {
     const { missing, faults, value } = readBootProof(withMember(proof, name, absent));
     expect([missing, faults]).toEqual([[name], []]);
     const said = decodeBootProof(proof);
@@ -131,8 +163,14 @@ describe("decodeBootProof", () => {
   });
 
   it.each<[string, Json]>([
-    ["null", null], ["a number", 1], ["an array", [proof]], ["a wrapper of null", { bootProof: null }], ["a wrapper of text", { bootProof: JSON.stringify(proof) }],
-    ["a wrapper in a wrapper", { bootProof: { bootProof: proof } }], ["undefined", undefined], ["an inherited proof", Object.create(proof) as object],
+    ["null", null],
+    ["a number", 1],
+    ["an array", [proof]],
+    ["a wrapper of null", { bootProof: null }],
+    ["a wrapper of text", { bootProof: JSON.stringify(proof) }],
+    ["a wrapper in a wrapper", { bootProof: { bootProof: proof } }],
+    ["undefined", undefined],
+    ["an inherited proof", Object.create(proof) as object],
   ])("refuses %s", (_, input) => {
     expect(refusalOf(() => decodeBootProof(input)).code).toBe("boot-proof");
   });
@@ -146,10 +184,18 @@ describe("decodeBootProof", () => {
 });
 
 it("arbitrary input is refused with a MalformedError, or read", () => {
-  fc.assert(fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
-    isRefused(() => decodeBootProof(input));
-  }));
-  fc.assert(fc.property(fc.constantFrom(...TEXTS, "createdAt", "awsAttestationDocB64", "qosManifestVersion"), fc.jsonValue(), (name, member) => {
-    isRefused(() => decodeBootProof({ ...proof, [name]: member }));
-  }));
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), anyBytes(), fc.string(), mutated(readVector(FILE))), (input) => {
+      isRefused(() => decodeBootProof(input));
+    }),
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...TEXTS, "createdAt", "awsAttestationDocB64", "qosManifestVersion"),
+      fc.jsonValue(),
+      (name, member) => {
+        isRefused(() => decodeBootProof({ ...proof, [name]: member }));
+      },
+    ),
+  );
 });

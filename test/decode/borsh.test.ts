@@ -63,9 +63,24 @@ describe("BorshReader refuses", () => {
     ["a string longer than the input", "0200000041", (input) => input.string("a"), "a: the input ends inside it"],
     ["a string that is not UTF-8", "0100000080", (input) => input.string("a"), "a: not UTF-8"],
     ["a surrogate in a string", "03000000eda080", (input) => input.string("a"), "a: not UTF-8"],
-    ["a vector of more items than bytes", "0300000001 02", (input) => input.vector("a", (item) => input.u8(item)), "a: 3 items, more than the input holds"],
-    ["a vector of 2^32 - 1 items", "ffffffff", (input) => input.vector("a", (item) => input.u8(item)), "more than the input holds"],
-    ["an item past the end", "02000000 0100 02", (input) => input.vector("a", (item) => input.u16(item)), "a[1]: the input ends inside it"],
+    [
+      "a vector of more items than bytes",
+      "0300000001 02",
+      (input) => input.vector("a", (item) => input.u8(item)),
+      "a: 3 items, more than the input holds",
+    ],
+    [
+      "a vector of 2^32 - 1 items",
+      "ffffffff",
+      (input) => input.vector("a", (item) => input.u8(item)),
+      "more than the input holds",
+    ],
+    [
+      "an item past the end",
+      "02000000 0100 02",
+      (input) => input.vector("a", (item) => input.u16(item)),
+      "a[1]: the input ends inside it",
+    ],
     ["one byte that is left over", "00", () => undefined, "1 bytes after the end"],
     ["bytes that are left over", "0001", (input) => input.u8("a"), "1 bytes after the end"],
   ])("%s", (_, bytes, read, fault) => {
@@ -75,10 +90,14 @@ describe("BorshReader refuses", () => {
   });
 
   it("more items than a manifest has, of all vectors together", () => {
-    const reader = (counts: number[]): (() => void) => () => {
-      const input = new BorshReader(Uint8Array.from(counts.flatMap((count) => [count & 255, count >> 8, 0, 0, ...new Uint8Array(count)])));
-      for (const [index] of counts.entries()) input.vector(`v${index}`, (item) => input.u8(item));
-    };
+    const reader =
+      (counts: number[]): (() => void) =>
+      () => {
+        const input = new BorshReader(
+          Uint8Array.from(counts.flatMap((count) => [count & 255, count >> 8, 0, 0, ...new Uint8Array(count)])),
+        );
+        for (const [index] of counts.entries()) input.vector(`v${index}`, (item) => input.u8(item));
+      };
     expect(reader([9999, 1])).not.toThrow();
     expect(reader([9999, 2])).toThrow("v1: more than 10000 items in all");
   });
@@ -103,35 +122,45 @@ describe("properties", () => {
   });
 
   it("what the writer writes, the reader reads", () => {
-    fc.assert(fc.property(value, (input) => {
-      const writer = new BorshWriter();
-      writer.u8(input.u8);
-      writer.u16(input.u16);
-      writer.u32(input.u32);
-      writer.bool(input.bool);
-      writer.fixed(input.fixed);
-      writer.bytes(input.bytes);
-      writer.string(input.string);
-      writer.option(input.option, (text) => writer.string(text));
-      writer.vector(input.vector, (item) => writer.bytes(item));
-      const bytes = writer.finish();
-      const read = new BorshReader(bytes);
-      expect({
-        u8: read.u8(""), u16: read.u16(""), u32: read.u32(""), bool: read.bool(""), fixed: read.fixed(32, ""),
-        bytes: read.bytes(""), string: read.string(""), option: read.option("", () => read.string("")),
-        vector: read.vector("", () => read.bytes("")),
-      }).toEqual(input);
-      read.end();
-    }));
+    fc.assert(
+      fc.property(value, (input) => {
+        const writer = new BorshWriter();
+        writer.u8(input.u8);
+        writer.u16(input.u16);
+        writer.u32(input.u32);
+        writer.bool(input.bool);
+        writer.fixed(input.fixed);
+        writer.bytes(input.bytes);
+        writer.string(input.string);
+        writer.option(input.option, (text) => writer.string(text));
+        writer.vector(input.vector, (item) => writer.bytes(item));
+        const bytes = writer.finish();
+        const read = new BorshReader(bytes);
+        expect({
+          u8: read.u8(""),
+          u16: read.u16(""),
+          u32: read.u32(""),
+          bool: read.bool(""),
+          fixed: read.fixed(32, ""),
+          bytes: read.bytes(""),
+          string: read.string(""),
+          option: read.option("", () => read.string("")),
+          vector: read.vector("", () => read.bytes("")),
+        }).toEqual(input);
+        read.end();
+      }),
+    );
   });
 
   it("arbitrary bytes are refused with a MalformedError, or read", () => {
-    fc.assert(fc.property(anyBytes(), (bytes) => {
-      isRefused(() => new BorshReader(bytes).string("a"));
-      isRefused(() => {
-        const input = new BorshReader(bytes);
-        return input.vector("a", (item) => input.vector(item, () => input.option("b", () => input.bool("c"))));
-      });
-    }));
+    fc.assert(
+      fc.property(anyBytes(), (bytes) => {
+        isRefused(() => new BorshReader(bytes).string("a"));
+        isRefused(() => {
+          const input = new BorshReader(bytes);
+          return input.vector("a", (item) => input.vector(item, () => input.option("b", () => input.bool("c"))));
+        });
+      }),
+    );
   });
 });

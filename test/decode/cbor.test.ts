@@ -13,15 +13,53 @@ const TAGGED: CborProfile = { outermostTag: 18 };
 
 describe("decodeCbor reads", () => {
   it.each<[string, CborValue]>([
-    ["00", 0], ["17", 23], ["18 18", 24], ["18 ff", 255], ["19 0100", 256], ["19 ffff", 65535], ["1a 00010000", 65536],
-    ["1a ffffffff", 4294967295], ["1b 0000000100000000", 4294967296n], ["1b ffffffffffffffff", 18446744073709551615n],
-    ["20", -1], ["37", -24], ["38 18", -25], ["38 22", -35], ["39 0100", -257], ["3b ffffffffffffffff", -18446744073709551616n],
-    ["40", new Uint8Array()], ["43 010203", Uint8Array.of(1, 2, 3)], ["58 18" + "ab".repeat(24), new Uint8Array(24).fill(0xab)],
-    ["60", ""], ["61 61", "a"], ["62 c3a9", "é"], ["64 f09f9880", "😀"], ["63 efbbbf", "\ufeff"], ["61 00", "\0"],
-    ["80", []], ["83 01 02 03", [1, 2, 3]], ["81 81 80", [[[]]]],
-    ["a0", new Map()], ["a1 01 38 22", new Map([[1, -35]])], ["a2 01 02 20 03", new Map([[1, 2], [-1, 3]])],
-    ["a2 61 31 01 01 02", new Map<CborValue, CborValue>([["1", 1], [1, 2]])],
-    ["f4", false], ["f5", true], ["f6", null],
+    ["00", 0],
+    ["17", 23],
+    ["18 18", 24],
+    ["18 ff", 255],
+    ["19 0100", 256],
+    ["19 ffff", 65535],
+    ["1a 00010000", 65536],
+    ["1a ffffffff", 4294967295],
+    ["1b 0000000100000000", 4294967296n],
+    ["1b ffffffffffffffff", 18446744073709551615n],
+    ["20", -1],
+    ["37", -24],
+    ["38 18", -25],
+    ["38 22", -35],
+    ["39 0100", -257],
+    ["3b ffffffffffffffff", -18446744073709551616n],
+    ["40", new Uint8Array()],
+    ["43 010203", Uint8Array.of(1, 2, 3)],
+    ["58 18" + "ab".repeat(24), new Uint8Array(24).fill(0xab)],
+    ["60", ""],
+    ["61 61", "a"],
+    ["62 c3a9", "é"],
+    ["64 f09f9880", "😀"],
+    ["63 efbbbf", "\ufeff"],
+    ["61 00", "\0"],
+    ["80", []],
+    ["83 01 02 03", [1, 2, 3]],
+    ["81 81 80", [[[]]]],
+    ["a0", new Map()],
+    ["a1 01 38 22", new Map([[1, -35]])],
+    [
+      "a2 01 02 20 03",
+      new Map([
+        [1, 2],
+        [-1, 3],
+      ]),
+    ],
+    [
+      "a2 61 31 01 01 02",
+      new Map<CborValue, CborValue>([
+        ["1", 1],
+        [1, 2],
+      ]),
+    ],
+    ["f4", false],
+    ["f5", true],
+    ["f6", null],
   ])("%s", (bytes, value) => {
     expect(decodeCbor(hex(bytes))).toEqual(value);
     expect(decodeCbor(hex(bytes), DOCUMENT)).toEqual(value);
@@ -29,7 +67,12 @@ describe("decodeCbor reads", () => {
   });
 
   it("an outermost map of indefinite length, where that is allowed", () => {
-    expect(decodeCbor(hex("bf 01 02 03 04 ff"), DOCUMENT)).toEqual(new Map([[1, 2], [3, 4]]));
+    expect(decodeCbor(hex("bf 01 02 03 04 ff"), DOCUMENT)).toEqual(
+      new Map([
+        [1, 2],
+        [3, 4],
+      ]),
+    );
     expect(decodeCbor(hex("bf ff"), DOCUMENT)).toEqual(new Map());
     expect(faultsOf(() => decodeCbor(hex("bf 01 02 03 04 ff")))).toContain("an indefinite length (at byte 0)");
     expect(faultsOf(() => decodeCbor(hex("bf ff"), TAGGED))).toContain("an indefinite length");
@@ -157,7 +200,9 @@ const REFUSED: [string, string, string][] = [
 ];
 
 describe.each<[string, CborProfile]>([
-  ["alone", {}], ["for a document", DOCUMENT], ["for a message", TAGGED],
+  ["alone", {}],
+  ["for a document", DOCUMENT],
+  ["for a message", TAGGED],
 ])("decodeCbor refuses, %s,", (_, profile) => {
   it.each(REFUSED)("%s", (_name, bytes, fault) => {
     const refusal = refusalOf(() => decodeCbor(hex(bytes), profile));
@@ -199,7 +244,8 @@ describe("another module of the process", () => {
   /** cbor-x keeps extensions and limits for the whole process: what one module sets acts in the decoders of all. */
   beforeAll(() => {
     class Hijack {}
-    for (const tag of [18, 0xdfff]) addExtension({ Class: Hijack, tag, encode: () => null, decode } as unknown as Parameters<typeof addExtension>[0]);
+    for (const tag of [18, 0xdfff])
+      addExtension({ Class: Hijack, tag, encode: () => null, decode } as unknown as Parameters<typeof addExtension>[0]);
     setSizeLimits({ maxArraySize: 1, maxMapSize: 1, maxObjectSize: 1 });
   });
   afterAll(() => {
@@ -214,7 +260,12 @@ describe("another module of the process", () => {
 
   it("cannot set the size of what is read", () => {
     expect(() => new Decoder({ mapsAsObjects: false }).decode(hex("a2 01 02 03 04"))).toThrow("Map size exceeds 1");
-    expect(decodeCbor(hex("a2 01 02 03 04"))).toEqual(new Map([[1, 2], [3, 4]]));
+    expect(decodeCbor(hex("a2 01 02 03 04"))).toEqual(
+      new Map([
+        [1, 2],
+        [3, 4],
+      ]),
+    );
     expect(decodeCbor(hex("83 01 02 03"))).toEqual([1, 2, 3]);
   });
 
@@ -225,9 +276,20 @@ describe("another module of the process", () => {
 
 describe("cborUint", () => {
   it.each<[CborValue | undefined, number | undefined]>([
-    [0, 0], [4294967295, 4294967295], [4294967296n, 4294967296], [9007199254740991n, 9007199254740991],
-    [9007199254740992n, undefined], [18446744073709551615n, undefined], [-1, undefined], [-1n, undefined],
-    [undefined, undefined], [null, undefined], ["1", undefined], [true, undefined], [Uint8Array.of(1), undefined], [[1], undefined],
+    [0, 0],
+    [4294967295, 4294967295],
+    [4294967296n, 4294967296],
+    [9007199254740991n, 9007199254740991],
+    [9007199254740992n, undefined],
+    [18446744073709551615n, undefined],
+    [-1, undefined],
+    [-1n, undefined],
+    [undefined, undefined],
+    [null, undefined],
+    ["1", undefined],
+    [true, undefined],
+    [Uint8Array.of(1), undefined],
+    [[1], undefined],
   ])("of %s is %s", (value, number) => {
     expect(cborUint(value)).toBe(number);
   });
@@ -245,9 +307,13 @@ const scalar: fc.Arbitrary<CborInput> = fc.oneof(
 const { value: anyValue } = fc.letrec<{ value: CborInput; array: CborInput; map: CborInput }>((tie) => ({
   value: fc.oneof({ maxDepth: 4, depthIdentifier: "cbor" }, scalar, tie("array"), tie("map")),
   array: fc.array(tie("value"), { maxLength: 5, depthIdentifier: "cbor" }),
-  map: fc.uniqueArray(fc.tuple(scalar, tie("value")), {
-    maxLength: 5, depthIdentifier: "cbor", selector: ([key]) => Buffer.from(encodeCbor(key)).toString("hex"),
-  }).map((entries) => new Entries(entries)),
+  map: fc
+    .uniqueArray(fc.tuple(scalar, tie("value")), {
+      maxLength: 5,
+      depthIdentifier: "cbor",
+      selector: ([key]) => Buffer.from(encodeCbor(key)).toString("hex"),
+    })
+    .map((entries) => new Entries(entries)),
 }));
 
 /** What the decoder makes of the value: 64-bit integers as bigint, maps as Map. */
@@ -263,36 +329,50 @@ function decodedForm(value: CborInput): CborValue {
 
 describe("properties", () => {
   it("what a minimal encoder writes is accepted, and comes back", () => {
-    fc.assert(fc.property(anyValue, (value) => {
-      expect(decodeCbor(encodeCbor(value))).toEqual(decodedForm(value));
-    }));
+    fc.assert(
+      fc.property(anyValue, (value) => {
+        expect(decodeCbor(encodeCbor(value))).toEqual(decodedForm(value));
+      }),
+    );
   });
 
   it("no input has a second encoding: a longer head anywhere is refused", () => {
-    const value = fc.oneof(fc.integer({ min: 0, max: 70_000 }), fc.integer({ min: -70_000, max: -1 }), fc.uint8Array({ maxLength: 30 }));
+    const value = fc.oneof(
+      fc.integer({ min: 0, max: 70_000 }),
+      fc.integer({ min: -70_000, max: -1 }),
+      fc.uint8Array({ maxLength: 30 }),
+    );
     const widths = [1, 2, 4, 8] as const;
     let tried = 0;
-    fc.assert(fc.property(value, fc.constantFrom(...widths), (item, width) => {
-      const shortest = encodeCbor(item);
-      const argument = typeof item === "number" ? (item < 0 ? -1 - item : item) : item.length;
-      const content = typeof item === "number" ? new Uint8Array() : item;
-      const longer = join(head(shortest[0]! >> 5, argument, width), content);
-      if (longer.length <= shortest.length) return;
-      tried++;
-      expect(faultsOf(() => decodeCbor(longer))).toContain("longer than needed");
-      expect(faultsOf(() => decodeCbor(encodeCbor([new Raw(longer)])))).toContain("longer than needed");
-    }));
+    fc.assert(
+      fc.property(value, fc.constantFrom(...widths), (item, width) => {
+        const shortest = encodeCbor(item);
+        const argument = typeof item === "number" ? (item < 0 ? -1 - item : item) : item.length;
+        const content = typeof item === "number" ? new Uint8Array() : item;
+        const longer = join(head(shortest[0]! >> 5, argument, width), content);
+        if (longer.length <= shortest.length) return;
+        tried++;
+        expect(faultsOf(() => decodeCbor(longer))).toContain("longer than needed");
+        expect(faultsOf(() => decodeCbor(encodeCbor([new Raw(longer)])))).toContain("longer than needed");
+      }),
+    );
     expect(tried).toBeGreaterThan(100);
   });
 
   it("what is accepted is a value of the profile, written in its one way", () => {
-    const strict = fc.oneof(anyBytes(24), anyValue.chain((value) => mutated(encodeCbor(value))));
+    const strict = fc.oneof(
+      anyBytes(24),
+      anyValue.chain((value) => mutated(encodeCbor(value))),
+    );
     let accepted = 0;
-    fc.assert(fc.property(strict, (bytes) => {
-      if (isRefused(() => decodeCbor(bytes))) return;
-      accepted++;
-      expect(encodeCbor(decodeCbor(bytes) as CborInput)).toEqual(bytes);
-    }), { numRuns: 3000 });
+    fc.assert(
+      fc.property(strict, (bytes) => {
+        if (isRefused(() => decodeCbor(bytes))) return;
+        accepted++;
+        expect(encodeCbor(decodeCbor(bytes) as CborInput)).toEqual(bytes);
+      }),
+      { numRuns: 3000 },
+    );
     expect(accepted).toBeGreaterThan(100);
   });
 
@@ -300,21 +380,29 @@ describe("properties", () => {
     const second = new Decoder({ mapsAsObjects: false, useRecords: false, copyBuffers: true } as object);
     const documents = genuineDocuments().map(({ bytes }) => bytes);
     const inputs = fc.oneof(
-      anyBytes(24), anyValue.map(encodeCbor), anyValue.chain((value) => mutated(encodeCbor(value))), fc.constantFrom(...documents).chain(mutated),
+      anyBytes(24),
+      anyValue.map(encodeCbor),
+      anyValue.chain((value) => mutated(encodeCbor(value))),
+      fc.constantFrom(...documents).chain(mutated),
     );
     let accepted = 0;
-    fc.assert(fc.property(inputs, (bytes) => {
-      if (isRefused(() => decodeCbor(bytes))) return;
-      accepted++;
-      expect(decodeCbor(bytes)).toEqual(second.decode(bytes));
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(inputs, (bytes) => {
+        if (isRefused(() => decodeCbor(bytes))) return;
+        accepted++;
+        expect(decodeCbor(bytes)).toEqual(second.decode(bytes));
+      }),
+      { numRuns: 2000 },
+    );
     expect(accepted).toBeGreaterThan(500);
   });
 
   it("mutated documents are refused with a MalformedError, or read", () => {
     const documents = genuineDocuments().map(({ bytes }) => bytes);
-    fc.assert(fc.property(fc.constantFrom(...documents).chain(mutated), (bytes) => {
-      isRefused(() => decodeCbor(bytes, TAGGED));
-    }));
+    fc.assert(
+      fc.property(fc.constantFrom(...documents).chain(mutated), (bytes) => {
+        isRefused(() => decodeCbor(bytes, TAGGED));
+      }),
+    );
   });
 });

@@ -21,8 +21,10 @@ describe("decodeCoseSign1", () => {
   });
 
   it.each([
-    ["a payload of one byte", 1, true], ["a payload of 16384 bytes", 16384, true],
-    ["an empty payload", 0, false], ["a payload of 16385 bytes", 16385, false],
+    ["a payload of one byte", 1, true],
+    ["a payload of 16384 bytes", 16384, true],
+    ["an empty payload", 0, false],
+    ["a payload of 16385 bytes", 16385, false],
   ])("%s", (_, length, accepted) => {
     const bytes = message(ES384, new Map(), new Uint8Array(length), SIGNATURE);
     if (accepted) expect(decodeCoseSign1(bytes).payload).toHaveLength(length);
@@ -33,12 +35,32 @@ describe("decodeCoseSign1", () => {
     ["three items", message(ES384, new Map(), Uint8Array.of(1)), "not an array of four items"],
     ["five items", message(ES384, new Map(), Uint8Array.of(1), SIGNATURE, null), "not an array of four items"],
     ["no array", encodeCbor(new Map([[0, ES384]])), "not an array of four items"],
-    ["a byte string around it", encodeCbor(message(ES384, new Map(), Uint8Array.of(1), SIGNATURE)), "not an array of four items"],
-    ["a protected header that is a map", message(new Map([[1, -35]]), new Map(), Uint8Array.of(1), SIGNATURE), "protected: not a byte string"],
-    ["a protected header that is text", message("a", new Map(), Uint8Array.of(1), SIGNATURE), "protected: not a byte string"],
-    ["an unprotected header that is bytes", message(ES384, hex("a0"), Uint8Array.of(1), SIGNATURE), "unprotected: not a map"],
+    [
+      "a byte string around it",
+      encodeCbor(message(ES384, new Map(), Uint8Array.of(1), SIGNATURE)),
+      "not an array of four items",
+    ],
+    [
+      "a protected header that is a map",
+      message(new Map([[1, -35]]), new Map(), Uint8Array.of(1), SIGNATURE),
+      "protected: not a byte string",
+    ],
+    [
+      "a protected header that is text",
+      message("a", new Map(), Uint8Array.of(1), SIGNATURE),
+      "protected: not a byte string",
+    ],
+    [
+      "an unprotected header that is bytes",
+      message(ES384, hex("a0"), Uint8Array.of(1), SIGNATURE),
+      "unprotected: not a map",
+    ],
     ["an unprotected header that is null", message(ES384, null, Uint8Array.of(1), SIGNATURE), "unprotected: not a map"],
-    ["an unprotected header that is an array", message(ES384, [], Uint8Array.of(1), SIGNATURE), "unprotected: not a map"],
+    [
+      "an unprotected header that is an array",
+      message(ES384, [], Uint8Array.of(1), SIGNATURE),
+      "unprotected: not a map",
+    ],
     ["a detached payload", message(ES384, new Map(), null, SIGNATURE), "payload: not a byte string"],
     ["a payload that is text", message(ES384, new Map(), "a", SIGNATURE), "payload: not a byte string"],
     ["a payload that is a map", message(ES384, new Map(), new Map(), SIGNATURE), "payload: not a byte string"],
@@ -72,9 +94,11 @@ describe("decodeCoseSign1", () => {
   it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
     const documents = genuineDocuments().map(({ bytes }) => bytes);
     expect(documents.every((bytes) => !isRefused(() => decodeCoseSign1(bytes)))).toBe(true);
-    fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...documents).chain(mutated)), (bytes) => {
-      isRefused(() => decodeCoseSign1(bytes));
-    }));
+    fc.assert(
+      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...documents).chain(mutated)), (bytes) => {
+        isRefused(() => decodeCoseSign1(bytes));
+      }),
+    );
   });
 });
 
@@ -123,26 +147,35 @@ describe("algorithmFaults", () => {
 });
 
 describe("signatureInput", () => {
-  it.each([0, 1, 23, 24, 255, 256, 16384, 65535, 65536])("is RFC 9052's structure over a payload of %i bytes", (length) => {
-    const payload = new Uint8Array(length).fill(0x5a);
-    const made: CoseSign1 = { protectedHeader: ES384, unprotectedIsEmpty: true, payload, signature: SIGNATURE };
-    expect(signatureInput(made)).toEqual(encodeCbor(["Signature1", ES384, new Uint8Array(), payload]));
-    const long: CoseSign1 = { ...made, protectedHeader: payload, payload: ES384 };
-    expect(signatureInput(long)).toEqual(encodeCbor(["Signature1", payload, new Uint8Array(), ES384]));
-  });
+  it.each([0, 1, 23, 24, 255, 256, 16384, 65535, 65536])(
+    "is RFC 9052's structure over a payload of %i bytes",
+    (length) => {
+      const payload = new Uint8Array(length).fill(0x5a);
+      const made: CoseSign1 = { protectedHeader: ES384, unprotectedIsEmpty: true, payload, signature: SIGNATURE };
+      expect(signatureInput(made)).toEqual(encodeCbor(["Signature1", ES384, new Uint8Array(), payload]));
+      const long: CoseSign1 = { ...made, protectedHeader: payload, payload: ES384 };
+      expect(signatureInput(long)).toEqual(encodeCbor(["Signature1", payload, new Uint8Array(), ES384]));
+    },
+  );
 
   it("is what the leaf keys of genuine documents signed", () => {
     for (const { file, bytes } of genuineDocuments()) {
       const decoded = decodeCoseSign1(bytes);
       const { certificate } = decodeAttestationDocument(bytes);
       const key = createPublicKey({ key: Buffer.from(certificate.subjectPublicKeyInfo), format: "der", type: "spki" });
-      expect(verify("sha384", signatureInput(decoded), { key, dsaEncoding: "ieee-p1363" }, decoded.signature), file).toBe(true);
+      expect(
+        verify("sha384", signatureInput(decoded), { key, dsaEncoding: "ieee-p1363" }, decoded.signature),
+        file,
+      ).toBe(true);
     }
   });
 });
 
 it("looks into nothing that is longer than a message can be", () => {
-  for (const [length, says] of [[20_481, "20481 bytes, at most 20480 wanted"], [1 << 20, "at most 20480 wanted"]] as const) {
+  for (const [length, says] of [
+    [20_481, "20481 bytes, at most 20480 wanted"],
+    [1 << 20, "at most 20480 wanted"],
+  ] as const) {
     expect(() => decodeCoseSign1(new Uint8Array(length).fill(0x80))).toThrow(says);
   }
 });

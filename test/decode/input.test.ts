@@ -7,16 +7,31 @@ const echo = (value: unknown) => ({ value: { value }, faults: [] });
 
 describe("takeInput", () => {
   it("makes a fault of what is not JSON, and hands the reader's own errors on", () => {
-    for (const input of ["{", toUtf8("[1"), "{\"a\":1,\"a\":2}", () => 1, { a: Symbol("a") }, { a: 1n }, { a: NaN }, { a: new Uint8Array(2) }, [undefined]]) {
+    for (const input of [
+      "{",
+      toUtf8("[1"),
+      '{"a":1,"a":2}',
+      () => 1,
+      { a: Symbol("a") },
+      { a: 1n },
+      { a: NaN },
+      { a: new Uint8Array(2) },
+      [undefined],
+    ]) {
       expect(takeInput(input).faults).toHaveLength(1);
       expect(readInput(takeInput(input), echo).value).toEqual({});
     }
-    expect(() => readInput(takeInput("{}"), () => { throw new RangeError("bug"); })).toThrow(RangeError);
+    expect(() =>
+      readInput(takeInput("{}"), () => {
+        throw new RangeError("bug");
+      }),
+    ).toThrow(RangeError);
   });
 
   it("reads text, bytes and values alike", () => {
     const value = { a: [1, "b", null, true], c: { d: {} } };
-    for (const input of [value, JSON.stringify(value), toUtf8(JSON.stringify(value))]) expect(readInput(takeInput(input), echo).value).toEqual({ value });
+    for (const input of [value, JSON.stringify(value), toUtf8(JSON.stringify(value))])
+      expect(readInput(takeInput(input), echo).value).toEqual({ value });
   });
 
   it("copies, so that later changes change nothing", () => {

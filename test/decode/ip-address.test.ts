@@ -47,11 +47,57 @@ describe("canonicalIpAddress", () => {
   });
 
   it.each([
-    "", " ", "1", "1.1", "1.1.1", "1.1.1.1.1", "1.1.1.256", "01.1.1.1", "1.1.1.00", "0x1.1.1.1", "1.1.1.1 ", " 1.1.1.1", "1.1.1.1.",
-    ".1.1.1.1", "1..1.1", "1.1.1.-1", "1.1.1.1/24", "1.1.1.1:53", "١.1.1.1", "2130706433", "localhost", "1.1.1.1\n", "1.1.1.1234",
-    ":", ":::", "1", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "1:2:3:4:5:6:7:8::", "::1:2:3:4:5:6:7:8", "1:2:3:4::5:6:7:8",
-    ":1:2:3:4:5:6:7", "1:2:3:4:5:6:7:", "12345::", "g::", "::1%eth0", "[::1]", "::1/64", " ::1", "::1 ", "1.2.3.4::", "::1.2.3.4:5",
-    "::1.2.3", "::1.2.3.256", "::01.2.3.4", "1:2:3:4:5:6:7:1.2.3.4", "1:2:3:4:5:1.2.3.4", "::ffff:1.2.3.4\n", "1:::2", "::-1",
+    "",
+    " ",
+    "1",
+    "1.1",
+    "1.1.1",
+    "1.1.1.1.1",
+    "1.1.1.256",
+    "01.1.1.1",
+    "1.1.1.00",
+    "0x1.1.1.1",
+    "1.1.1.1 ",
+    " 1.1.1.1",
+    "1.1.1.1.",
+    ".1.1.1.1",
+    "1..1.1",
+    "1.1.1.-1",
+    "1.1.1.1/24",
+    "1.1.1.1:53",
+    "١.1.1.1",
+    "2130706433",
+    "localhost",
+    "1.1.1.1\n",
+    "1.1.1.1234",
+    ":",
+    ":::",
+    "1",
+    "1:2:3:4:5:6:7",
+    "1:2:3:4:5:6:7:8:9",
+    "1::2::3",
+    "1:2:3:4:5:6:7:8::",
+    "::1:2:3:4:5:6:7:8",
+    "1:2:3:4::5:6:7:8",
+    ":1:2:3:4:5:6:7",
+    "1:2:3:4:5:6:7:",
+    "12345::",
+    "g::",
+    "::1%eth0",
+    "[::1]",
+    "::1/64",
+    " ::1",
+    "::1 ",
+    "1.2.3.4::",
+    "::1.2.3.4:5",
+    "::1.2.3",
+    "::1.2.3.256",
+    "::01.2.3.4",
+    "1:2:3:4:5:6:7:1.2.3.4",
+    "1:2:3:4:5:1.2.3.4",
+    "::ffff:1.2.3.4\n",
+    "1:::2",
+    "::-1",
   ])("refuses %j", (text) => {
     expect(canonicalIpAddress(text)).toBeNull();
   });
@@ -60,21 +106,27 @@ describe("canonicalIpAddress", () => {
     const group = fc.constantFrom("0", "0", "1", "ffff", "00AB", "1.2.3.4", "", "12345", "g");
     const text = fc.oneof(
       fc.array(group, { minLength: 1, maxLength: 9 }).map((groups) => groups.join(":")),
-      fc.array(fc.constantFrom("0", "1", "255", "256", "01", ""), { minLength: 3, maxLength: 5 }).map((parts) => parts.join(".")),
+      fc
+        .array(fc.constantFrom("0", "1", "255", "256", "01", ""), { minLength: 3, maxLength: 5 })
+        .map((parts) => parts.join(".")),
       fc.ipV4(),
       fc.ipV6(),
     );
     let addresses = 0;
-    fc.assert(fc.property(text, (candidate) => {
-      const canonical = canonicalIpAddress(candidate);
-      expect(canonical !== null).toBe(isIPv4(candidate) || isIPv6(candidate));
-      if (canonical === null) return;
-      addresses++;
-      if (isIPv4(candidate)) expect(canonical).toBe(candidate);
-      // A URL writes the same address in the same short form, but without the dots of RFC 5952 section 5.
-      else expect(new URL(`http://[${canonical}]`).host).toBe(new URL(`http://[${candidate}]`).host);
-      if (!isIPv4(candidate) && !canonical.includes(".")) expect(`[${canonical}]`).toBe(new URL(`http://[${candidate}]`).host);
-    }), { numRuns: 3000 });
+    fc.assert(
+      fc.property(text, (candidate) => {
+        const canonical = canonicalIpAddress(candidate);
+        expect(canonical !== null).toBe(isIPv4(candidate) || isIPv6(candidate));
+        if (canonical === null) return;
+        addresses++;
+        if (isIPv4(candidate)) expect(canonical).toBe(candidate);
+        // A URL writes the same address in the same short form, but without the dots of RFC 5952 section 5.
+        else expect(new URL(`http://[${canonical}]`).host).toBe(new URL(`http://[${candidate}]`).host);
+        if (!isIPv4(candidate) && !canonical.includes("."))
+          expect(`[${canonical}]`).toBe(new URL(`http://[${candidate}]`).host);
+      }),
+      { numRuns: 3000 },
+    );
     expect(addresses).toBeGreaterThan(500);
   });
 });

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { JsonNumber, type JsonObject, MemberReader, copyJson, isJsonObject, jsonKind, memberPath, parseJson } from "../../src/decode/json.js";
+import {
+  JsonNumber,
+  type JsonObject,
+  MemberReader,
+  copyJson,
+  isJsonObject,
+  jsonKind,
+  memberPath,
+  parseJson,
+} from "../../src/decode/json.js";
 import { type Fault, FaultList, faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -10,10 +19,31 @@ const nested = (depth: number, inside: string): string => "[".repeat(depth) + in
 
 describe("parseJson", () => {
   it.each([
-    ["null"], ["true"], ["false"], ["0"], ["-0"], ["-1"], ["12.50"], ["1e3"], ["1E+2"], ["5e-1"], ['""'], ['"a b"'],
-    ["[]"], ["{}"], ["[1,[2,{}]]"], ['{"a":{"b":[null]}}'], [" \t\r\n{ \"a\" : [ 1 , 2 ] } \n"],
-    ['"\\"\\\\\\/\\b\\f\\n\\r\\t"'], ['"\\u0041\\u00e9\\uFB33"'], ['"\\ud83d\\ude00"'], ['"😀é€\u007f\u2028"'],
-    ['{"toString":1,"constructor":2,"hasOwnProperty":3}'], ['{"":1}'], [nested(64, "1")], [nested(65, "")],
+    ["null"],
+    ["true"],
+    ["false"],
+    ["0"],
+    ["-0"],
+    ["-1"],
+    ["12.50"],
+    ["1e3"],
+    ["1E+2"],
+    ["5e-1"],
+    ['""'],
+    ['"a b"'],
+    ["[]"],
+    ["{}"],
+    ["[1,[2,{}]]"],
+    ['{"a":{"b":[null]}}'],
+    [' \t\r\n{ "a" : [ 1 , 2 ] } \n'],
+    ['"\\"\\\\\\/\\b\\f\\n\\r\\t"'],
+    ['"\\u0041\\u00e9\\uFB33"'],
+    ['"\\ud83d\\ude00"'],
+    ['"😀é€\u007f\u2028"'],
+    ['{"toString":1,"constructor":2,"hasOwnProperty":3}'],
+    ['{"":1}'],
+    [nested(64, "1")],
+    [nested(65, "")],
   ])("reads %s as JSON.parse does", (text) => {
     expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
     expect(JSON.stringify(parseJson(new TextEncoder().encode(text)))).toBe(JSON.stringify(JSON.parse(text)));
@@ -88,7 +118,7 @@ describe("parseJson", () => {
   });
 
   it.each([
-    ["a byte that is not UTF-8", '22ff22'],
+    ["a byte that is not UTF-8", "22ff22"],
     ["an overlong quote", "c0a2"],
     ["a surrogate in UTF-8", "22eda08022"],
     ["UTF-16", "7b007d00"],
@@ -120,42 +150,78 @@ describe("parseJson", () => {
 
   it("accepts nothing that JSON.parse refuses, and reads the rest alike", () => {
     const pieces = [
-      "{", "}", "[", "]", ":", ",", '"', "\\", "\\u0061", "\\ud83d", "\\ude00", "a", "1", "-", ".", "e", "0", " ", "\n",
-      "true", "null", '"a"', '"b"', '"__proto__"', "\ud83d", "\u0000", "😀",
+      "{",
+      "}",
+      "[",
+      "]",
+      ":",
+      ",",
+      '"',
+      "\\",
+      "\\u0061",
+      "\\ud83d",
+      "\\ude00",
+      "a",
+      "1",
+      "-",
+      ".",
+      "e",
+      "0",
+      " ",
+      "\n",
+      "true",
+      "null",
+      '"a"',
+      '"b"',
+      '"__proto__"',
+      "\ud83d",
+      "\u0000",
+      "😀",
     ];
     let accepted = 0;
-    fc.assert(fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
-      const text = parts.join("");
-      if (isRefused(() => parseJson(text))) return;
-      accepted++;
-      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
-    }), { numRuns: 5000 });
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
+        const text = parts.join("");
+        if (isRefused(() => parseJson(text))) return;
+        accepted++;
+        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+      { numRuns: 5000 },
+    );
     expect(accepted).toBeGreaterThan(100);
   });
 
   it("reads whatever JSON.stringify writes", () => {
-    fc.assert(fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
-      const text = JSON.stringify(value);
-      expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
+        const text = JSON.stringify(value);
+        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
   });
 
   it("refuses arbitrary and mutated bytes in no other way than with its own error", () => {
     const genuine = readVector(bootProofVectors()[0]!.appProofs[0]!);
-    fc.assert(fc.property(fc.oneof(anyBytes(), mutated(genuine)), (bytes) => {
-      if (!isRefused(() => parseJson(bytes))) JSON.parse(new TextDecoder().decode(bytes));
-    }));
+    fc.assert(
+      fc.property(fc.oneof(anyBytes(), mutated(genuine)), (bytes) => {
+        if (!isRefused(() => parseJson(bytes))) JSON.parse(new TextDecoder().decode(bytes));
+      }),
+    );
     expect(isRefused(() => parseJson(readVectorText("manifests/rust-sdk/manifest.json")))).toBe(false);
   });
 });
 
 describe("the values of a text", () => {
-  const list = (count: number): string => `[${Array(count - 1).fill("0").join()}]`;
+  const list = (count: number): string =>
+    `[${Array(count - 1)
+      .fill("0")
+      .join()}]`;
 
   it("are 250,000 at most, members and items alike", () => {
     expect(parseJson(list(250_000))).toHaveLength(249_999);
     expect(faultsOf(() => parseJson(list(250_001)))).toContain("more than 250000 values (line 1, column");
-    const members = (count: number): string => `{${Array.from({ length: count - 1 }, (_, index) => `"${index}":0`).join()}}`;
+    const members = (count: number): string =>
+      `{${Array.from({ length: count - 1 }, (_, index) => `"${index}":0`).join()}}`;
     expect(isRefused(() => parseJson(members(250_000)))).toBe(false);
     expect(isRefused(() => parseJson(members(250_001)))).toBe(true);
   });
@@ -168,7 +234,9 @@ describe("the values of a text", () => {
   it("are counted where they come parsed, holes too", () => {
     expect(copyJson(Array(249_999).fill(0))).toHaveLength(249_999);
     expect(faultsOf(() => copyJson(Array(250_000).fill(0)))).toContain("more than 250000 values");
-    expect(faultsOf(() => copyJson([Array(130_000).fill(0), Array(130_000).fill(0)]))).toContain("more than 250000 values");
+    expect(faultsOf(() => copyJson([Array(130_000).fill(0), Array(130_000).fill(0)]))).toContain(
+      "more than 250000 values",
+    );
     expect(faultsOf(() => copyJson(new Array(2 ** 32 - 1)))).toContain("more than 250000 values");
   });
 
@@ -222,14 +290,34 @@ describe("MemberReader", () => {
     ["a missing string", {}, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
     ["a null string", { m: null }, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
     ["a number as a string", { m: 1 }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
-    ["a boxed number as a string", { m: new JsonNumber("1") }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
-    ["a string as a boolean", { m: "true" }, (r: MemberReader) => r.boolean("m"), "at.m: a string, true or false wanted"],
+    [
+      "a boxed number as a string",
+      { m: new JsonNumber("1") },
+      (r: MemberReader) => r.string("m"),
+      "at.m: a number, a string wanted",
+    ],
+    [
+      "a string as a boolean",
+      { m: "true" },
+      (r: MemberReader) => r.boolean("m"),
+      "at.m: a string, true or false wanted",
+    ],
     ["a number as a boolean", { m: 0 }, (r: MemberReader) => r.boolean("m"), "at.m: a number, true or false wanted"],
     ["an object as an array", { m: {} }, (r: MemberReader) => r.strings("m"), "at.m: an object, an array wanted"],
-    ["a number inside an array", { m: ["a", 1] }, (r: MemberReader) => r.strings("m"), "at.m[1]: a number, a string wanted"],
+    [
+      "a number inside an array",
+      { m: ["a", 1] },
+      (r: MemberReader) => r.strings("m"),
+      "at.m[1]: a number, a string wanted",
+    ],
     ["null inside an array", { m: [null] }, (r: MemberReader) => r.strings("m"), "at.m[0]: null, a string wanted"],
     ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: an array, an object wanted"],
-    ["a boxed number as an object", { m: new JsonNumber("1") }, (r: MemberReader) => r.nested("m"), "at.m: a number, an object wanted"],
+    [
+      "a boxed number as an object",
+      { m: new JsonNumber("1") },
+      (r: MemberReader) => r.nested("m"),
+      "at.m: a number, an object wanted",
+    ],
     ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: missing, an object wanted"],
     ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: missing, an array wanted"],
   ])("reports %s", (_, object, read, fault) => {
@@ -267,7 +355,14 @@ describe("MemberReader", () => {
 
 it("jsonKind has a word for every value", () => {
   expect([undefined, null, [], {}, 1, new JsonNumber("1"), "a", true].map(jsonKind)).toEqual([
-    "missing", "null", "an array", "an object", "a number", "a number", "a string", "a boolean",
+    "missing",
+    "null",
+    "an array",
+    "an object",
+    "a number",
+    "a number",
+    "a string",
+    "a boolean",
   ]);
 });
 
@@ -275,17 +370,29 @@ describe("names in paths", () => {
   it("are cut in faults", () => {
     const reader = new MemberReader({});
     expect(reader.at("n".repeat(100_000))).toBe(`${"n".repeat(64)}…`);
-    expect(refusalOf(() => parseJson(`{"${"n".repeat(9999)}":1,"${"n".repeat(9999)}":1}`)).faults.length).toBeLessThan(200);
+    expect(refusalOf(() => parseJson(`{"${"n".repeat(9999)}":1,"${"n".repeat(9999)}":1}`)).faults.length).toBeLessThan(
+      200,
+    );
   });
 
   it("tell the places of a value apart, whatever they are, and stay short", () => {
-    const name = fc.oneof(fc.constantFrom("", "a", "#0", "…#1", "a.b"), fc.string({ minLength: 60, maxLength: 70 }), fc.constantFrom("x", "y").map((end) => "n".repeat(80) + end));
-    fc.assert(fc.property(fc.uniqueArray(name, { minLength: 2, maxLength: 4 }), fc.array(name, { maxLength: 64 }), (names, above) => {
-      const holder = above.reduce((path, step, index) => memberPath(path, step, index % 3), "");
-      const paths = names.map((one, index) => memberPath(holder, one, index));
-      expect(new Set(paths).size).toBe(names.length);
-      for (const path of paths) expect(path.length).toBeLessThan(500);
-    }));
+    const name = fc.oneof(
+      fc.constantFrom("", "a", "#0", "…#1", "a.b"),
+      fc.string({ minLength: 60, maxLength: 70 }),
+      fc.constantFrom("x", "y").map((end) => "n".repeat(80) + end),
+    );
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(name, { minLength: 2, maxLength: 4 }),
+        fc.array(name, { maxLength: 64 }),
+        (names, above) => {
+          const holder = above.reduce((path, step, index) => memberPath(path, step, index % 3), "");
+          const paths = names.map((one, index) => memberPath(holder, one, index));
+          expect(new Set(paths).size).toBe(names.length);
+          for (const path of paths) expect(path.length).toBeLessThan(500);
+        },
+      ),
+    );
     expect(["a", ""].map((one) => memberPath("", one, 0))).toEqual(["a", '""']);
   });
 });

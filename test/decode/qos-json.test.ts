@@ -25,27 +25,43 @@ describe("canonicalQosJson", () => {
     ["nulls in an array", [null, undefined, [null]], "[null,null,[null]]"],
     ["empty members", { a: [], b: {}, c: "" }, '{"a":[],"b":{},"c":""}'],
     ["no white space", { b: [1, 2], a: { d: true, c: "x y" } }, '{"a":{"c":"x y","d":true},"b":["1","2"]}'],
-    ["names by UTF-16 code units, not by code points", { "\ufb33": 1, "\u{1f600}": 2, "€": 3 }, '{"€":"3","\u{1f600}":"2","\ufb33":"1"}'],
+    [
+      "names by UTF-16 code units, not by code points",
+      { "\ufb33": 1, "\u{1f600}": 2, "€": 3 },
+      '{"€":"3","\u{1f600}":"2","\ufb33":"1"}',
+    ],
     ["names that look like numbers, as text", { 10: 0, 9: 0, 1: 0 }, '{"1":"0","10":"0","9":"0"}'],
     ["capitals before small letters", { b: 0, B: 0, a: 0, _: 0, A: 0 }, '{"A":"0","B":"0","_":"0","a":"0","b":"0"}'],
     ["a name before its longer ones", { ab: 0, a: 0, "": 0 }, '{"":"0","a":"0","ab":"0"}'],
     ["arrays in their order", ["b", "a"], '["b","a"]'],
-    ["short escapes", "\b\t\n\f\r\"\\", '"\\b\\t\\n\\f\\r\\"\\\\"'],
+    ["short escapes", '\b\t\n\f\r"\\', '"\\b\\t\\n\\f\\r\\"\\\\"'],
     ["other control characters, in lower case", "\0\u0001\u000b\u001f", '"\\u0000\\u0001\\u000b\\u001f"'],
-    ["everything else literally", "/\u007f\u0080é\u2028\u2029\ufeff😀<>&'", '"/\u007f\u0080é\u2028\u2029\ufeff😀<>&\'"'],
+    [
+      "everything else literally",
+      "/\u007f\u0080é\u2028\u2029\ufeff😀<>&'",
+      '"/\u007f\u0080é\u2028\u2029\ufeff😀<>&\'"',
+    ],
     ["escapes in names", { "\n": 1, '"': 2 }, '{"\\n":"1","\\"":"2"}'],
   ])("writes %s", (_, value, text) => {
     expect(canonicalQosJson(value)).toBe(text);
   });
 
   it("keeps a member called __proto__", () => {
-    expect(canonicalQosJson(reread('{"b":1,"__proto__":{"x":2}}') as QosJsonInput)).toBe('{"__proto__":{"x":"2"},"b":"1"}');
+    expect(canonicalQosJson(reread('{"b":1,"__proto__":{"x":2}}') as QosJsonInput)).toBe(
+      '{"__proto__":{"x":"2"},"b":"1"}',
+    );
   });
 
   it.each<[string, QosJsonInput]>([
-    ["a fraction", 1.5], ["1.0 as written", new JsonNumber("1.0")], ["1e3 as written", new JsonNumber("1e3")],
-    ["1E0 as written", new JsonNumber("1E0")], ["-0 as written", new JsonNumber("-0")], ["NaN", NaN], ["Infinity", Infinity],
-    ["a number too large to be written out", 1e21], ["a fraction deep inside", { a: [{ b: 0.5 }] }],
+    ["a fraction", 1.5],
+    ["1.0 as written", new JsonNumber("1.0")],
+    ["1e3 as written", new JsonNumber("1e3")],
+    ["1E0 as written", new JsonNumber("1E0")],
+    ["-0 as written", new JsonNumber("-0")],
+    ["NaN", NaN],
+    ["Infinity", Infinity],
+    ["a number too large to be written out", 1e21],
+    ["a fraction deep inside", { a: [{ b: 0.5 }] }],
     ["leading zeros", new JsonNumber("01")],
   ])("refuses %s", (_, value) => {
     expect(faultsOf(() => canonicalQosJson(value))).toContain("is not an integer in its only form");
@@ -61,34 +77,48 @@ describe("properties", () => {
       fc.string({ unit: "grapheme", maxLength: 8 }),
       fc.uint8Array({ maxLength: 8 }),
       fc.array(tie("json"), { maxLength: 4, depthIdentifier: "json" }),
-      fc.dictionary(fc.string({ unit: "grapheme", maxLength: 4 }), tie("json"), { maxKeys: 5, depthIdentifier: "json" }),
+      fc.dictionary(fc.string({ unit: "grapheme", maxLength: 4 }), tie("json"), {
+        maxKeys: 5,
+        depthIdentifier: "json",
+      }),
     ),
   }));
 
   it("what is canonical stays as it is", () => {
-    fc.assert(fc.property(json, (value) => {
-      const text = canonicalQosJson(value);
-      expect(canonicalQosJson(reread(text) as QosJsonInput)).toBe(text);
-    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalQosJson(value);
+        expect(canonicalQosJson(reread(text) as QosJsonInput)).toBe(text);
+      }),
+    );
   });
 
   it("the order of members, and white space, do not count", () => {
     const shuffled = (value: QosJsonInput): QosJsonInput => {
       if (Array.isArray(value)) return value.map((item: QosJsonInput) => shuffled(item));
-      if (value === null || typeof value !== "object" || value instanceof Uint8Array || value instanceof JsonNumber) return value;
-      return Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, shuffled(member as QosJsonInput)]));
+      if (value === null || typeof value !== "object" || value instanceof Uint8Array || value instanceof JsonNumber)
+        return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([name, member]) => [name, shuffled(member as QosJsonInput)]),
+      );
     };
-    fc.assert(fc.property(json, (value) => {
-      const text = canonicalQosJson(value);
-      expect(canonicalQosJson(shuffled(value))).toBe(text);
-      expect(canonicalQosJson(reread(JSON.stringify(JSON.parse(text), null, 2)) as QosJsonInput)).toBe(text);
-    }));
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalQosJson(value);
+        expect(canonicalQosJson(shuffled(value))).toBe(text);
+        expect(canonicalQosJson(reread(JSON.stringify(JSON.parse(text), null, 2)) as QosJsonInput)).toBe(text);
+      }),
+    );
   });
 
   it("values that differ are written differently", () => {
     const scalar = fc.oneof(fc.string({ maxLength: 3 }), fc.boolean());
-    fc.assert(fc.property(fc.array(scalar, { maxLength: 3 }), fc.array(scalar, { maxLength: 3 }), (a, b) => {
-      expect(canonicalQosJson(a) === canonicalQosJson(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
-    }));
+    fc.assert(
+      fc.property(fc.array(scalar, { maxLength: 3 }), fc.array(scalar, { maxLength: 3 }), (a, b) => {
+        expect(canonicalQosJson(a) === canonicalQosJson(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
+      }),
+    );
   });
 });

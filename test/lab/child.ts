@@ -34,7 +34,8 @@ export class LabProcess {
   async listening(): Promise<void> {
     const until = Date.now() + 20_000;
     while (!this.stdout.includes("Ctrl-C ends it.")) {
-      if (Date.now() > until || this.child.exitCode !== null) throw new Error(`the lab does not listen: ${this.stderr}`);
+      if (Date.now() > until || this.child.exitCode !== null)
+        throw new Error(`the lab does not listen: ${this.stderr}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
@@ -52,5 +53,10 @@ export function readLabFile(folder: string): LabFiles {
 /** What the plain caller needs of a lab that runs elsewhere. */
 export function labOf(folder: string): Pick<Lab, "baseUrl" | "organizationId" | "apiKey" | "ids"> {
   const { baseUrl, organizationId, ids, apiKeyFile } = readLabFile(folder);
-  return { baseUrl, organizationId, ids, apiKey: JSON.parse(readFileSync(join(folder, apiKeyFile), "utf8")) as ApiKeyPair };
+  return {
+    baseUrl,
+    organizationId,
+    ids,
+    apiKey: JSON.parse(readFileSync(join(folder, apiKeyFile), "utf8")) as ApiKeyPair,
+  };
 }

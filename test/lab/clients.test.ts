@@ -10,8 +10,10 @@ const lab = await startLab();
 afterAll(() => lab.close());
 const { ids, operator, organizationId } = lab;
 const proven = { generateAppProofs: true };
-const payloadsOf = (activity: Json): Json[] => activity["appProofs"].map((proof: Json) => JSON.parse(proof["proofPayload"]) as Json);
-const addressProofsOf = (activity: Json): Json[] => payloadsOf(activity).flatMap(({ addressDerivationProof }) => addressDerivationProof ?? []);
+const payloadsOf = (activity: Json): Json[] =>
+  activity["appProofs"].map((proof: Json) => JSON.parse(proof["proofPayload"]) as Json);
+const addressProofsOf = (activity: Json): Json[] =>
+  payloadsOf(activity).flatMap(({ addressDerivationProof }) => addressDerivationProof ?? []);
 
 describe("create_wallet", () => {
   it("derives an address for each account, with a proof of each, and says what it filled in", async () => {
@@ -20,11 +22,24 @@ describe("create_wallet", () => {
     expect(activity["type"]).toBe("ACTIVITY_TYPE_CREATE_WALLET");
     expect(activity["intent"]).toEqual({ createWalletIntent: { walletName: "vault", accounts, mnemonicLength: 12 } });
     const { walletId, addresses } = activity["result"].createWalletResult;
-    expect(addresses).toEqual([expect.stringMatching(/^0x[0-9a-fA-F]{40}$/), expect.stringMatching(/^0x[0-9a-fA-F]{40}$/), expect.stringMatching(/^04[0-9a-f]{128}$/)]);
-    expect(addressProofsOf(activity)).toEqual(accounts.map(({ path }, index) => ({ organizationId, walletId, derivationPath: path, address: addresses[index] })));
+    expect(addresses).toEqual([
+      expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+      expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+      expect.stringMatching(/^04[0-9a-f]{128}$/),
+    ]);
+    expect(addressProofsOf(activity)).toEqual(
+      accounts.map(({ path }, index) => ({
+        organizationId,
+        walletId,
+        derivationPath: path,
+        address: addresses[index],
+      })),
+    );
     expect((await judge(lab, activity)).verdict).toBe("verified");
     expect((await query(lab, "get_wallet", { walletId })).body).toEqual({ wallet: { walletId, walletName: "vault" } });
-    expect((await completed(submit(lab, "updateWallet", { walletId, walletName: "renamed" }))).result).toEqual({ updateWalletResult: { walletId } });
+    expect((await completed(submit(lab, "updateWallet", { walletId, walletName: "renamed" }))).result).toEqual({
+      updateWalletResult: { walletId },
+    });
   });
 
   it.each([
@@ -40,34 +55,61 @@ describe("create_wallet", () => {
 });
 
 it("create_private_keys answers addresses as objects, with proofs that name no wallet and no path", async () => {
-  const privateKeys = [{ privateKeyName: "k", curve: "CURVE_SECP256K1", privateKeyTags: [], addressFormats: ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"] }];
+  const privateKeys = [
+    {
+      privateKeyName: "k",
+      curve: "CURVE_SECP256K1",
+      privateKeyTags: [],
+      addressFormats: ["ADDRESS_FORMAT_ETHEREUM", "ADDRESS_FORMAT_COMPRESSED"],
+    },
+  ];
   const activity = await completed(submit(lab, "createPrivateKeys", { privateKeys }, proven));
   const [made] = activity["result"].createPrivateKeysResultV2.privateKeys;
   expect(made.addresses.map(({ format }: Json) => format)).toEqual(privateKeys[0]!.addressFormats);
   expect(addressProofsOf(activity)).toEqual(made.addresses.map(({ address }: Json) => ({ organizationId, address })));
 });
 
-it.each([["createSubOrganization", "V7"], ["createSubOrganizationV8", "V8"]] as const)(
-  "%s: address proofs speak of the new organization, which is a child that acts for itself", async (name, version) => {
-    const rootUsers = [{ userName: "u", apiKeys: [{ apiKeyName: "k", publicKey: lab.apiKey.publicKey, curveType: "API_KEY_CURVE_P256" }], authenticators: [], oauthProviders: [] }];
+it.each([
+  ["createSubOrganization", "V7"],
+  ["createSubOrganizationV8", "V8"],
+] as const)(
+  "%s: address proofs speak of the new organization, which is a child that acts for itself",
+  async (name, version) => {
+    const rootUsers = [
+      {
+        userName: "u",
+        apiKeys: [{ apiKeyName: "k", publicKey: lab.apiKey.publicKey, curveType: "API_KEY_CURVE_P256" }],
+        authenticators: [],
+        oauthProviders: [],
+      },
+    ];
     const parameters = { subOrganizationName: "customer", rootUsers, rootQuorumThreshold: 1, wallet: TWO_ACCOUNTS };
     const activity = await completed(submit(lab, name, parameters, proven));
     expect(activity["type"]).toBe(`ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_${version}`);
     expect(activity["intent"][`createSubOrganizationIntent${version}`].wallet.mnemonicLength).toBe(12);
     const { subOrganizationId, wallet, rootUserIds } = activity["result"][`createSubOrganizationResult${version}`];
     expect(rootUserIds).toHaveLength(1);
-    expect(addressProofsOf(activity).map((proof) => [proof["organizationId"], proof["walletId"], proof["address"]]))
-      .toEqual(wallet.addresses.map((address: string) => [subOrganizationId, wallet.walletId, address]));
+    expect(
+      addressProofsOf(activity).map((proof) => [proof["organizationId"], proof["walletId"], proof["address"]]),
+    ).toEqual(wallet.addresses.map((address: string) => [subOrganizationId, wallet.walletId, address]));
     expect(payloadsOf(activity)[0]!["policyOutcomeProof"].organizationId).toBe(organizationId);
-    expect((await query(lab, "get_wallet", { walletId: wallet.walletId }, { organizationId: subOrganizationId })).status).toBe(200);
-  });
+    expect(
+      (await query(lab, "get_wallet", { walletId: wallet.walletId }, { organizationId: subOrganizationId })).status,
+    ).toBe(200);
+  },
+);
 
 describe("generateAppProofs", () => {
   const rename = (change: (json: Json) => Json): Promise<Json> => {
-    const json = JSON.parse(envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "flagged" })) as Json;
+    const json = JSON.parse(
+      envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "flagged" }),
+    ) as Json;
     return completed(send(lab, "submit/update_wallet", JSON.stringify(change(json))));
   };
-  const among = (json: Json, value: unknown): Json => ({ ...json, parameters: { ...json["parameters"], generateAppProofs: value } });
+  const among = (json: Json, value: unknown): Json => ({
+    ...json,
+    parameters: { ...json["parameters"], generateAppProofs: value },
+  });
 
   it("is taken from the parameters, and is none of them", async () => {
     const activity = await rename((json) => among(json, true));
@@ -77,7 +119,11 @@ describe("generateAppProofs", () => {
   });
 
   it("is meant where either place says so", async () => {
-    for (const [beside, inside] of [[true, false], [false, true], [true, true]]) {
+    for (const [beside, inside] of [
+      [true, false],
+      [false, true],
+      [true, true],
+    ]) {
       expect(await rename((json) => among({ ...json, generateAppProofs: beside }, inside))).toHaveProperty("appProofs");
     }
   });
@@ -86,19 +132,31 @@ describe("generateAppProofs", () => {
     for (const value of ["true", 1, null]) {
       const json = JSON.parse(envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId })) as Json;
       expect((await send(lab, "submit/update_wallet", JSON.stringify(among(json, value)))).status).toBe(400);
-      expect((await send(lab, "submit/update_wallet", JSON.stringify({ ...among(json, true), generateAppProofs: value }))).status).toBe(400);
+      expect(
+        (await send(lab, "submit/update_wallet", JSON.stringify({ ...among(json, true), generateAppProofs: value })))
+          .status,
+      ).toBe(400);
     }
   });
 });
 
 describe("a fingerprint", () => {
   const vote = (fingerprint: string, sending = {}) =>
-    send(lab, "submit/approve_activity", envelope(lab, "ACTIVITY_TYPE_APPROVE_ACTIVITY", { fingerprint }, sending), sending);
-  const ask = async (): Promise<Json> => (await submit(lab, "updateWallet", { walletId: ids.walletId, walletName: "voted on" }, { key: operator.apiKey })).body["activity"] as Json;
+    send(
+      lab,
+      "submit/approve_activity",
+      envelope(lab, "ACTIVITY_TYPE_APPROVE_ACTIVITY", { fingerprint }, sending),
+      sending,
+    );
+  const ask = async (): Promise<Json> =>
+    (await submit(lab, "updateWallet", { walletId: ids.walletId, walletName: "voted on" }, { key: operator.apiKey }))
+      .body["activity"] as Json;
 
   it("is that of the body, with its prefix", async () => {
     const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId });
-    expect((await send(lab, "submit/update_wallet", text)).body["activity"].fingerprint).toBe(`sha256:${toHex(sha256(toUtf8(text)))}`);
+    expect((await send(lab, "submit/update_wallet", text)).body["activity"].fingerprint).toBe(
+      `sha256:${toHex(sha256(toUtf8(text)))}`,
+    );
   });
 
   it("is voted on with its prefix and without", async () => {
@@ -116,7 +174,11 @@ describe("a fingerprint", () => {
     const waiting = await ask();
     expect(waiting).not.toHaveProperty("appProofs");
     const { body } = await vote(waiting["fingerprint"], proven);
-    expect(body["activity"]).toMatchObject({ id: waiting["id"], type: "ACTIVITY_TYPE_UPDATE_WALLET", fingerprint: waiting["fingerprint"] });
+    expect(body["activity"]).toMatchObject({
+      id: waiting["id"],
+      type: "ACTIVITY_TYPE_UPDATE_WALLET",
+      fingerprint: waiting["fingerprint"],
+    });
     expect((await judge(lab, body["activity"])).verdict).toBe("verified");
   });
 });
@@ -126,22 +188,30 @@ describe("queries of ordinary clients", () => {
     const { body } = await query(lab, "whoami");
     expect(body).toEqual({ organizationId, organizationName: "Lab", userId: ids.userId, username: "admin" });
     const child = { key: lab.child.apiKey, organizationId: lab.childOrganizationId };
-    expect((await query(lab, "whoami", {}, child)).body).toMatchObject({ organizationId: lab.childOrganizationId, userId: lab.child.userId });
+    expect((await query(lab, "whoami", {}, child)).body).toMatchObject({
+      organizationId: lab.childOrganizationId,
+      userId: lab.child.userId,
+    });
     expect(await query(lab, "whoami", {}, { key: lab.child.apiKey })).toMatchObject({ status: 403 });
   });
 
   it("list_activities, the newest first, filtered by one value or several", async () => {
-    const list = async (parameters: Json): Promise<Json[]> => (await query(lab, "list_activities", parameters)).body["activities"] as Json[];
+    const list = async (parameters: Json): Promise<Json[]> =>
+      (await query(lab, "list_activities", parameters)).body["activities"] as Json[];
     const limit = { paginationOptions: { limit: "100" } };
     const all = await list(limit);
     expect(all.at(-1)!["id"]).toBe(lab.walletActivityId);
     expect(all.every((activity) => activity["organizationId"] === organizationId)).toBe(true);
     expect((await list({})).map(({ id }) => id)).toEqual(all.slice(0, 10).map(({ id }) => id));
     const ofType = (type: string): Json[] => all.filter((activity) => activity["type"] === type);
-    expect(await list({ ...limit, filterByType: "ACTIVITY_TYPE_CREATE_WALLET" })).toEqual(ofType("ACTIVITY_TYPE_CREATE_WALLET"));
+    expect(await list({ ...limit, filterByType: "ACTIVITY_TYPE_CREATE_WALLET" })).toEqual(
+      ofType("ACTIVITY_TYPE_CREATE_WALLET"),
+    );
     const both = ["ACTIVITY_TYPE_CREATE_WALLET", "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2"];
     expect(await list({ ...limit, filterByType: both })).toHaveLength(both.flatMap(ofType).length);
-    expect((await list({ ...limit, filterByStatus: ["ACTIVITY_STATUS_CONSENSUS_NEEDED"] })).map(({ status }) => status)).toEqual(["ACTIVITY_STATUS_CONSENSUS_NEEDED"]);
+    expect(
+      (await list({ ...limit, filterByStatus: ["ACTIVITY_STATUS_CONSENSUS_NEEDED"] })).map(({ status }) => status),
+    ).toEqual(["ACTIVITY_STATUS_CONSENSUS_NEEDED"]);
     expect(await list({ filterByStatus: "ACTIVITY_STATUS_FAILED" })).toEqual([]);
     expect(await list({ ...limit, filterByStatus: [], filterByType: [] })).toHaveLength(all.length);
     expect(await query(lab, "list_activities", { filterByStatus: 1 })).toMatchObject({ status: 400 });
@@ -161,6 +231,9 @@ it("a release may spell its manifest in another way than the canonical one", asy
   const { ephemeralKey } = await lab.addRelease({ app: "signer", spelling: { hex: "0x", numbers: "number" } });
   const { body } = await query(lab, "get_boot_proof", { ephemeralKey });
   expect(Buffer.from(fromBase64(body["bootProof"].qosManifestB64)!).toString()).toMatch(/"nonce":\d/);
-  const { report } = await verifyEvidence({ bootProofs: [body] }, { policy: parsePolicy(lab.policyFile), now: new Date() });
+  const { report } = await verifyEvidence(
+    { bootProofs: [body] },
+    { policy: parsePolicy(lab.policyFile), now: new Date() },
+  );
   expect(report.verdict).toBe("verified");
 });

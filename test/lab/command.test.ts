@@ -27,19 +27,50 @@ describe("bootproof lab", () => {
     const lab = new LabProcess("--port", "0", "--data", dataFolder);
     await lab.listening();
     const files = readLabFile(dataFolder);
-    expect(Object.keys(files)).toEqual(expect.arrayContaining([
-      "baseUrl", "organizationId", "childOrganizationId", "apiKeyFile", "trustAnchorFile", "policyFile", "ids", "faultsUrl",
-    ]));
-    expect(Object.keys(files.ids)).toEqual(["userId", "walletId", "userTagId", "policyId", "spareApiKeyId", "fiatOnrampCredentialId"]);
+    expect(Object.keys(files)).toEqual(
+      expect.arrayContaining([
+        "baseUrl",
+        "organizationId",
+        "childOrganizationId",
+        "apiKeyFile",
+        "trustAnchorFile",
+        "policyFile",
+        "ids",
+        "faultsUrl",
+      ]),
+    );
+    expect(Object.keys(files.ids)).toEqual([
+      "userId",
+      "walletId",
+      "userTagId",
+      "policyId",
+      "spareApiKeyId",
+      "fiatOnrampCredentialId",
+    ]);
     expect(files.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const apiKey = join(dataFolder, files.apiKeyFile);
-    expect(JSON.parse(readFileSync(apiKey, "utf8"))).toEqual({ publicKey: expect.stringMatching(/^0[23][0-9a-f]{64}$/), privateKey: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    for (const file of [files.apiKeyFile, files.child.apiKeyFile, files.operator.apiKeyFile]) expect(statSync(join(dataFolder, file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(apiKey, "utf8"))).toEqual({
+      publicKey: expect.stringMatching(/^0[23][0-9a-f]{64}$/),
+      privateKey: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    for (const file of [files.apiKeyFile, files.child.apiKeyFile, files.operator.apiKeyFile])
+      expect(statSync(join(dataFolder, file)).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataFolder, "store")).mode & 0o077).toBe(0);
     const anchor = new X509Certificate(readFileSync(join(dataFolder, files.trustAnchorFile)));
     expect(anchor.ca).toBe(true);
-    expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(new Uint8Array(anchor.raw));
-    for (const said of [files.baseUrl, files.organizationId, files.childOrganizationId, files.ids.userId, "trust-anchor.pem", "lab.json", "curl", "bootproof verify"]) {
+    expect(parsePolicy(readFileSync(join(dataFolder, files.policyFile))).trustAnchors[0]!.certificate.der).toEqual(
+      new Uint8Array(anchor.raw),
+    );
+    for (const said of [
+      files.baseUrl,
+      files.organizationId,
+      files.childOrganizationId,
+      files.ids.userId,
+      "trust-anchor.pem",
+      "lab.json",
+      "curl",
+      "bootproof verify",
+    ]) {
       expect(lab.stdout).toContain(said);
     }
     expect(lab.stdout).not.toContain((JSON.parse(readFileSync(apiKey, "utf8")) as { privateKey: string }).privateKey);
@@ -61,16 +92,30 @@ describe("bootproof lab", () => {
 
   it("misbehaves as it is told", async () => {
     const dataFolder = folder();
-    const lab = new LabProcess("--data", dataFolder, "--fault", "debug-application", "--fault", "nonce-present", "--manifest-version", "v2");
+    const lab = new LabProcess(
+      "--data",
+      dataFolder,
+      "--fault",
+      "debug-application",
+      "--fault",
+      "nonce-present",
+      "--manifest-version",
+      "v2",
+    );
     await lab.listening();
     expect(lab.stdout).toContain("debug-application, nonce-present");
     const running = labOf(dataFolder) as Lab;
     const activity = await renameWallet(running, "misbehaving");
     const keys = [...new Set<string>(activity["appProofs"].map((proof: { publicKey: string }) => proof.publicKey))];
-    const bootProofs = await Promise.all(keys.map(async (ephemeralKey) => (await query(running, "get_boot_proof", { ephemeralKey })).body));
+    const bootProofs = await Promise.all(
+      keys.map(async (ephemeralKey) => (await query(running, "get_boot_proof", { ephemeralKey })).body),
+    );
     expect(bootProofs.map(({ bootProof }) => bootProof.qosManifestVersion)).toEqual(keys.map(() => "v2"));
     const policy = parsePolicy(readFileSync(join(dataFolder, "policy.json")));
-    expect(failing((await verifyEvidence({ bootProofs, activity }, { policy, now: new Date() })).report)).toEqual(["bind.nonce", "mode.debug"]);
+    expect(failing((await verifyEvidence({ bootProofs, activity }, { policy, now: new Date() })).report)).toEqual([
+      "bind.nonce",
+      "mode.debug",
+    ]);
     const second = await new LabProcess("--data", dataFolder).ended;
     expect(second).toMatchObject({ code: 2, stdout: "" });
     expect(second.stderr).toContain("in use by another lab");
@@ -81,12 +126,22 @@ describe("bootproof lab", () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as AddressInfo;
-    expect(await bootproof(["lab", "--port", String(port)])).toMatchObject({ code: 2, stderr: expect.stringContaining(`--port ${port}: in use`) });
+    expect(await bootproof(["lab", "--port", String(port)])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--port ${port}: in use`),
+    });
     taken.close();
     expect(await bootproof(["lab", "--data", "/proc/version"])).toMatchObject({ code: 2, stdout: "" });
-    for (const port of ["-1", "65536", "http", "80a", ""]) expect((await bootproof(["lab", "--port", port])).code).toBe(2);
-    expect(await bootproof(["lab", "--fault", "no-such"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--list-faults") });
-    expect(await bootproof(["lab", "--manifest-version", "v9"])).toMatchObject({ code: 2, stderr: expect.stringContaining("v0, v1, v2") });
+    for (const port of ["-1", "65536", "http", "80a", ""])
+      expect((await bootproof(["lab", "--port", port])).code).toBe(2);
+    expect(await bootproof(["lab", "--fault", "no-such"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--list-faults"),
+    });
+    expect(await bootproof(["lab", "--manifest-version", "v9"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("v0, v1, v2"),
+    });
     expect((await bootproof(["lab", "--data", ""])).code).toBe(2);
     expect((await bootproof(["lab", "stray"])).code).toBe(2);
   });

@@ -11,33 +11,55 @@ let count = 0;
 
 /** The operator asks for a new name. */
 async function ask(walletId = ids.walletId): Promise<Json> {
-  const { status, body } = await submit(lab, "updateWallet", { walletId, walletName: `asked for ${++count}` }, byOperator);
+  const { status, body } = await submit(
+    lab,
+    "updateWallet",
+    { walletId, walletName: `asked for ${++count}` },
+    byOperator,
+  );
   expect(status).toBe(200);
   return body["activity"] as Json;
 }
 
 function vote(what: "approve" | "reject", fingerprint: string, sending = {}): Promise<Answer> {
-  return send(lab, `submit/${what}_activity`, envelope(lab, `ACTIVITY_TYPE_${what.toUpperCase()}_ACTIVITY`, { fingerprint }, sending), sending);
+  return send(
+    lab,
+    `submit/${what}_activity`,
+    envelope(lab, `ACTIVITY_TYPE_${what.toUpperCase()}_ACTIVITY`, { fingerprint }, sending),
+    sending,
+  );
 }
 
 async function walletName(): Promise<string> {
   return (await query(lab, "get_wallet", { walletId: ids.walletId })).body["wallet"].walletName as string;
 }
 
-const outcomeOf = (activity: Json): string => JSON.parse(activity["appProofs"][0].proofPayload).policyOutcomeProof.outcome as string;
+const outcomeOf = (activity: Json): string =>
+  JSON.parse(activity["appProofs"][0].proofPayload).policyOutcomeProof.outcome as string;
 
 describe("an activity of which a policy says that two approve", () => {
   it("waits, and is carried out when the second has", async () => {
     const before = await walletName();
     const waiting = await ask();
-    expect(waiting).toMatchObject({ status: "ACTIVITY_STATUS_CONSENSUS_NEEDED", canApprove: true, canReject: true, result: {} });
+    expect(waiting).toMatchObject({
+      status: "ACTIVITY_STATUS_CONSENSUS_NEEDED",
+      canApprove: true,
+      canReject: true,
+      result: {},
+    });
     expect(outcomeOf(waiting)).toBe("OUTCOME_REQUIRES_CONSENSUS");
     expect(await walletName()).toBe(before);
     const { status, body } = await vote("approve", waiting["fingerprint"]);
     expect(status).toBe(200);
-    expect(body["activity"]).toMatchObject({ id: waiting["id"], status: "ACTIVITY_STATUS_COMPLETED", canApprove: false, canReject: false });
+    expect(body["activity"]).toMatchObject({
+      id: waiting["id"],
+      status: "ACTIVITY_STATUS_COMPLETED",
+      canApprove: false,
+      canReject: false,
+    });
     expect(body["activity"].votes.map((one: Json) => [one["userId"], one["selection"]])).toEqual([
-      [operator.userId, "VOTE_SELECTION_APPROVED"], [ids.userId, "VOTE_SELECTION_APPROVED"],
+      [operator.userId, "VOTE_SELECTION_APPROVED"],
+      [ids.userId, "VOTE_SELECTION_APPROVED"],
     ]);
     expect(outcomeOf(body["activity"])).toBe("OUTCOME_ALLOW");
     expect((await judge(lab, body["activity"])).verdict).toBe("verified");
@@ -49,7 +71,12 @@ describe("an activity of which a policy says that two approve", () => {
     const before = await walletName();
     const waiting = await ask();
     const { body } = await vote("reject", waiting["fingerprint"]);
-    expect(body["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_REJECTED", canApprove: false, canReject: false, result: {} });
+    expect(body["activity"]).toMatchObject({
+      status: "ACTIVITY_STATUS_REJECTED",
+      canApprove: false,
+      canReject: false,
+      result: {},
+    });
     expect(outcomeOf(body["activity"])).toBe("OUTCOME_REJECTED");
     expect(await walletName()).toBe(before);
   });
@@ -57,7 +84,10 @@ describe("an activity of which a policy says that two approve", () => {
   it("fails when it cannot be carried out any more", async () => {
     const waiting = await ask("a wallet that is gone");
     const { body } = await vote("approve", waiting["fingerprint"]);
-    expect(body["activity"]).toMatchObject({ status: "ACTIVITY_STATUS_FAILED", failure: { code: 5, message: expect.stringContaining("a wallet that is gone") } });
+    expect(body["activity"]).toMatchObject({
+      status: "ACTIVITY_STATUS_FAILED",
+      failure: { code: 5, message: expect.stringContaining("a wallet that is gone") },
+    });
     expect(outcomeOf(body["activity"])).toBe("OUTCOME_ERROR");
   });
 
@@ -66,20 +96,27 @@ describe("an activity of which a policy says that two approve", () => {
     expect((await vote("approve", waiting["fingerprint"], { key: operator.apiKey })).status).toBe(400);
     const child = { key: lab.child.apiKey };
     expect((await vote("approve", waiting["fingerprint"], child)).status).toBe(403);
-    expect((await vote("approve", waiting["fingerprint"], { ...child, organizationId: lab.childOrganizationId })).status).toBe(404);
+    expect(
+      (await vote("approve", waiting["fingerprint"], { ...child, organizationId: lab.childOrganizationId })).status,
+    ).toBe(404);
     expect((await vote("approve", "00".repeat(32))).status).toBe(404);
   });
 });
 
 describe("a user whom policies bind", () => {
   it("may not do what no policy allows", async () => {
-    expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId] }, byOperator)).toMatchObject({ status: 403, body: { code: 7 } });
+    expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId] }, byOperator)).toMatchObject({
+      status: 403,
+      body: { code: 7 },
+    });
   });
 
   it("may not do what is no longer allowed", async () => {
     const waiting = await ask();
     expect((await submit(lab, "deletePolicies", { policyIds: [ids.policyId] })).status).toBe(200);
-    expect((await submit(lab, "updateWallet", { walletId: ids.walletId, walletName: "late" }, byOperator)).status).toBe(403);
+    expect((await submit(lab, "updateWallet", { walletId: ids.walletId, walletName: "late" }, byOperator)).status).toBe(
+      403,
+    );
     expect((await vote("approve", waiting["fingerprint"])).body["activity"].status).toBe("ACTIVITY_STATUS_COMPLETED");
   });
 });

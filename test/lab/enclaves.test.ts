@@ -21,18 +21,40 @@ async function bootProof(from: Lab, ephemeralKey: string): Promise<Json> {
 
 describe("a rolling deployment", () => {
   it("runs old and new releases of each application, with manifests of both kinds", async () => {
-    const kinds = lab.enclaves.map(({ app, release, manifestVersion, generation }) => [app, release, manifestVersion, generation]);
-    expect(kinds).toEqual([
-      ["policy-engine", "lab.1", "v1", "live"], ["policy-engine", "lab.2", "v2", "live"], ["signer", "lab.1", "v1", "live"], ["signer", "lab.2", "v2", "live"],
+    const kinds = lab.enclaves.map(({ app, release, manifestVersion, generation }) => [
+      app,
+      release,
+      manifestVersion,
+      generation,
     ]);
-    expect(lab.policyFile.deployments.map(({ name }) => name)).toEqual(["policy-engine lab.1", "policy-engine lab.2", "signer lab.1", "signer lab.2"]);
-    const nonces = await Promise.all(lab.enclaves.map(async ({ ephemeralKey }) =>
-      decodeManifest(fromBase64((await bootProof(lab, ephemeralKey))["qosManifestB64"])!).namespace.nonce));
+    expect(kinds).toEqual([
+      ["policy-engine", "lab.1", "v1", "live"],
+      ["policy-engine", "lab.2", "v2", "live"],
+      ["signer", "lab.1", "v1", "live"],
+      ["signer", "lab.2", "v2", "live"],
+    ]);
+    expect(lab.policyFile.deployments.map(({ name }) => name)).toEqual([
+      "policy-engine lab.1",
+      "policy-engine lab.2",
+      "signer lab.1",
+      "signer lab.2",
+    ]);
+    const nonces = await Promise.all(
+      lab.enclaves.map(
+        async ({ ephemeralKey }) =>
+          decodeManifest(fromBase64((await bootProof(lab, ephemeralKey))["qosManifestB64"])!).namespace.nonce,
+      ),
+    );
     expect(nonces).toEqual([7, 8, 7, 8]);
   });
 
   it("has its enclaves take turns", async () => {
-    const activities = [await renameWallet(lab, "one", at()), await renameWallet(lab, "two", at()), await renameWallet(lab, "three", at()), await renameWallet(lab, "four", at())];
+    const activities = [
+      await renameWallet(lab, "one", at()),
+      await renameWallet(lab, "two", at()),
+      await renameWallet(lab, "three", at()),
+      await renameWallet(lab, "four", at()),
+    ];
     expect(new Set(activities.flatMap(keysOf))).toEqual(new Set(lab.enclaves.map(({ ephemeralKey }) => ephemeralKey)));
     for (const activity of activities) expect((await judge(lab, activity, now)).verdict).toBe("verified");
   });
@@ -72,7 +94,16 @@ describe("a restart", () => {
 
 describe("a release", () => {
   const kinds = (["live", "setup", "legacy"] as const).flatMap((generation) =>
-    ([["v0", "borsh"], ["v0", "json"], ["v1", "borsh"], ["v1", "json"], ["v2", "json"]] as const).map(([manifestVersion, encoding]) => ({ generation, manifestVersion, encoding })));
+    (
+      [
+        ["v0", "borsh"],
+        ["v0", "json"],
+        ["v1", "borsh"],
+        ["v1", "json"],
+        ["v2", "json"],
+      ] as const
+    ).map(([manifestVersion, encoding]) => ({ generation, manifestVersion, encoding })),
+  );
 
   it.each(kinds)("of a $generation enclave with a manifest $manifestVersion in $encoding", async (kind) => {
     const { ephemeralKey, release } = await lab.addRelease({ app: "signer", ...kind });
@@ -89,7 +120,10 @@ describe("a release", () => {
     const before = lab.policyFile;
     const { ephemeralKey, release } = await lab.addRelease({ app: "policy-engine", name: "canary", pinned: false });
     expect(lab.policyFile).toEqual(before);
-    const { report } = await verifyEvidence({ bootProofs: [await bootProof(lab, ephemeralKey)] }, { policy: lab.policy, now });
+    const { report } = await verifyEvidence(
+      { bootProofs: [await bootProof(lab, ephemeralKey)] },
+      { policy: lab.policy, now },
+    );
     expect(failing(report)).toEqual(["policy.deployment", "policy.labels", "policy.pcrs", "policy.pivot"]);
     await expect(lab.addRelease({ app: "policy-engine", name: "canary" })).rejects.toThrow(RangeError);
     lab.stopEnclave(`policy-engine ${release}`);
@@ -98,7 +132,12 @@ describe("a release", () => {
 
   it.each(["v0", "v1", "v2"] as const)("of a lab that speaks %s alone", async (manifestVersion) => {
     const other = await startLab({ manifestVersion });
-    expect(other.enclaves.map((enclave) => enclave.manifestVersion)).toEqual([manifestVersion, manifestVersion, manifestVersion, manifestVersion]);
+    expect(other.enclaves.map((enclave) => enclave.manifestVersion)).toEqual([
+      manifestVersion,
+      manifestVersion,
+      manifestVersion,
+      manifestVersion,
+    ]);
     expect((await judge(other, await renameWallet(other, manifestVersion))).verdict).toBe("verified");
     await other.close();
   });
@@ -119,9 +158,19 @@ describe("the policy file", () => {
   it("is one, and pins everything that can be pinned", () => {
     const policy = parsePolicy(JSON.stringify(lab.policyFile));
     for (const deployment of policy.deployments) {
-      expect(Object.keys(deployment)).toEqual(expect.arrayContaining([
-        "pcrs", "pivotHash", "namespace", "minNonce", "quorumKey", "manifestSet", "shareSet", "commitment", "labels",
-      ]));
+      expect(Object.keys(deployment)).toEqual(
+        expect.arrayContaining([
+          "pcrs",
+          "pivotHash",
+          "namespace",
+          "minNonce",
+          "quorumKey",
+          "manifestSet",
+          "shareSet",
+          "commitment",
+          "labels",
+        ]),
+      );
     }
     expect(policy.maxAge).toBe(30 * 86_400_000);
     expect(policy.appProofs.coverage).toBe(true);

@@ -2,24 +2,65 @@
 import { describe, expect, it } from "vitest";
 import { fromHex, toHex } from "../../src/bytes.js";
 import {
-  type CborItem, cborEntries, cborFloat, cborHead, cborTextOf, encodeCbor, withHeadWidth, withIndefiniteLength, withTag,
+  type CborItem,
+  cborEntries,
+  cborFloat,
+  cborHead,
+  cborTextOf,
+  encodeCbor,
+  withHeadWidth,
+  withIndefiniteLength,
+  withTag,
 } from "../../src/lab/cbor.js";
 import {
-  der, derInteger, derLength, derNamedBits, derOid, derSequence, derTime, derWithLength,
+  der,
+  derInteger,
+  derLength,
+  derNamedBits,
+  derOid,
+  derSequence,
+  derTime,
+  derWithLength,
 } from "../../src/lab/der.js";
 
 describe("CBOR", () => {
   // RFC 8949 appendix A.
   it.each<[CborItem, string]>([
-    [0, "00"], [23, "17"], [24, "1818"], [100, "1864"], [1000, "1903e8"], [1000000, "1a000f4240"],
-    [1000000000000, "1b000000e8d4a51000"], [18446744073709551615n, "1bffffffffffffffff"], [-1, "20"], [-1000, "3903e7"],
-    [false, "f4"], [true, "f5"], [null, "f6"], [new Uint8Array(), "40"], [Uint8Array.of(1, 2, 3, 4), "4401020304"],
-    ["", "60"], ["IETF", "6449455446"], ["\u00fc", "62c3bc"], ["\ud800\udd51", "64f0908591"],
-    [[], "80"], [[1, [2, 3]], "8201820203"],
-    [new Map(), "a0"], [new Map<CborItem, CborItem>([["a", 1], ["b", [2, 3]]]), "a26161016162820203"],
-    [withTag(32, "a"), "d8206161"], [cborFloat(1.1), "fb3ff199999999999a"],
-    [withIndefiniteLength([]), "9fff"], [withIndefiniteLength(new Map([["a", 1]])), "bf616101ff"],
-    [withIndefiniteLength(Uint8Array.of(1, 2)), "5f420102ff"], [withIndefiniteLength("st"), "7f627374ff"],
+    [0, "00"],
+    [23, "17"],
+    [24, "1818"],
+    [100, "1864"],
+    [1000, "1903e8"],
+    [1000000, "1a000f4240"],
+    [1000000000000, "1b000000e8d4a51000"],
+    [18446744073709551615n, "1bffffffffffffffff"],
+    [-1, "20"],
+    [-1000, "3903e7"],
+    [false, "f4"],
+    [true, "f5"],
+    [null, "f6"],
+    [new Uint8Array(), "40"],
+    [Uint8Array.of(1, 2, 3, 4), "4401020304"],
+    ["", "60"],
+    ["IETF", "6449455446"],
+    ["\u00fc", "62c3bc"],
+    ["\ud800\udd51", "64f0908591"],
+    [[], "80"],
+    [[1, [2, 3]], "8201820203"],
+    [new Map(), "a0"],
+    [
+      new Map<CborItem, CborItem>([
+        ["a", 1],
+        ["b", [2, 3]],
+      ]),
+      "a26161016162820203",
+    ],
+    [withTag(32, "a"), "d8206161"],
+    [cborFloat(1.1), "fb3ff199999999999a"],
+    [withIndefiniteLength([]), "9fff"],
+    [withIndefiniteLength(new Map([["a", 1]])), "bf616101ff"],
+    [withIndefiniteLength(Uint8Array.of(1, 2)), "5f420102ff"],
+    [withIndefiniteLength("st"), "7f627374ff"],
   ])("%o", (item, hex) => {
     expect(toHex(encodeCbor(item))).toBe(hex);
   });
@@ -28,7 +69,14 @@ describe("CBOR", () => {
     expect(toHex(withHeadWidth("a", 1).bytes)).toBe("780161");
     expect(toHex(withHeadWidth(1, 8).bytes)).toBe("1b0000000000000001");
     expect(toHex(cborHead(0, 5, 2))).toBe("190005");
-    expect(toHex(cborEntries([[1, 2], [1, 3]]).bytes)).toBe("a201020103");
+    expect(
+      toHex(
+        cborEntries([
+          [1, 2],
+          [1, 3],
+        ]).bytes,
+      ),
+    ).toBe("a201020103");
     expect(toHex(cborTextOf(Uint8Array.of(0xc3)).bytes)).toBe("61c3");
   });
 });

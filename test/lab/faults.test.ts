@@ -18,7 +18,9 @@ describe("an honest lab", () => {
   });
 
   it("has app proofs of each operation, and none where none are asked for", async () => {
-    const proven = await completed(submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: "on" }, { generateAppProofs: true }));
+    const proven = await completed(
+      submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: "on" }, { generateAppProofs: true }),
+    );
     expect((await judge(lab, proven)).verdict).toBe("verified");
     const plain = await completed(submit(lab, "updateWallet", { walletId: lab.ids.walletId }));
     expect(plain).not.toHaveProperty("appProofs");
@@ -45,17 +47,21 @@ describe("a lab that misbehaves", () => {
   });
 
   it.each(forEverybody.filter(({ needs = ["create_wallet"] }) => needs.includes("create_wallet")))(
-    "$name, of the activity that made the wallet", async ({ name }) => {
+    "$name, of the activity that made the wallet",
+    async ({ name }) => {
       lab.setFault(name);
       const { body } = await query(lab, "get_activity", { activityId: lab.walletActivityId });
       expect((await judge(lab, body["activity"])).verdict).toBe("rejected");
-    });
+    },
+  );
 
   it.each(FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS)))(
-    "$name: evidence that is good, of something else", async (fault) => {
+    "$name: evidence that is good, of something else",
+    async (fault) => {
       lab.setFault(fault.name);
       expect(failing(await judge(lab, (await shown(lab, fault)).activity))).toEqual([]);
-    });
+    },
+  );
 
   it("answers no activity, and lists the genuine app proofs of another organization", async () => {
     lab.setFault("no-activity-answer");
@@ -63,14 +69,20 @@ describe("a lab that misbehaves", () => {
     expect(await query(lab, "get_activity", { activityId: id })).toMatchObject({ status: 404 });
     const { status, body } = await query(lab, "list_app_proofs", { activityId: id });
     expect(status).toBe(200);
-    expect(body["appProofs"].every(({ proofPayload }: { proofPayload: string }) => proofPayload.includes(lab.childOrganizationId))).toBe(true);
+    expect(
+      body["appProofs"].every(({ proofPayload }: { proofPayload: string }) =>
+        proofPayload.includes(lab.childOrganizationId),
+      ),
+    ).toBe(true);
   });
 
   it("boots enclaves for a fault of the boot, with keys that it never had before", async () => {
     const keys = async (fault: FaultName | null): Promise<string[]> => {
       lab.setFault(fault);
       const { appProofs } = await renameWallet(lab, String(fault));
-      expect(lab.enclaves.map(({ ephemeralKey }) => ephemeralKey)).toEqual(expect.arrayContaining([appProofs[0].publicKey]));
+      expect(lab.enclaves.map(({ ephemeralKey }) => ephemeralKey)).toEqual(
+        expect.arrayContaining([appProofs[0].publicKey]),
+      );
       return lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
     };
     const [honest, stale, again] = [await keys(null), await keys("stale-manifest"), await keys("stale-manifest")];
@@ -83,7 +95,11 @@ describe("a lab that misbehaves", () => {
 
   it("misbehaves in several ways at once", async () => {
     lab.setFault(["debug-application", "tampered-payload", "nonce-present"]);
-    expect(failing(await judge(lab, await renameWallet(lab, "several")))).toEqual(["app.signature", "bind.nonce", "mode.debug"]);
+    expect(failing(await judge(lab, await renameWallet(lab, "several")))).toEqual([
+      "app.signature",
+      "bind.nonce",
+      "mode.debug",
+    ]);
   });
 
   it("answers the same through every door", async () => {
@@ -94,7 +110,9 @@ describe("a lab that misbehaves", () => {
     expect(payloads(listed.body["appProofs"])).toEqual(payloads(activity["appProofs"]));
     lab.setFault("nonce-present");
     const [asked, latest] = await Promise.all([
-      query(lab, "get_boot_proof", { ephemeralKey: lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.ephemeralKey }),
+      query(lab, "get_boot_proof", {
+        ephemeralKey: lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.ephemeralKey,
+      }),
       query(lab, "get_latest_boot_proof", { appName: "signer" }),
     ]);
     expect(latest.body).toEqual(asked.body);
@@ -130,9 +148,16 @@ describe("the list of faults", () => {
     for (const { what } of FAULTS) expect(what).not.toMatch(/[[\]()]/);
     expect(FAULTS.length).toBeGreaterThanOrEqual(18);
     const reached = new Set(FAULTS.flatMap(({ fails }) => fails));
-    // Without an activity; never a failure; of pins that the lab's policy does not set; of documents that are not QOS's.
+    // Without an activity; never a failure; of pins that the lab's policy does not set; of documents that are not
+    // QOS's.
     expect(CHECK_IDS.filter((id) => !reached.has(id))).toEqual([
-      "app.request", "policy.scope", "policy.manifest-hash", "policy.workloads", "policy.args", "policy.user-data", "policy.public-key",
+      "app.request",
+      "policy.scope",
+      "policy.manifest-hash",
+      "policy.workloads",
+      "policy.args",
+      "policy.user-data",
+      "policy.public-key",
     ]);
   });
 });

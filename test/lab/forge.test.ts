@@ -12,7 +12,13 @@ import { decodeAttestationDocument } from "../../src/decode/attestation-document
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { decodeCoseSign1, signatureInput } from "../../src/decode/cose-sign1.js";
 import {
-  MANIFEST_VERSIONS, type PivotManifest, type WorkloadManifest, decodeManifest, decodeManifestEnvelope, manifestEncodings, manifestHashInput,
+  MANIFEST_VERSIONS,
+  type PivotManifest,
+  type WorkloadManifest,
+  decodeManifest,
+  decodeManifestEnvelope,
+  manifestEncodings,
+  manifestHashInput,
 } from "../../src/decode/manifest/index.js";
 import { type QosJsonInput, canonicalQosJson } from "../../src/decode/qos-json.js";
 import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
@@ -27,7 +33,13 @@ const lab = new Lab();
 
 const kinds = MANIFEST_VERSIONS.flatMap((version) =>
   manifestEncodings(version).flatMap((encoding) =>
-    (["legacy", "setup", "live"] as const satisfies Generation[]).map((generation) => ({ version, encoding, generation }))));
+    (["legacy", "setup", "live"] as const satisfies Generation[]).map((generation) => ({
+      version,
+      encoding,
+      generation,
+    })),
+  ),
+);
 
 describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
   const evidence = forgeEvidence({ lab, at: AT, ...kind });
@@ -58,8 +70,10 @@ describe.each(kinds)("$version $encoding of a $generation enclave", (kind) => {
 
 describe("alterations of the manifest", () => {
   it("are applied before it is hashed", () => {
-    const workloadManifest = (value: WorkloadManifest): WorkloadManifest => (
-      { ...value, workloads: value.workloads.map((one) => ({ ...one, name: "other" })) });
+    const workloadManifest = (value: WorkloadManifest): WorkloadManifest => ({
+      ...value,
+      workloads: value.workloads.map((one) => ({ ...one, name: "other" })),
+    });
     const { manifest, document } = forgeEvidence({ lab, at: AT, version: "v3", alterManifest: { workloadManifest } });
     expect(manifest.workloads?.map(({ name }) => name)).toEqual(["other"]);
     expect(decodeAttestationDocument(document).userData).toEqual(sha256(manifestHashInput(manifest)));
@@ -69,7 +83,9 @@ describe("alterations of the manifest", () => {
     const pivot = { manifest: (value: PivotManifest) => value };
     const workloads = { workloadManifest: (value: WorkloadManifest) => value };
     expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: pivot })).toThrow(TypeError);
-    expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: { shown: pivot.manifest } })).toThrow(TypeError);
+    expect(() => forgeEvidence({ lab, at: AT, version: "v3", alterManifest: { shown: pivot.manifest } })).toThrow(
+      TypeError,
+    );
     expect(() => forgeEvidence({ lab, at: AT, version: "v2", alterManifest: workloads })).toThrow(TypeError);
     expect(() => forgeEvidence({ lab, at: AT, version: "v2", encoding: "borsh" })).toThrow(TypeError);
   });
@@ -112,12 +128,15 @@ describe("an enclave that commits", () => {
   it.each([
     ["live", live, setup],
     ["setup", setup, live],
-  ] as const)("commits to its setup key and to its live key, in its %s document", (generation, ephemeralKey, otherKey) => {
-    const { pcrs, manifestHash } = pcrsOf({ generation, ephemeralKey, otherKey });
-    expect(toHex(pcrs.get(16)!)).toBe(toHex(commitmentPcr("setup", manifestHash, setup.publicKey)));
-    expect(toHex(pcrs.get(17)!)).toBe(toHex(commitmentPcr("live", manifestHash, live.publicKey)));
-    expect(pcrs.get(18)!.every((byte) => byte === 0)).toBe(true);
-  });
+  ] as const)(
+    "commits to its setup key and to its live key, in its %s document",
+    (generation, ephemeralKey, otherKey) => {
+      const { pcrs, manifestHash } = pcrsOf({ generation, ephemeralKey, otherKey });
+      expect(toHex(pcrs.get(16)!)).toBe(toHex(commitmentPcr("setup", manifestHash, setup.publicKey)));
+      expect(toHex(pcrs.get(17)!)).toBe(toHex(commitmentPcr("live", manifestHash, live.publicKey)));
+      expect(pcrs.get(18)!.every((byte) => byte === 0)).toBe(true);
+    },
+  );
 
   it("has a key of its other phase where none is given", () => {
     for (const generation of ["live", "setup"] as const) {
@@ -133,7 +152,8 @@ describe("an enclave that commits", () => {
   });
 
   it("answers a nonce where one is given", () => {
-    const nonceOf = (options: Partial<ForgeOptions>) => decodeAttestationDocument(forgeEvidence({ lab, at: AT, ...options }).document).nonce;
+    const nonceOf = (options: Partial<ForgeOptions>) =>
+      decodeAttestationDocument(forgeEvidence({ lab, at: AT, ...options }).document).nonce;
     expect(nonceOf({ nonce: Uint8Array.of(1, 2, 3) })).toEqual(Uint8Array.of(1, 2, 3));
     expect(nonceOf({}) ?? null).toBeNull();
   });
@@ -168,8 +188,16 @@ describe("the document", () => {
     };
     try {
       const args = [
-        "verify", "-attime", String(AT.getTime() / 1000), "-CAfile", file("root.pem", [evidence.anchorDer]),
-        "-untrusted", file("between.pem", document.cabundle.slice(1).map(({ der }) => der)),
+        "verify",
+        "-attime",
+        String(AT.getTime() / 1000),
+        "-CAfile",
+        file("root.pem", [evidence.anchorDer]),
+        "-untrusted",
+        file(
+          "between.pem",
+          document.cabundle.slice(1).map(({ der }) => der),
+        ),
         file("leaf.pem", [document.certificate.der]),
       ];
       expect(opensslOrNull(args) ?? "leaf.pem: OK").toContain("leaf.pem: OK");
@@ -208,7 +236,9 @@ describe("app proofs and activity", () => {
 describe("alterations", () => {
   it("are followed by everything that is made later", () => {
     const evidence = forgeEvidence({
-      lab, at: AT, alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
+      lab,
+      at: AT,
+      alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 9 } }) },
     });
     const boot = decodeBootProof(evidence.bootProof);
     expect(decodeManifestEnvelope(boot.manifestEnvelope).manifest.namespace.nonce).toBe(9);
@@ -232,7 +262,9 @@ describe("the v2 manifest hash", () => {
     if (typeof value === "number") return `"${value}"`;
     if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
-    const members = Object.entries(value).filter(([, member]) => member !== null).sort(([a], [b]) => (a < b ? -1 : 1));
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
   };
 
@@ -254,7 +286,8 @@ describe("vectors", () => {
 
   it("PCR3 of a role", () => {
     expect(toHex(extendedPcr(toUtf8("arn:aws:iam::123456789012:role/Webserver")))).toBe(
-      "78fce75db17cd4e0a3fb8dad3ad128ca5e77edbb2b2c7f75329dccd99aa5f6ef4fc1f1a452e315b9e98f9e312e6921e6");
+      "78fce75db17cd4e0a3fb8dad3ad128ca5e77edbb2b2c7f75329dccd99aa5f6ef4fc1f1a452e315b9e98f9e312e6921e6",
+    );
   });
 });
 

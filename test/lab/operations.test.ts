@@ -12,13 +12,30 @@ const { ids, organizationId, childOrganizationId, child } = lab;
 const ofChild = { organizationId: childOrganizationId, key: child.apiKey };
 
 /** The activity's one intent and one result, in the shapes of the interface. */
-async function outcome(name: SubmitName, parameters: Json, sending = {}): Promise<{ activity: Json; intent: Json; result: Json }> {
+async function outcome(
+  name: SubmitName,
+  parameters: Json,
+  sending = {},
+): Promise<{ activity: Json; intent: Json; result: Json }> {
   const activity = await completed(submit(lab, name, parameters, sending));
   const operation = SUBMIT_OPERATIONS[name];
   activitySchema.parse(activity);
-  expect(Object.keys(activity)).toEqual(expect.arrayContaining([
-    "id", "organizationId", "status", "type", "intent", "result", "votes", "fingerprint", "canApprove", "canReject", "createdAt", "updatedAt",
-  ]));
+  expect(Object.keys(activity)).toEqual(
+    expect.arrayContaining([
+      "id",
+      "organizationId",
+      "status",
+      "type",
+      "intent",
+      "result",
+      "votes",
+      "fingerprint",
+      "canApprove",
+      "canReject",
+      "createdAt",
+      "updatedAt",
+    ]),
+  );
   expect(activity["type"]).toBe(operation.type);
   expect(Object.keys(activity["intent"])).toEqual([operation.intentMember]);
   expect(Object.keys(activity["result"])).toEqual([operation.resultMember]);
@@ -38,39 +55,60 @@ describe("submit", () => {
     const { activity, result } = await outcome("updateWallet", { walletId: ids.walletId, walletName: "vault" });
     expect(result).toEqual({ walletId: ids.walletId });
     expect(activity["votes"]).toHaveLength(1);
-    expect(activity["votes"][0]).toMatchObject({ userId: ids.userId, selection: "VOTE_SELECTION_APPROVED", activityId: activity["id"] });
+    expect(activity["votes"][0]).toMatchObject({
+      userId: ids.userId,
+      selection: "VOTE_SELECTION_APPROVED",
+      activityId: activity["id"],
+    });
     const { intent } = await outcome("updateWallet", { walletId: ids.walletId });
     expect(intent).toEqual({ walletId: ids.walletId });
-    expect((await query(lab, "get_wallet", { walletId: ids.walletId })).body).toEqual({ wallet: { walletId: ids.walletId, walletName: "vault" } });
+    expect((await query(lab, "get_wallet", { walletId: ids.walletId })).body).toEqual({
+      wallet: { walletId: ids.walletId, walletName: "vault" },
+    });
     const gone = await submit(lab, "updateWallet", { walletId: "another" });
     expect(gone).toMatchObject({ status: 404, body: { code: 5 } });
   });
 
   it("update_fiat_on_ramp_credential replaces the keys", async () => {
     const parameters = {
-      fiatOnrampCredentialId: ids.fiatOnrampCredentialId, onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA", projectId: "p",
-      publishableApiKey: "pk", encryptedSecretApiKey: "sealed", encryptedPrivateApiKey: "sealed too",
+      fiatOnrampCredentialId: ids.fiatOnrampCredentialId,
+      onrampProvider: "FIAT_ON_RAMP_PROVIDER_BETA",
+      projectId: "p",
+      publishableApiKey: "pk",
+      encryptedSecretApiKey: "sealed",
+      encryptedPrivateApiKey: "sealed too",
     };
     const { intent, result } = await outcome("updateFiatOnRampCredential", parameters);
     expect(intent).toEqual(parameters);
     expect(result).toEqual({ fiatOnRampCredentialId: ids.fiatOnrampCredentialId });
-    expect(await submit(lab, "updateFiatOnRampCredential", { ...parameters, fiatOnrampCredentialId: "x" })).toMatchObject({ status: 404 });
+    expect(
+      await submit(lab, "updateFiatOnRampCredential", { ...parameters, fiatOnrampCredentialId: "x" }),
+    ).toMatchObject({ status: 404 });
   });
 
   it("update_user_tag adds users, and lets them go", async () => {
     await outcome("updateUserTag", { userTagId: ids.userTagId, newUserTagName: "people", addUserIds: [ids.userId] });
     expect((await user())["userTags"]).toEqual([ids.userTagId]);
-    await outcome("updateUserTag", { userTagId: ids.userTagId, newUserTagName: "people", addUserIds: [ids.userId], removeUserIds: [lab.operator.userId] });
+    await outcome("updateUserTag", {
+      userTagId: ids.userTagId,
+      newUserTagName: "people",
+      addUserIds: [ids.userId],
+      removeUserIds: [lab.operator.userId],
+    });
     expect((await user())["userTags"]).toEqual([ids.userTagId]);
     expect((await user(lab.operator.userId))["userTags"]).toEqual([]);
     await outcome("updateUserTag", { userTagId: ids.userTagId, removeUserIds: [ids.userId] });
     expect((await user())["userTags"]).toEqual([]);
-    expect(await submit(lab, "updateUserTag", { userTagId: ids.userTagId, addUserIds: [child.userId] })).toMatchObject({ status: 404 });
+    expect(await submit(lab, "updateUserTag", { userTagId: ids.userTagId, addUserIds: [child.userId] })).toMatchObject({
+      status: 404,
+    });
   });
 
   it("delete_policies deletes, all or none", async () => {
     const policyIds = [ids.policyId];
-    expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId, "another"] })).toMatchObject({ status: 404 });
+    expect(await submit(lab, "deletePolicies", { policyIds: [ids.policyId, "another"] })).toMatchObject({
+      status: 404,
+    });
     expect((await outcome("deletePolicies", { policyIds })).result).toEqual({ policyIds });
     expect(await submit(lab, "deletePolicies", { policyIds })).toMatchObject({ status: 404 });
     expect(await submit(lab, "deletePolicies", { policyIds: [] })).toMatchObject({ status: 400 });
@@ -80,8 +118,13 @@ describe("submit", () => {
     await outcome("setOrganizationFeature", { name: "FEATURE_NAME_ONE", value: "1" });
     await outcome("setOrganizationFeature", { name: "FEATURE_NAME_TWO", value: "2" });
     const { result } = await outcome("setOrganizationFeature", { name: "FEATURE_NAME_ONE", value: "3" });
-    expect(result["features"]).toEqual([{ name: "FEATURE_NAME_TWO", value: "2" }, { name: "FEATURE_NAME_ONE", value: "3" }]);
-    expect(await submit(lab, "setOrganizationFeature", { name: "colour", value: "blue" })).toMatchObject({ status: 400 });
+    expect(result["features"]).toEqual([
+      { name: "FEATURE_NAME_TWO", value: "2" },
+      { name: "FEATURE_NAME_ONE", value: "3" },
+    ]);
+    expect(await submit(lab, "setOrganizationFeature", { name: "colour", value: "blue" })).toMatchObject({
+      status: 400,
+    });
   });
 
   it("delete_api_keys makes a key stop working", async () => {
@@ -90,16 +133,24 @@ describe("submit", () => {
     const { result } = await outcome("deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] });
     expect(result).toEqual({ apiKeyIds: [ids.spareApiKeyId] });
     expect((await user())["apiKeys"].map((key: Json) => key["apiKeyId"])).not.toContain(ids.spareApiKeyId);
-    expect(await submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] })).toMatchObject({ status: 404 });
+    expect(await submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [ids.spareApiKeyId] })).toMatchObject({
+      status: 404,
+    });
     const own = (await user(child.userId, ofChild))["apiKeys"][0];
     await outcome("deleteApiKeys", { userId: child.userId, apiKeyIds: [own.apiKeyId] }, ofChild);
     const refused = await query(lab, "get_user", { userId: child.userId }, ofChild);
-    expect(refused).toMatchObject({ status: 401, body: { code: 16, details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] } });
+    expect(refused).toMatchObject({
+      status: 401,
+      body: { code: 16, details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] },
+    });
   });
 
   it("answers the same bytes with the same activity", async () => {
     const text = envelope(lab, "ACTIVITY_TYPE_UPDATE_WALLET", { walletId: ids.walletId, walletName: "once" });
-    const [first, second] = [await send(lab, "submit/update_wallet", text), await send(lab, "submit/update_wallet", text)];
+    const [first, second] = [
+      await send(lab, "submit/update_wallet", text),
+      await send(lab, "submit/update_wallet", text),
+    ];
     expect(second.body).toEqual(first.body);
     expect(first.body["activity"].fingerprint).toBe(`sha256:${toHex(sha256(toUtf8(text)))}`);
     const other = await send(lab, "submit/update_wallet", `${text} `);
@@ -110,65 +161,105 @@ describe("submit", () => {
 describe("query", () => {
   it("get_user shows every field", async () => {
     const admin = await user();
-    expect(Object.keys(admin)).toEqual(expect.arrayContaining([
-      "userId", "userName", "userEmail", "userPhoneNumber", "authenticators", "apiKeys", "userTags", "oauthProviders", "createdAt", "updatedAt",
-    ]));
+    expect(Object.keys(admin)).toEqual(
+      expect.arrayContaining([
+        "userId",
+        "userName",
+        "userEmail",
+        "userPhoneNumber",
+        "authenticators",
+        "apiKeys",
+        "userTags",
+        "oauthProviders",
+        "createdAt",
+        "updatedAt",
+      ]),
+    );
     expect(admin["apiKeys"][0].credential.publicKey).toBe(lab.apiKey.publicKey);
     expect(await query(lab, "get_user", { userId: "nobody" })).toMatchObject({ status: 404, body: { code: 5 } });
   });
 
   it("get_oauth_providers, of all users or of one", async () => {
-    const all = QUERY_OPERATIONS.getOauthProviders.result.parse((await query(lab, "get_oauth_providers")).body).oauthProviders;
+    const all = QUERY_OPERATIONS.getOauthProviders.result.parse(
+      (await query(lab, "get_oauth_providers")).body,
+    ).oauthProviders;
     expect(all).toHaveLength(1);
     expect((await query(lab, "get_oauth_providers", { userId: ids.userId })).body["oauthProviders"]).toEqual(all);
-    expect((await query(lab, "get_oauth_providers", { userId: lab.operator.userId })).body["oauthProviders"]).toEqual([]);
+    expect((await query(lab, "get_oauth_providers", { userId: lab.operator.userId })).body["oauthProviders"]).toEqual(
+      [],
+    );
   });
 
   it("get_nonces, those that are asked for", async () => {
     const made = (await query(lab, "get_activity", { activityId: lab.walletActivityId })).body["activity"];
     const address: string = made.result.createWalletResult.addresses[0];
-    const ask = async (parameters: Json) => QUERY_OPERATIONS.getNonces.result.parse((await query(lab, "get_nonces", { address, ...parameters })).body);
-    expect(await ask({ caip2: "eip155:1", nonce: true, gasStationNonce: true })).toEqual({ nonce: "7", gasStationNonce: "2" });
+    const ask = async (parameters: Json) =>
+      QUERY_OPERATIONS.getNonces.result.parse((await query(lab, "get_nonces", { address, ...parameters })).body);
+    expect(await ask({ caip2: "eip155:1", nonce: true, gasStationNonce: true })).toEqual({
+      nonce: "7",
+      gasStationNonce: "2",
+    });
     expect(await ask({ caip2: "eip155:8453", nonce: true })).toEqual({ nonce: "41" });
     expect(await ask({ caip2: "eip155:10", nonce: true, gasStationNonce: false })).toEqual({ nonce: "0" });
     expect(await ask({ caip2: "eip155:1" })).toEqual({});
-    await lab.setNonces({ caip2: "eip155:1", address: address.toUpperCase().replace("X", "x"), nonce: "8", gasStationNonce: "3" });
+    await lab.setNonces({
+      caip2: "eip155:1",
+      address: address.toUpperCase().replace("X", "x"),
+      nonce: "8",
+      gasStationNonce: "3",
+    });
     expect(await ask({ caip2: "eip155:1", nonce: true })).toEqual({ nonce: "8" });
     expect(await query(lab, "get_nonces", { address, caip2: "eip155:5" })).toMatchObject({ status: 400 });
     expect(await query(lab, "get_nonces", { address: "0x12", caip2: "eip155:1" })).toMatchObject({ status: 400 });
-    expect(await query(lab, "list_earn_enabled_vaults", { provider: "EARN_PROVIDER_GAMMA" })).toMatchObject({ status: 400 });
+    expect(await query(lab, "list_earn_enabled_vaults", { provider: "EARN_PROVIDER_GAMMA" })).toMatchObject({
+      status: 400,
+    });
   });
 
   it("list_earn_enabled_vaults, filtered, and without the client's fees for a child", async () => {
     const list = async (parameters: Json = {}, sending = {}): Promise<Json[]> =>
-      QUERY_OPERATIONS.listEarnEnabledVaults.result.parse((await query(lab, "list_earn_enabled_vaults", parameters, sending)).body).enabledVaults!;
+      QUERY_OPERATIONS.listEarnEnabledVaults.result.parse(
+        (await query(lab, "list_earn_enabled_vaults", parameters, sending)).body,
+      ).enabledVaults!;
     const [alpha, beta] = await list();
     expect(alpha).toHaveProperty("clientFeeWallet");
     expect(await list({ provider: "EARN_PROVIDER_BETA" })).toEqual([beta]);
     expect(await list({ caip19: alpha!["caip19"] })).toEqual([alpha]);
     expect(await list({ caip19: "eip155:1/slip44:60" })).toEqual([]);
     const seenByChild = await list({}, { organizationId: childOrganizationId });
-    expect(seenByChild.map((vault) => vault["wrapperAddress"])).toEqual([alpha!["wrapperAddress"], beta!["wrapperAddress"]]);
-    for (const name of ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"]) expect(seenByChild[0]).not.toHaveProperty(name);
+    expect(seenByChild.map((vault) => vault["wrapperAddress"])).toEqual([
+      alpha!["wrapperAddress"],
+      beta!["wrapperAddress"],
+    ]);
+    for (const name of ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"])
+      expect(seenByChild[0]).not.toHaveProperty(name);
   });
 
   it("get_boot_proof and get_latest_boot_proof", async () => {
     for (const { ephemeralKey, app, release, manifestVersion } of lab.enclaves) {
       const { body } = await query(lab, "get_boot_proof", { ephemeralKey: ephemeralKey.toUpperCase() });
       expect(QUERY_OPERATIONS.getBootProof.result.parse(body).bootProof).toMatchObject({
-        ephemeralPublicKeyHex: ephemeralKey, enclaveApp: app, owner: "lab", deploymentLabel: release, qosManifestVersion: manifestVersion,
+        ephemeralPublicKeyHex: ephemeralKey,
+        enclaveApp: app,
+        owner: "lab",
+        deploymentLabel: release,
+        qosManifestVersion: manifestVersion,
       });
       expect(body["bootProof"]).not.toHaveProperty("awsAttestationDocB64");
     }
     const { body } = await query(lab, "get_latest_boot_proof", { appName: "signer" });
-    expect(lab.enclaves.filter(({ app }) => app === "signer").map(({ ephemeralKey }) => ephemeralKey)).toContain(body["bootProof"].ephemeralPublicKeyHex);
+    expect(lab.enclaves.filter(({ app }) => app === "signer").map(({ ephemeralKey }) => ephemeralKey)).toContain(
+      body["bootProof"].ephemeralPublicKeyHex,
+    );
     expect(await query(lab, "get_latest_boot_proof", { appName: "unknown" })).toMatchObject({ status: 404 });
     expect(await query(lab, "get_boot_proof", { ephemeralKey: "04".repeat(130) })).toMatchObject({ status: 404 });
     expect(await query(lab, "get_boot_proof", { ephemeralKey: "no hex" })).toMatchObject({ status: 400 });
   });
 
   it("list_app_proofs, of an activity that has some or none", async () => {
-    const proven = await completed(submit(lab, "updateWallet", { walletId: ids.walletId }, { generateAppProofs: true }));
+    const proven = await completed(
+      submit(lab, "updateWallet", { walletId: ids.walletId }, { generateAppProofs: true }),
+    );
     const { body } = await query(lab, "list_app_proofs", { activityId: proven["id"] });
     expect(QUERY_OPERATIONS.listAppProofs.result.parse(body).appProofs).toEqual(proven["appProofs"]);
     const plain = await completed(submit(lab, "updateWallet", { walletId: ids.walletId }));
@@ -179,9 +270,19 @@ describe("query", () => {
 
 describe("organizations", () => {
   it("a parent reads its child and does not act for it", async () => {
-    expect(await query(lab, "get_user", { userId: child.userId }, { organizationId: childOrganizationId })).toMatchObject({ status: 200 });
-    const acting = await submit(lab, "updateWallet", { walletId: child.walletId }, { organizationId: childOrganizationId });
-    expect(acting).toMatchObject({ status: 403, body: { code: 7, details: [{ turnkeyErrorCode: "REQUEST_NOT_AUTHORIZED" }] } });
+    expect(
+      await query(lab, "get_user", { userId: child.userId }, { organizationId: childOrganizationId }),
+    ).toMatchObject({ status: 200 });
+    const acting = await submit(
+      lab,
+      "updateWallet",
+      { walletId: child.walletId },
+      { organizationId: childOrganizationId },
+    );
+    expect(acting).toMatchObject({
+      status: 403,
+      body: { code: 7, details: [{ turnkeyErrorCode: "REQUEST_NOT_AUTHORIZED" }] },
+    });
   });
 
   it("a child neither reads its parent nor acts for it", async () => {
@@ -189,12 +290,16 @@ describe("organizations", () => {
     const other = await startLab();
     const key = other.child.apiKey;
     expect(await query(other, "get_user", { userId: other.ids.userId }, { key })).toMatchObject({ status: 403 });
-    expect(await submit(other, "updateWallet", { walletId: other.ids.walletId }, { key })).toMatchObject({ status: 403 });
+    expect(await submit(other, "updateWallet", { walletId: other.ids.walletId }, { key })).toMatchObject({
+      status: 403,
+    });
     const own = { key, organizationId: other.childOrganizationId };
     expect(await submit(other, "updateWallet", { walletId: other.child.walletId }, own)).toMatchObject({ status: 200 });
     expect(await submit(other, "updateWallet", { walletId: other.ids.walletId }, own)).toMatchObject({ status: 404 });
     const { body } = await query(other, "get_activity", { activityId: other.child.walletActivityId }, own);
-    expect(await query(other, "get_activity", { activityId: other.child.walletActivityId })).toMatchObject({ status: 404 });
+    expect(await query(other, "get_activity", { activityId: other.child.walletActivityId })).toMatchObject({
+      status: 404,
+    });
     expect(body["activity"].organizationId).toBe(other.childOrganizationId);
     await other.close();
   });
@@ -207,7 +312,10 @@ describe("organizations", () => {
   it("does not know every key", async () => {
     const key = generateApiKey();
     expect(stampWithApiKey(key, "x")).not.toContain("=");
-    expect(await query(lab, "get_oauth_providers", {}, { key })).toMatchObject({ status: 401, body: { details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] } });
+    expect(await query(lab, "get_oauth_providers", {}, { key })).toMatchObject({
+      status: 401,
+      body: { details: [{ turnkeyErrorCode: "PUBLIC_KEY_NOT_FOUND" }] },
+    });
     expect(FAULTS.length).toBeGreaterThan(0);
     expect(organizationId).not.toBe(childOrganizationId);
   });

@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type RejectedActivityError, type VerifiedClient, apiKeyStamper, createClient } from "../../src/client/index.js";
+import {
+  type RejectedActivityError,
+  type VerifiedClient,
+  apiKeyStamper,
+  createClient,
+} from "../../src/client/index.js";
 import { FAULTS, type LabFault, VERIFIED_CALLS, startLab, writeLabFiles } from "../../src/lab/index.js";
 import { bootproof } from "../cli/support.js";
 import { rejectionOf } from "../client/support.js";
@@ -17,13 +22,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const client = createClient({ baseUrl: lab.baseUrl, organizationId: lab.organizationId, stamper: await apiKeyStamper(lab.apiKey) });
+const client = createClient({
+  baseUrl: lab.baseUrl,
+  organizationId: lab.organizationId,
+  stamper: await apiKeyStamper(lab.apiKey),
+});
 const shared = client.withVerification(lab.policy);
 
 type Call = (verified: VerifiedClient) => Promise<unknown>;
 const rename: Call = (verified) => verified.updateWallet({ walletId: lab.ids.walletId, walletName: "refused" });
 const CALLS: Record<string, Call> = {
-  create_wallet: (verified) => verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, TWO_ACCOUNTS),
+  create_wallet: (verified) =>
+    verified.submit({ name: "create_wallet", type: "ACTIVITY_TYPE_CREATE_WALLET" }, TWO_ACCOUNTS),
   create_read_write_session: (verified) => verified.createReadWriteSession({ targetPublicKey: TARGET_PUBLIC_KEY }),
   set_organization_feature: (verified) => verified.setOrganizationFeature({ name: "FEATURE_NAME_LAB", value: "on" }),
 };
@@ -66,10 +76,25 @@ describe("verified calls, of a new client", () => {
 });
 
 describe("verify --activity-id", () => {
-  const verify = async (id: string): Promise<number> => (await bootproof([
-    "verify", "--activity-id", id, "--base-url", lab.baseUrl, "--organization-id", lab.organizationId,
-    "--api-key-file", join(folder, files.apiKeyFile), "--policy", join(folder, files.policyFile),
-  ], { now: new Date().toISOString() })).code;
+  const verify = async (id: string): Promise<number> =>
+    (
+      await bootproof(
+        [
+          "verify",
+          "--activity-id",
+          id,
+          "--base-url",
+          lab.baseUrl,
+          "--organization-id",
+          lab.organizationId,
+          "--api-key-file",
+          join(folder, files.apiKeyFile),
+          "--policy",
+          join(folder, files.policyFile),
+        ],
+        { now: new Date().toISOString() },
+      )
+    ).code;
 
   const anySubmit = async (needs: readonly string[] = []): Promise<string> => {
     const named = needs.flatMap((one) => SUBMITS[one] ?? [])[0];
@@ -91,9 +116,17 @@ describe("verify --activity-id", () => {
     expect(await verify(id)).toBe(fails.length === 0 ? 3 : 1);
   });
 
-  it.each(everybody.filter(({ needs }) => needs === undefined))("refuses $name after a submit that has no wallet", async ({ name }) => {
-    lab.setFault(name);
-    const { body } = await submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_LAB", value: name }, { generateAppProofs: true });
-    expect(await verify(String(body["activity"].id))).toBe(1);
-  });
+  it.each(everybody.filter(({ needs }) => needs === undefined))(
+    "refuses $name after a submit that has no wallet",
+    async ({ name }) => {
+      lab.setFault(name);
+      const { body } = await submit(
+        lab,
+        "setOrganizationFeature",
+        { name: "FEATURE_NAME_LAB", value: name },
+        { generateAppProofs: true },
+      );
+      expect(await verify(String(body["activity"].id))).toBe(1);
+    },
+  );
 });

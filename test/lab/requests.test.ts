@@ -16,13 +16,22 @@ afterEach(async () => {
 
 function expectRefused({ status, body }: Answer, wanted: number): void {
   expect(status).toBe(wanted);
-  expect(body).toEqual({ code: expect.any(Number), message: expect.stringMatching(/./), details: [{ "@type": expect.any(String), turnkeyErrorCode: expect.any(String) }] });
+  expect(body).toEqual({
+    code: expect.any(Number),
+    message: expect.stringMatching(/./),
+    details: [{ "@type": expect.any(String), turnkeyErrorCode: expect.any(String) }],
+  });
 }
 
-const rename = (change: (json: Json) => Json): string => JSON.stringify(change(JSON.parse(envelope(lab, RENAME, { walletId: ids.walletId })) as Json));
-const ask = (change: (json: Json) => Json): string => JSON.stringify(change({ organizationId, address: `0x${"1".repeat(40)}`, caip2: "eip155:1" }));
+const rename = (change: (json: Json) => Json): string =>
+  JSON.stringify(change(JSON.parse(envelope(lab, RENAME, { walletId: ids.walletId })) as Json));
+const ask = (change: (json: Json) => Json): string =>
+  JSON.stringify(change({ organizationId, address: `0x${"1".repeat(40)}`, caip2: "eip155:1" }));
 
-const without = (name: string) => (json: Json): Json => Object.fromEntries(Object.entries(json).filter(([other]) => other !== name));
+const without =
+  (name: string) =>
+  (json: Json): Json =>
+    Object.fromEntries(Object.entries(json).filter(([other]) => other !== name));
 
 describe("a submit", () => {
   const bodies: [string, string][] = [
@@ -53,7 +62,10 @@ describe("a submit", () => {
     ["a wallet that is a number", rename((json) => ({ ...json, parameters: { walletId: 1 } }))],
     ["no wallet", rename((json) => ({ ...json, parameters: {} }))],
     ["an unknown parameter", rename((json) => ({ ...json, parameters: { ...json["parameters"], colour: "blue" } }))],
-    ["__proto__ as a parameter", rename((json) => json).replace('"parameters":{', '"parameters":{"__proto__":{"walletId":"x"},')],
+    [
+      "__proto__ as a parameter",
+      rename((json) => json).replace('"parameters":{', '"parameters":{"__proto__":{"walletId":"x"},'),
+    ],
     ["generateAppProofs as text", rename((json) => ({ ...json, generateAppProofs: "true" }))],
   ];
   it.each(bodies)("%s: 400", async (_, text) => {
@@ -62,13 +74,31 @@ describe("a submit", () => {
 
   it("that is not UTF-8: 400", async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x7d]);
-    const answer = await fetch(`${lab.baseUrl}/public/v1/submit/update_wallet`, { method: "POST", body: bytes, headers: { "X-Stamp": stampWithApiKey(lab.apiKey, bytes) } });
+    const answer = await fetch(`${lab.baseUrl}/public/v1/submit/update_wallet`, {
+      method: "POST",
+      body: bytes,
+      headers: { "X-Stamp": stampWithApiKey(lab.apiKey, bytes) },
+    });
     expectRefused({ status: answer.status, body: (await answer.json()) as Json }, 400);
   });
 
   it("to another organization: 404 or 403", async () => {
-    expectRefused(await send(lab, "submit/update_wallet", rename((json) => ({ ...json, organizationId: "nowhere" }))), 404);
-    expectRefused(await send(lab, "submit/update_wallet", rename((json) => ({ ...json, organizationId: lab.childOrganizationId }))), 403);
+    expectRefused(
+      await send(
+        lab,
+        "submit/update_wallet",
+        rename((json) => ({ ...json, organizationId: "nowhere" })),
+      ),
+      404,
+    );
+    expectRefused(
+      await send(
+        lab,
+        "submit/update_wallet",
+        rename((json) => ({ ...json, organizationId: lab.childOrganizationId })),
+      ),
+      403,
+    );
   });
 });
 
@@ -89,8 +119,22 @@ describe("a query", () => {
 
 describe("a path", () => {
   const paths = [
-    "", "query", "query/", "query/get_users", "query/get_user/", "query/GET_USER", "query/update_wallet", "submit/get_user", "submit/create_wallets",
-    "query/__proto__", "query/constructor", "submit/toString", "../v1/query/get_user/x", "query/get%5Fuser", "%00", "query/get_user%20",
+    "",
+    "query",
+    "query/",
+    "query/get_users",
+    "query/get_user/",
+    "query/GET_USER",
+    "query/update_wallet",
+    "submit/get_user",
+    "submit/create_wallets",
+    "query/__proto__",
+    "query/constructor",
+    "submit/toString",
+    "../v1/query/get_user/x",
+    "query/get%5Fuser",
+    "%00",
+    "query/get_user%20",
   ];
   it.each(paths)("/public/v1/%s: 404", async (path) => {
     expectRefused(await send(lab, path, JSON.stringify({ organizationId, userId: ids.userId })), 404);
@@ -104,7 +148,9 @@ describe("a path", () => {
   });
 
   it("with a query behind it: as without", async () => {
-    expect((await send(lab, "query/get_user?x=1", JSON.stringify({ organizationId, userId: ids.userId }))).status).toBe(200);
+    expect((await send(lab, "query/get_user?x=1", JSON.stringify({ organizationId, userId: ids.userId }))).status).toBe(
+      200,
+    );
   });
 
   it.each(["GET", "PUT", "DELETE", "PATCH"])("with %s: 405", async (method) => {
@@ -118,18 +164,35 @@ describe("a path", () => {
 
 /** As a browser asks before it lets a page of another origin send a stamp (Fetch standard, "CORS protocol"). */
 describe("a page of another origin", () => {
-  const headersOf = (answer: Response, name: string): string[] => answer.headers.get(`access-control-allow-${name}`)!.split(", ");
-  const preflight = (url: string, asked: string): Promise<Response> => fetch(url, {
-    method: "OPTIONS", headers: { Origin: "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": asked },
-  });
+  const headersOf = (answer: Response, name: string): string[] =>
+    answer.headers.get(`access-control-allow-${name}`)!.split(", ");
+  const preflight = (url: string, asked: string): Promise<Response> =>
+    fetch(url, {
+      method: "OPTIONS",
+      headers: {
+        Origin: "https://app.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": asked,
+      },
+    });
 
-  it.each(["query/get_user", "submit/update_wallet", "query/no_such"])("may ask %s, with the headers that clients send and those that it names", async (path) => {
-    const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
-    expect([answer.status, await answer.text()]).toEqual([204, ""]);
-    expect(headersOf(answer, "origin")).toEqual(["*"]);
-    expect(headersOf(answer, "methods")).toEqual(["POST", "OPTIONS"]);
-    expect(headersOf(answer, "headers")).toEqual(["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version", "x-special"]);
-  });
+  it.each(["query/get_user", "submit/update_wallet", "query/no_such"])(
+    "may ask %s, with the headers that clients send and those that it names",
+    async (path) => {
+      const answer = await preflight(`${lab.baseUrl}/public/v1/${path}`, "x-stamp,X-Special");
+      expect([answer.status, await answer.text()]).toEqual([204, ""]);
+      expect(headersOf(answer, "origin")).toEqual(["*"]);
+      expect(headersOf(answer, "methods")).toEqual(["POST", "OPTIONS"]);
+      expect(headersOf(answer, "headers")).toEqual([
+        "content-type",
+        "accept",
+        "x-stamp",
+        "x-stamp-webauthn",
+        "x-client-version",
+        "x-special",
+      ]);
+    },
+  );
 
   it("is not answered with what is no header's name", async () => {
     expect(headersOf(await preflight(lab.faultsUrl, "a b,x-ok,,<>"), "headers")).not.toContain("a b");
@@ -138,7 +201,15 @@ describe("a page of another origin", () => {
 
   it("reads every answer, errors included", async () => {
     const texts = [JSON.stringify({ organizationId, userId: ids.userId }), "{", "x".repeat(2 * 1024 * 1024)];
-    const answers = await Promise.all(texts.map((body) => fetch(`${lab.baseUrl}/public/v1/query/get_user`, { method: "POST", body, headers: { "X-Stamp": stampWithApiKey(lab.apiKey, body) } })));
+    const answers = await Promise.all(
+      texts.map((body) =>
+        fetch(`${lab.baseUrl}/public/v1/query/get_user`, {
+          method: "POST",
+          body,
+          headers: { "X-Stamp": stampWithApiKey(lab.apiKey, body) },
+        }),
+      ),
+    );
     const others = [await fetch(lab.jwksUrl), await fetch(lab.baseUrl), await fetch(lab.jwksUrl, { method: "POST" })];
     expect([...answers, ...others].map(({ status }) => status)).toEqual([200, 400, 413, 200, 404, 405]);
     for (const answer of [...answers, ...others]) expect(answer.headers.get("access-control-allow-origin")).toBe("*");
@@ -153,7 +224,10 @@ describe("the faults over HTTP", () => {
 
   it("are read and set", async () => {
     expect(lab.faultsUrl).toBe(`${lab.baseUrl}/lab/faults`);
-    expect(await put('{"faults":["stale-manifest","nonce-present"]}')).toMatchObject({ status: 200, body: { faults: ["stale-manifest", "nonce-present"] } });
+    expect(await put('{"faults":["stale-manifest","nonce-present"]}')).toMatchObject({
+      status: 200,
+      body: { faults: ["stale-manifest", "nonce-present"] },
+    });
     expect(lab.faults).toEqual(["stale-manifest", "nonce-present"]);
     const read = (await (await fetch(lab.faultsUrl)).json()) as Json;
     expect(read["faults"]).toEqual(["stale-manifest", "nonce-present"]);
@@ -168,7 +242,17 @@ describe("the faults over HTTP", () => {
     expectRefused(refused, 400);
     expect(refused.body["message"]).toContain("no-such");
     expect(refused.body["message"]).toContain("stale-manifest");
-    for (const body of ["", "{", "[]", "null", '{"faults":"nonce-present"}', '{"faults":[1]}', '{"faults":["constructor"]}', "{}"]) expectRefused(await put(body), 400);
+    for (const body of [
+      "",
+      "{",
+      "[]",
+      "null",
+      '{"faults":"nonce-present"}',
+      '{"faults":[1]}',
+      '{"faults":["constructor"]}',
+      "{}",
+    ])
+      expectRefused(await put(body), 400);
     expect(lab.faults).toEqual(["nonce-present"]);
     lab.setFault(null);
   });
@@ -219,7 +303,11 @@ function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = "";
     const socket = connect(Number(new URL(lab.baseUrl).port), "127.0.0.1", () => socket.write(text));
-    socket.setEncoding("utf8").on("data", (data) => (answer += data)).on("end", () => resolve(answer)).on("error", reject);
+    socket
+      .setEncoding("utf8")
+      .on("data", (data) => (answer += data))
+      .on("end", () => resolve(answer))
+      .on("error", reject);
   });
 }
 
@@ -227,7 +315,10 @@ function inChunks(length: number, headers: Record<string, number>): Promise<Answ
   return new Promise((resolve, reject) => {
     const sent = httpRequest(`${lab.baseUrl}/public/v1/submit/update_wallet`, { method: "POST", headers }, (answer) => {
       let text = "";
-      answer.setEncoding("utf8").on("data", (data) => (text += data)).on("end", () => resolve({ status: answer.statusCode!, body: JSON.parse(text) as Json }));
+      answer
+        .setEncoding("utf8")
+        .on("data", (data) => (text += data))
+        .on("end", () => resolve({ status: answer.statusCode!, body: JSON.parse(text) as Json }));
     });
     sent.on("error", reject);
     const chunk = Buffer.alloc(65536, 0x20);

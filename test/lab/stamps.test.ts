@@ -1,4 +1,6 @@
-/** Who may ask: both kinds of stamp, made by openssl, by node and by a software passkey; sessions; and everybody else. */
+/**
+ * Who may ask: both kinds of stamp, made by openssl, by node and by a software passkey; sessions; and everybody else.
+ */
 import { execFileSync } from "node:child_process";
 import { ECDH, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,11 +17,19 @@ afterAll(() => lab.close());
 const { ids, organizationId } = lab;
 const BODY = JSON.stringify({ organizationId, userId: ids.userId });
 
-const ask = (headers: Record<string, string>, text = BODY): Promise<Answer> => send(lab, "query/get_user", text, { headers });
+const ask = (headers: Record<string, string>, text = BODY): Promise<Answer> =>
+  send(lab, "query/get_user", text, { headers });
 const at = (): string => String(now.getTime());
 
 function refusal(status: number, turnkeyErrorCode: string): object {
-  return { status, body: { code: status === 401 ? 16 : 3, message: expect.stringMatching(/./), details: [{ "@type": expect.any(String), turnkeyErrorCode }] } };
+  return {
+    status,
+    body: {
+      code: status === 401 ? 16 : 3,
+      message: expect.stringMatching(/./),
+      details: [{ "@type": expect.any(String), turnkeyErrorCode }],
+    },
+  };
 }
 
 function encoded(stamp: object): Record<string, string> {
@@ -35,10 +45,22 @@ describe("X-Stamp", () => {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-stamp-"));
     try {
       const sec1 = fromHex(`30310201010420${lab.apiKey.privateKey}a00a06082a8648ce3d030107`)!;
-      writeFileSync(join(folder, "key.pem"), createPrivateKey({ key: Buffer.from(sec1), format: "der", type: "sec1" }).export({ type: "pkcs8", format: "pem" }));
+      writeFileSync(
+        join(folder, "key.pem"),
+        createPrivateKey({ key: Buffer.from(sec1), format: "der", type: "sec1" }).export({
+          type: "pkcs8",
+          format: "pem",
+        }),
+      );
       writeFileSync(join(folder, "body"), BODY);
-      const signature = execFileSync("openssl", ["dgst", "-sha256", "-sign", join(folder, "key.pem"), join(folder, "body")], { encoding: "hex" });
-      expect(await ask(encoded({ publicKey: lab.apiKey.publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature }))).toMatchObject({ status: 200 });
+      const signature = execFileSync(
+        "openssl",
+        ["dgst", "-sha256", "-sign", join(folder, "key.pem"), join(folder, "body")],
+        { encoding: "hex" },
+      );
+      expect(
+        await ask(encoded({ publicKey: lab.apiKey.publicKey, scheme: "SIGNATURE_SCHEME_TK_API_P256", signature })),
+      ).toMatchObject({ status: 200 });
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -51,8 +73,12 @@ describe("X-Stamp", () => {
   });
 
   it("counts for the very bytes of the body", async () => {
-    expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, BODY) }, `${BODY}\n`)).toMatchObject(refusal(401, "SIGNATURE_INVALID"));
-    expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, ` ${BODY}`) }, ` ${BODY}`)).toMatchObject({ status: 200 });
+    expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, BODY) }, `${BODY}\n`)).toMatchObject(
+      refusal(401, "SIGNATURE_INVALID"),
+    );
+    expect(await ask({ "X-Stamp": stampWithApiKey(lab.apiKey, ` ${BODY}`) }, ` ${BODY}`)).toMatchObject({
+      status: 200,
+    });
   });
 
   const stamp = decoded();
@@ -62,7 +88,10 @@ describe("X-Stamp", () => {
     ["not base64url", () => ({ "X-Stamp": "a+b/c=" })],
     ["not JSON", () => ({ "X-Stamp": Buffer.from("stamp").toString("base64url") })],
     ["JSON of a list", () => encoded([])],
-    ["a member twice", () => ({ "X-Stamp": Buffer.from(JSON.stringify(stamp).replace("{", '{"scheme":"x",')).toString("base64url") })],
+    [
+      "a member twice",
+      () => ({ "X-Stamp": Buffer.from(JSON.stringify(stamp).replace("{", '{"scheme":"x",')).toString("base64url") }),
+    ],
     ["another scheme", () => encoded({ ...stamp, scheme: "SIGNATURE_SCHEME_TK_API_SECP256K1" })],
     ["no signature", () => encoded({ ...stamp, signature: undefined })],
     ["a signature that is no hex", () => encoded({ ...stamp, signature: "zz" })],
@@ -92,7 +121,10 @@ describe("X-Stamp-WebAuthn", () => {
     expect(getClientExtensionResults()).toEqual({});
     const base64url = (bytes: ArrayBuffer) => Buffer.from(bytes).toString("base64url");
     return {
-      credentialId: id, authenticatorData: base64url(response.authenticatorData), clientDataJson: base64url(response.clientDataJSON), signature: base64url(response.signature),
+      credentialId: id,
+      authenticatorData: base64url(response.authenticatorData),
+      clientDataJson: base64url(response.clientDataJSON),
+      signature: base64url(response.signature),
     };
   }
   const header = (stamp: Json): Record<string, string> => ({ "X-Stamp-WebAuthn": JSON.stringify(stamp) });
@@ -100,19 +132,31 @@ describe("X-Stamp-WebAuthn", () => {
   it("stamps queries and submits", async () => {
     const { body } = await ask(header(await stampOf(BODY)));
     expect(body["user"].authenticators[0]).toMatchObject({
-      credentialId: passkey.credentialId, credential: { publicKey: passkey.publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
+      credentialId: passkey.credentialId,
+      credential: { publicKey: passkey.publicKey, type: "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR" },
     });
-    const text = JSON.stringify({ type: "ACTIVITY_TYPE_UPDATE_WALLET", timestampMs: at(), organizationId, parameters: { walletId: ids.walletId, walletName: "by passkey" } });
-    expect(await send(lab, "submit/update_wallet", text, { headers: header(await stampOf(text)) })).toMatchObject({ status: 200 });
+    const text = JSON.stringify({
+      type: "ACTIVITY_TYPE_UPDATE_WALLET",
+      timestampMs: at(),
+      organizationId,
+      parameters: { walletId: ids.walletId, walletName: "by passkey" },
+    });
+    expect(await send(lab, "submit/update_wallet", text, { headers: header(await stampOf(text)) })).toMatchObject({
+      status: 200,
+    });
   });
 
   it("is one of a relying party, among those that are allowed", async () => {
     const challenge = new Uint8Array(32);
     const ids = [{ type: "public-key" as const, id: Buffer.from(passkey.credentialId, "base64url") }];
     const get: (options: CredentialRequestOptions) => Promise<unknown> = (options) => passkey.get(options);
-    await expect(get({ publicKey: { challenge, rpId: "wallet.example", allowCredentials: ids } })).resolves.toMatchObject({ id: passkey.credentialId });
+    await expect(
+      get({ publicKey: { challenge, rpId: "wallet.example", allowCredentials: ids } }),
+    ).resolves.toMatchObject({ id: passkey.credentialId });
     await expect(get({ publicKey: { challenge, rpId: "elsewhere.example" } })).rejects.toThrow(DOMException);
-    await expect(get({ publicKey: { challenge, allowCredentials: [{ type: "public-key", id: new Uint8Array(16) }] } })).rejects.toThrow(DOMException);
+    await expect(
+      get({ publicKey: { challenge, allowCredentials: [{ type: "public-key", id: new Uint8Array(16) }] } }),
+    ).rejects.toThrow(DOMException);
   });
 
   it("does not count for another body, party, type or key", async () => {
@@ -123,17 +167,25 @@ describe("X-Stamp-WebAuthn", () => {
     expect(await ask(header(await stampOf("{}")))).toMatchObject(invalid);
     expect(await ask(header(forged))).toMatchObject(invalid);
     expect(await ask(header({ ...stamp, signature: "AAAA" }))).toMatchObject(invalid);
-    expect(await ask(header({ ...stamp, clientDataJson: Buffer.from("{}").toString("base64url") }))).toMatchObject(invalid);
+    expect(await ask(header({ ...stamp, clientDataJson: Buffer.from("{}").toString("base64url") }))).toMatchObject(
+      invalid,
+    );
     expect(await ask({ "X-Stamp-WebAuthn": "stamp" })).toMatchObject(invalid);
     expect(await ask(header({}))).toMatchObject(invalid);
     expect(await ask(header(await stampOf(BODY, elsewhere)))).toMatchObject(refusal(401, "PUBLIC_KEY_NOT_FOUND"));
-    await lab.registerPasskey(ids.userId, { ...elsewhere, credentialId: elsewhere.credentialId, publicKey: elsewhere.publicKey, rpId: "wallet.example" });
+    await lab.registerPasskey(ids.userId, {
+      ...elsewhere,
+      credentialId: elsewhere.credentialId,
+      publicKey: elsewhere.publicKey,
+      rpId: "wallet.example",
+    });
     expect(await ask(header(await stampOf(BODY, elsewhere)))).toMatchObject(invalid);
   });
 });
 
 describe("the time of a submit", () => {
-  const late = (milliseconds: number): Promise<Answer> => submit(lab, "updateWallet", { walletId: ids.walletId }, { timestampMs: String(now.getTime() + milliseconds) });
+  const late = (milliseconds: number): Promise<Answer> =>
+    submit(lab, "updateWallet", { walletId: ids.walletId }, { timestampMs: String(now.getTime() + milliseconds) });
 
   it("may be five minutes past and a minute ahead", async () => {
     expect(await late(-300_000)).toMatchObject({ status: 200 });
@@ -148,43 +200,62 @@ describe("sessions", () => {
   async function session(parameters: Json = {}): Promise<{ key: ApiKeyPair; result: Json }> {
     const target = createECDH("prime256v1");
     target.generateKeys();
-    const all = { targetPublicKey: target.getPublicKey("hex"), userId: ids.userId, apiKeyName: "phone", expirationSeconds: "60", ...parameters };
+    const all = {
+      targetPublicKey: target.getPublicKey("hex"),
+      userId: ids.userId,
+      apiKeyName: "phone",
+      expirationSeconds: "60",
+      ...parameters,
+    };
     const activity = await completed(submit(lab, "createReadWriteSession", all, { timestampMs: at() }));
     const result = activity["result"].createReadWriteSessionResultV2;
     expect(result).toMatchObject({ organizationId, organizationName: "Lab", userId: ids.userId, username: "admin" });
     return { key: opened(result.credentialBundle, target), result };
   }
-  const works = async (key: ApiKeyPair): Promise<number> => (await query(lab, "get_user", { userId: ids.userId }, { key })).status;
+  const works = async (key: ApiKeyPair): Promise<number> =>
+    (await query(lab, "get_user", { userId: ids.userId }, { key })).status;
 
   it("stamp until they expire", async () => {
     const { key, result } = await session();
     const { body } = await query(lab, "get_user", { userId: ids.userId }, { key });
     const shown = body["user"].apiKeys.find((one: Json) => one["apiKeyId"] === result["apiKeyId"]);
-    expect(shown).toMatchObject({ apiKeyName: "phone", expirationSeconds: "60", credential: { publicKey: key.publicKey, type: "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256" } });
+    expect(shown).toMatchObject({
+      apiKeyName: "phone",
+      expirationSeconds: "60",
+      credential: { publicKey: key.publicKey, type: "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256" },
+    });
     now = new Date(now.getTime() + 59_999);
     expect(await works(key)).toBe(200);
     now = new Date(now.getTime() + 1);
-    expect(await query(lab, "get_user", { userId: ids.userId }, { key })).toMatchObject(refusal(401, "API_KEY_EXPIRED"));
+    expect(await query(lab, "get_user", { userId: ids.userId }, { key })).toMatchObject(
+      refusal(401, "API_KEY_EXPIRED"),
+    );
   });
 
   it("end when the next one says so, and no key but theirs does", async () => {
     const [first, second] = [await session(), await session()];
     expect([await works(first.key), await works(second.key)]).toEqual([200, 200]);
     const third = await session({ invalidateExisting: true });
-    expect([await works(first.key), await works(second.key), await works(third.key), await works(lab.apiKey)]).toEqual([401, 401, 200, 200]);
+    expect([await works(first.key), await works(second.key), await works(third.key), await works(lab.apiKey)]).toEqual([
+      401, 401, 200, 200,
+    ]);
   });
 
   it("may be deleted like any API key", async () => {
     const { key, result } = await session();
-    await completed(submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [result["apiKeyId"]] }, { timestampMs: at(), key }));
+    await completed(
+      submit(lab, "deleteApiKeys", { userId: ids.userId, apiKeyIds: [result["apiKeyId"]] }, { timestampMs: at(), key }),
+    );
     expect(await works(key)).toBe(401);
   });
 
   it("are sealed to points only, for a time that is one, by those who may", async () => {
     const parameters = { targetPublicKey: generateApiKey().publicKey, userId: ids.userId };
-    const ask = (more: Json, sending = {}) => submit(lab, "createReadWriteSession", { ...parameters, ...more }, { timestampMs: at(), ...sending });
+    const ask = (more: Json, sending = {}) =>
+      submit(lab, "createReadWriteSession", { ...parameters, ...more }, { timestampMs: at(), ...sending });
     expect(await ask({ targetPublicKey: "04".repeat(65) })).toMatchObject(refusal(400, "REQUEST_INVALID"));
-    for (const expirationSeconds of ["0", "01", "-1", "1.5", "soon", "99999999", "2592001"]) expect((await ask({ expirationSeconds })).status).toBe(400);
+    for (const expirationSeconds of ["0", "01", "-1", "1.5", "soon", "99999999", "2592001"])
+      expect((await ask({ expirationSeconds })).status).toBe(400);
     expect(await ask({ userId: lab.child.userId })).toMatchObject({ status: 404 });
     expect(await ask({}, { key: lab.operator.apiKey })).toMatchObject({ status: 403 });
     expect(await ask({ userId: lab.operator.userId }, { key: lab.operator.apiKey })).toMatchObject({ status: 200 });
@@ -192,19 +263,39 @@ describe("sessions", () => {
   });
 });
 
-/** Opens a bundle by node's primitives alone: base58check, then RFC 9180 for DHKEM(P-256), HKDF-SHA256 and AES-256-GCM. */
+/**
+ * Opens a bundle by node's primitives alone: base58check, then RFC 9180 for DHKEM(P-256), HKDF-SHA256 and AES-256-GCM.
+ */
 function opened(bundle: string, target: ReturnType<typeof createECDH>): ApiKeyPair {
   const bytes = base58check(bundle);
-  const encapsulated = ECDH.convertKey(bytes.subarray(0, 33), "prime256v1", undefined, undefined, "uncompressed") as Buffer;
+  const encapsulated = ECDH.convertKey(
+    bytes.subarray(0, 33),
+    "prime256v1",
+    undefined,
+    undefined,
+    "uncompressed",
+  ) as Buffer;
   const receiver = target.getPublicKey();
   const kem = Buffer.concat([Buffer.from("KEM"), u16(0x0010)]);
-  const shared = expand(kem, extract(kem, Buffer.alloc(0), "eae_prk", target.computeSecret(encapsulated)), "shared_secret", Buffer.concat([encapsulated, receiver]), 32);
+  const shared = expand(
+    kem,
+    extract(kem, Buffer.alloc(0), "eae_prk", target.computeSecret(encapsulated)),
+    "shared_secret",
+    Buffer.concat([encapsulated, receiver]),
+    32,
+  );
   const suite = Buffer.concat([Buffer.from("HPKE"), u16(0x0010), u16(0x0001), u16(0x0002)]);
   const context = Buffer.concat([
-    Buffer.of(0), extract(suite, Buffer.alloc(0), "psk_id_hash", Buffer.alloc(0)), extract(suite, Buffer.alloc(0), "info_hash", Buffer.from("turnkey_hpke")),
+    Buffer.of(0),
+    extract(suite, Buffer.alloc(0), "psk_id_hash", Buffer.alloc(0)),
+    extract(suite, Buffer.alloc(0), "info_hash", Buffer.from("turnkey_hpke")),
   ]);
   const secret = extract(suite, shared, "secret", Buffer.alloc(0));
-  const decipher = createDecipheriv("aes-256-gcm", expand(suite, secret, "key", context, 32), expand(suite, secret, "base_nonce", context, 12));
+  const decipher = createDecipheriv(
+    "aes-256-gcm",
+    expand(suite, secret, "key", context, 32),
+    expand(suite, secret, "base_nonce", context, 12),
+  );
   decipher.setAAD(Buffer.concat([encapsulated, receiver]));
   decipher.setAuthTag(bytes.subarray(-16));
   const privateKey = Buffer.concat([decipher.update(bytes.subarray(33, -16)), decipher.final()]);
@@ -219,7 +310,10 @@ function extract(suite: Buffer, salt: Buffer, label: string, input: Buffer): Buf
 }
 
 function expand(suite: Buffer, key: Buffer, label: string, info: Buffer, length: number): Buffer {
-  return hmac(key, Buffer.concat([u16(length), Buffer.from("HPKE-v1"), suite, Buffer.from(label), info, Buffer.of(1)])).subarray(0, length);
+  return hmac(
+    key,
+    Buffer.concat([u16(length), Buffer.from("HPKE-v1"), suite, Buffer.from(label), info, Buffer.of(1)]),
+  ).subarray(0, length);
 }
 
 function hmac(key: Buffer, data: Buffer): Buffer {

@@ -31,11 +31,19 @@ describe("a restart", () => {
     const second = await startLab({ dataFolder });
     const { organizationId, childOrganizationId, ids, apiKey, child, operator, trustAnchorPem, jwks } = second;
     expect({ organizationId, childOrganizationId, ids, apiKey, child, operator, trustAnchorPem, jwks }).toEqual({
-      organizationId: first.organizationId, childOrganizationId: first.childOrganizationId, ids: first.ids, apiKey: first.apiKey,
-      child: first.child, operator: first.operator, trustAnchorPem: first.trustAnchorPem, jwks: first.jwks,
+      organizationId: first.organizationId,
+      childOrganizationId: first.childOrganizationId,
+      ids: first.ids,
+      apiKey: first.apiKey,
+      child: first.child,
+      operator: first.operator,
+      trustAnchorPem: first.trustAnchorPem,
+      jwks: first.jwks,
     });
     expect(second.policyFile).toEqual(policyFile);
-    expect(second.enclaves.map(({ enclaveId }) => enclaveId).sort()).toEqual(first.enclaves.map(({ enclaveId }) => enclaveId).sort());
+    expect(second.enclaves.map(({ enclaveId }) => enclaveId).sort()).toEqual(
+      first.enclaves.map(({ enclaveId }) => enclaveId).sort(),
+    );
     const keys = (lab: Lab): string[] => lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
     expect(keys(second).filter((key) => keys(first).includes(key) || key === added.ephemeralKey)).toEqual([]);
     const { body } = await query(second, "get_activity", { activityId: activity["id"] });
@@ -84,24 +92,34 @@ describe("a restart", () => {
 describe("a transaction", () => {
   it("changes nothing where it throws, and others go on", async () => {
     const state = await State.open(await levelStore(folder()));
-    await expect(state.transact((tx) => {
-      tx.put("fingerprints", "a", "1");
-      throw new Error("no");
-    })).rejects.toThrow("no");
-    await Promise.all([1, 2, 3].map((number) => state.transact(async (tx) => {
-      const before = tx.get("fingerprints", "count") ?? "";
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      tx.put("fingerprints", "count", `${before}${number}`);
-      tx.put("fingerprints", "gone", "x");
-      tx.delete("fingerprints", "gone");
-      expect(tx.all("fingerprints")).toEqual([`${before}${number}`]);
-    })));
+    await expect(
+      state.transact((tx) => {
+        tx.put("fingerprints", "a", "1");
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
+    await Promise.all(
+      [1, 2, 3].map((number) =>
+        state.transact(async (tx) => {
+          const before = tx.get("fingerprints", "count") ?? "";
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          tx.put("fingerprints", "count", `${before}${number}`);
+          tx.put("fingerprints", "gone", "x");
+          tx.delete("fingerprints", "gone");
+          expect(tx.all("fingerprints")).toEqual([`${before}${number}`]);
+        }),
+      ),
+    );
     expect(state.all("fingerprints")).toEqual(["123"]);
     await state.close();
   });
 
   it("is seen by nobody where it could not be written", async () => {
-    const state = await State.open({ read: async () => [], write: () => Promise.reject(new Error("disk full")), close: async () => {} });
+    const state = await State.open({
+      read: async () => [],
+      write: () => Promise.reject(new Error("disk full")),
+      close: async () => {},
+    });
     await expect(state.transact((tx) => tx.put("fingerprints", "a", "1"))).rejects.toThrow("disk full");
     expect(state.get("fingerprints", "a")).toBeUndefined();
   });
@@ -114,7 +132,9 @@ describe("kill -9", () => {
     for (const life of [150, 400, 700]) {
       const lab = new LabProcess("--data", dataFolder);
       await lab.listening();
-      const workers = Array.from({ length: 4 }, (_, worker) => submitUntilDeath(dataFolder, `life ${life}, worker ${worker}`, acknowledged));
+      const workers = Array.from({ length: 4 }, (_, worker) =>
+        submitUntilDeath(dataFolder, `life ${life}, worker ${worker}`, acknowledged),
+      );
       await new Promise((resolve) => setTimeout(resolve, life));
       expect((await lab.end("SIGKILL")).signal).toBe("SIGKILL");
       await Promise.all(workers);
@@ -126,7 +146,11 @@ describe("kill -9", () => {
     const running = labOf(dataFolder) as Lab;
     for (const activityId of acknowledged) {
       const { status, body } = await query(running, "get_activity", { activityId });
-      expect([status, body["activity"]?.id, body["activity"]?.status]).toEqual([200, activityId, "ACTIVITY_STATUS_COMPLETED"]);
+      expect([status, body["activity"]?.id, body["activity"]?.status]).toEqual([
+        200,
+        activityId,
+        "ACTIVITY_STATUS_COMPLETED",
+      ]);
     }
     expect(await verdictOf(running, dataFolder, acknowledged[0]!)).toBe("verified");
     expect(await verdictOf(running, dataFolder, acknowledged.at(-1)!)).toBe("verified");
@@ -149,6 +173,8 @@ async function verdictOf(lab: Lab, dataFolder: string, activityId: string): Prom
   const policy = parsePolicy(readFileSync(join(dataFolder, readLabFile(dataFolder).policyFile)));
   const { activity } = (await query(lab, "get_activity", { activityId })).body as { activity: Json };
   const keys = [...new Set<string>(activity["appProofs"].map((proof: Json) => proof["publicKey"]))];
-  const bootProofs = await Promise.all(keys.map(async (ephemeralKey) => (await query(lab, "get_boot_proof", { ephemeralKey })).body));
+  const bootProofs = await Promise.all(
+    keys.map(async (ephemeralKey) => (await query(lab, "get_boot_proof", { ephemeralKey })).body),
+  );
   return (await verifyEvidence({ bootProofs, activity }, { policy, now: new Date() })).report.verdict;
 }

@@ -25,19 +25,34 @@ export interface Sending {
 }
 
 /** Sends exactly these bytes. */
-export async function send(lab: Lab, path: string, text: string, { key = lab.apiKey, headers }: Sending = {}): Promise<Answer> {
+export async function send(
+  lab: Lab,
+  path: string,
+  text: string,
+  { key = lab.apiKey, headers }: Sending = {},
+): Promise<Answer> {
   const stamp = headers ?? { "X-Stamp": stampWithApiKey(key, text) };
-  const answer = await fetch(`${lab.baseUrl}/public/v1/${path}`, { method: "POST", body: text, headers: { "Content-Type": "application/json", ...stamp } });
+  const answer = await fetch(`${lab.baseUrl}/public/v1/${path}`, {
+    method: "POST",
+    body: text,
+    headers: { "Content-Type": "application/json", ...stamp },
+  });
   expectJson(answer);
   return { status: answer.status, body: (await answer.json()) as Json };
 }
 
 function expectJson(answer: Response): void {
-  if (answer.headers.get("content-type") !== "application/json") throw new Error(`answered ${answer.headers.get("content-type")}`);
+  if (answer.headers.get("content-type") !== "application/json")
+    throw new Error(`answered ${answer.headers.get("content-type")}`);
 }
 
 export function query(lab: Lab, name: string, parameters: Json = {}, sending: Sending = {}): Promise<Answer> {
-  return send(lab, `query/${name}`, JSON.stringify({ organizationId: sending.organizationId ?? lab.organizationId, ...parameters }), sending);
+  return send(
+    lab,
+    `query/${name}`,
+    JSON.stringify({ organizationId: sending.organizationId ?? lab.organizationId, ...parameters }),
+    sending,
+  );
 }
 
 export function envelope(lab: Lab, type: string, parameters: Json, sending: Sending = {}): string {
@@ -45,7 +60,12 @@ export function envelope(lab: Lab, type: string, parameters: Json, sending: Send
   return JSON.stringify({ type, timestampMs, organizationId, parameters, generateAppProofs });
 }
 
-export function submit(lab: Lab, name: SubmitName | KeyOperationName, parameters: Json, sending: Sending = {}): Promise<Answer> {
+export function submit(
+  lab: Lab,
+  name: SubmitName | KeyOperationName,
+  parameters: Json,
+  sending: Sending = {},
+): Promise<Answer> {
   const operation = { ...SUBMIT_OPERATIONS, ...KEY_OPERATIONS }[name];
   return send(lab, `submit/${operation.name}`, envelope(lab, operation.type, parameters, sending), sending);
 }
@@ -58,7 +78,9 @@ export async function completed(answer: Promise<Answer>): Promise<Json> {
 }
 
 export async function renameWallet(lab: Lab, walletName: string, sending: Sending = {}): Promise<Json> {
-  return completed(submit(lab, "updateWallet", { walletId: lab.ids.walletId, walletName }, { generateAppProofs: true, ...sending }));
+  return completed(
+    submit(lab, "updateWallet", { walletId: lab.ids.walletId, walletName }, { generateAppProofs: true, ...sending }),
+  );
 }
 
 export function account(path: string, addressFormat = "ADDRESS_FORMAT_ETHEREUM"): Json {
@@ -77,9 +99,14 @@ export const SUBMITS: Record<string, { readonly name: SubmitName | KeyOperationN
 };
 
 /** What a fault makes of an activity that shows it, and the id that was asked for: null where none was. */
-export async function shown(lab: Lab, { needs = [] }: Pick<LabFault, "needs">): Promise<{ activity: Json; id: string | null }> {
-  const { name, parameters } = needs.map((one) => SUBMITS[one]).find((one) => one !== undefined)
-    ?? { name: "updateWallet" as const, parameters: { walletId: lab.ids.walletId, walletName: "shown" } };
+export async function shown(
+  lab: Lab,
+  { needs = [] }: Pick<LabFault, "needs">,
+): Promise<{ activity: Json; id: string | null }> {
+  const { name, parameters } = needs.map((one) => SUBMITS[one]).find((one) => one !== undefined) ?? {
+    name: "updateWallet" as const,
+    parameters: { walletId: lab.ids.walletId, walletName: "shown" },
+  };
   const { status, body } = await submit(lab, name, parameters, { generateAppProofs: true });
   if (status !== 200) throw new Error(JSON.stringify(body));
   if (!needs.includes("get_activity")) return { activity: body["activity"] as Json, id: null };
@@ -88,10 +115,20 @@ export async function shown(lab: Lab, { needs = [] }: Pick<LabFault, "needs">): 
 }
 
 /** What the library says of an activity and the boot proofs of the keys that its app proofs name. */
-export async function judge(lab: Lab, activity: Json, now = new Date(), sending: Sending = {}, id: string | null = null): Promise<Report> {
-  const named = new Set<string>((activity["appProofs"] as Json[] | undefined ?? []).map((proof) => proof["publicKey"] as string));
+export async function judge(
+  lab: Lab,
+  activity: Json,
+  now = new Date(),
+  sending: Sending = {},
+  id: string | null = null,
+): Promise<Report> {
+  const named = new Set<string>(
+    ((activity["appProofs"] as Json[] | undefined) ?? []).map((proof) => proof["publicKey"] as string),
+  );
   const keys = named.size > 0 ? [...named] : lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
-  const answers = await Promise.all(keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)));
+  const answers = await Promise.all(
+    keys.map((ephemeralKey) => query(lab, "get_boot_proof", { ephemeralKey }, sending)),
+  );
   const { organizationId = lab.organizationId } = sending;
   const expected = { organizationId, ...(id !== null && { id }) };
   const options = { policy: lab.policy, now, expected };

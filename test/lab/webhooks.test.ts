@@ -21,20 +21,29 @@ let url: string;
 let waits: number[] = [];
 let attempts: DeliveryAttempt[] = [];
 
-const lab: Lab = await startLab({ sleep: async (milliseconds) => waits.push(milliseconds), onDelivery: (attempt) => attempts.push(attempt) });
+const lab: Lab = await startLab({
+  sleep: async (milliseconds) => waits.push(milliseconds),
+  onDelivery: (attempt) => attempts.push(attempt),
+});
 afterAll(() => lab.close());
 
 beforeEach(async () => {
   [answers, received, waits, attempts] = [[], [], [], []];
   receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
-      const body = Buffer.concat(chunks);
-      received.push({ headers: request.headers as Record<string, string>, body, json: JSON.parse(body.toString()) as Json });
-      const answer = answers.shift() ?? 200;
-      if (answer === "hang up") response.destroy();
-      else response.writeHead(answer, answer === 302 ? { Location: "/elsewhere" } : {}).end("thanks");
-    });
+    request
+      .on("data", (chunk: Buffer) => chunks.push(chunk))
+      .on("end", () => {
+        const body = Buffer.concat(chunks);
+        received.push({
+          headers: request.headers as Record<string, string>,
+          body,
+          json: JSON.parse(body.toString()) as Json,
+        });
+        const answer = answers.shift() ?? 200;
+        if (answer === "hang up") response.destroy();
+        else response.writeHead(answer, answer === 302 ? { Location: "/elsewhere" } : {}).end("thanks");
+      });
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
@@ -61,13 +70,19 @@ describe("a delivery", () => {
     expect(received).toHaveLength(1);
     const { headers, body, json } = received[0]!;
     expect(json).toEqual(activity);
-    expect(headers).toMatchObject({ "content-type": "application/json", "x-webhook-signature-algorithm": "ed25519", "x-webhook-signature-version": "v1" });
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "x-webhook-signature-algorithm": "ed25519",
+      "x-webhook-signature-version": "v1",
+    });
     const jwks = (await (await fetch(lab.jwksUrl)).json()) as { keys: Json[] };
     expect(jwks).toEqual(lab.jwks);
     const key = jwks.keys.find(({ kid }) => kid === headers["x-webhook-signature-key-id"])!;
     const signed = `v1.ed25519.${key["kid"]}.${headers["x-webhook-timestamp"]}.${headers["x-webhook-event-id"]}.`;
     const signature = Buffer.from(headers["x-webhook-signature"]!, "hex");
-    expect(verify(null, Buffer.concat([Buffer.from(signed), body]), createPublicKey({ key, format: "jwk" }), signature)).toBe(true);
+    expect(
+      verify(null, Buffer.concat([Buffer.from(signed), body]), createPublicKey({ key, format: "jwk" }), signature),
+    ).toBe(true);
     expect(Math.abs(Date.now() - Number(headers["x-webhook-timestamp"]))).toBeLessThan(60_000);
     expect((await judge(lab, json)).verdict).toBe("verified");
   });
@@ -77,21 +92,35 @@ describe("a delivery", () => {
     const { id } = await renameWallet(lab, "accepted");
     await lab.deliveriesSettled();
     const delivery = await verifyWebhook({
-      rawBody: received[0]!.body, headers: received[0]!.headers, jwks: lab.jwks, now: new Date(), store: new MemoryEventStore(),
+      rawBody: received[0]!.body,
+      headers: received[0]!.headers,
+      jwks: lab.jwks,
+      now: new Date(),
+      store: new MemoryEventStore(),
     });
     expect(delivery.activity.id).toBe(id);
   });
 
-  it("comes of every activity after the webhook was set, the children's too, and no more once it is unset", async () => {
-    await register(lab, url);
-    const { childOrganizationId, child } = lab;
-    const again = await register(lab, url);
-    const ofChild = await completed(submit(lab, "updateWallet", { walletId: child.walletId }, { organizationId: childOrganizationId, key: child.apiKey }));
-    const unset = await register(lab, "");
-    await renameWallet(lab, "untold");
-    await lab.deliveriesSettled();
-    expect(received.map(({ json }) => json["id"]).sort()).toEqual([again["id"], ofChild["id"], unset["id"]].sort());
-  });
+  it(
+    "comes of every activity after the webhook was set, the children's too, and no more once it is " + "unset",
+    async () => {
+      await register(lab, url);
+      const { childOrganizationId, child } = lab;
+      const again = await register(lab, url);
+      const ofChild = await completed(
+        submit(
+          lab,
+          "updateWallet",
+          { walletId: child.walletId },
+          { organizationId: childOrganizationId, key: child.apiKey },
+        ),
+      );
+      const unset = await register(lab, "");
+      await renameWallet(lab, "untold");
+      await lab.deliveriesSettled();
+      expect(received.map(({ json }) => json["id"]).sort()).toEqual([again["id"], ofChild["id"], unset["id"]].sort());
+    },
+  );
 
   it("goes to the child's own webhook too", async () => {
     const sending = { organizationId: lab.childOrganizationId, key: lab.child.apiKey };
@@ -100,7 +129,10 @@ describe("a delivery", () => {
     await renameWallet(lab, "the parent's own business");
     await register(lab, "", sending);
     await lab.deliveriesSettled();
-    expect(received.map(({ json }) => json["organizationId"])).toEqual([lab.childOrganizationId, lab.childOrganizationId]);
+    expect(received.map(({ json }) => json["organizationId"])).toEqual([
+      lab.childOrganizationId,
+      lab.childOrganizationId,
+    ]);
   });
 });
 
@@ -114,7 +146,12 @@ describe("a receiver", () => {
   it("that fails is tried again, with the same event and a new time", async () => {
     answers = [500, "hang up", 503, 204];
     await deliverOne();
-    expect(attempts.map(({ attempt, status }) => [attempt, status])).toEqual([[1, 500], [2, null], [3, 503], [4, 204]]);
+    expect(attempts.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, 500],
+      [2, null],
+      [3, 503],
+      [4, 204],
+    ]);
     expect(waits).toEqual([500, 1000, 2000]);
     expect(new Set(received.map(({ headers }) => headers["x-webhook-event-id"])).size).toBe(1);
     expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
@@ -155,14 +192,25 @@ describe("a receiver", () => {
 });
 
 describe("a URL", () => {
-  it.each(["https://example.com/hook", "http://169.254.169.254/", "http://0.0.0.0/", "http://127.0.0.1.example.com/", "ftp://127.0.0.1/", "file:///etc/passwd", "hook", "http://[::2]/"])(
-    "%s is refused, and the refusal says why", async (value) => {
-      const { status, body } = await submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_WEBHOOK", value });
-      expect(status).toBe(400);
-      expect(body["message"]).toMatch(/loopback|http or https/);
-    });
-
-  it.each(["http://localhost:1/", "http://127.0.0.2:1/", "http://[::1]:1/", "https://127.0.0.1:1/hook"])("%s is taken", async (value) => {
-    await register(lab, value);
+  it.each([
+    "https://example.com/hook",
+    "http://169.254.169.254/",
+    "http://0.0.0.0/",
+    "http://127.0.0.1.example.com/",
+    "ftp://127.0.0.1/",
+    "file:///etc/passwd",
+    "hook",
+    "http://[::2]/",
+  ])("%s is refused, and the refusal says why", async (value) => {
+    const { status, body } = await submit(lab, "setOrganizationFeature", { name: "FEATURE_NAME_WEBHOOK", value });
+    expect(status).toBe(400);
+    expect(body["message"]).toMatch(/loopback|http or https/);
   });
+
+  it.each(["http://localhost:1/", "http://127.0.0.2:1/", "http://[::1]:1/", "https://127.0.0.1:1/hook"])(
+    "%s is taken",
+    async (value) => {
+      await register(lab, value);
+    },
+  );
 });

@@ -6,14 +6,18 @@ const HASH = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 describe("two long hex texts", () => {
   it("shows only the bytes that differ, and a few beside them", () => {
     expect(sideBySide(HASH, HASH.replace("ccdd", "ccde"))).toEqual({
-      expected: ["…aabbcc[dd]eeff00…"], actual: ["…aabbcc[de]eeff00…"], note: "1 of 32 bytes differs, at 13, counted from 0",
+      expected: ["…aabbcc[dd]eeff00…"],
+      actual: ["…aabbcc[de]eeff00…"],
+      note: "1 of 32 bytes differs, at 13, counted from 0",
     });
   });
 
   it("joins neighbours, and tells places apart", () => {
     const other = `aaaa${HASH.slice(4, 60)}ffff`;
     expect(sideBySide(HASH, other)).toEqual({
-      expected: ["[0011]223344…bbccdd[ee]ff"], actual: ["[aaaa]223344…bbccdd[ff]ff"], note: "3 of 32 bytes differ, at 0-1, 30, counted from 0",
+      expected: ["[0011]223344…bbccdd[ee]ff"],
+      actual: ["[aaaa]223344…bbccdd[ff]ff"],
+      note: "3 of 32 bytes differ, at 0-1, 30, counted from 0",
     });
   });
 

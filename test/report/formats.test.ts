@@ -9,7 +9,13 @@ import { report } from "./reports.js";
 
 const PLAIN = { color: false };
 const bundle: BundleFacts = { policyFrom: "bundle", packed: null };
-const inspection: Inspection = { "NOT VERIFIED": "Nothing below was checked.", kind: "app proof", encoding: "JSON", faults: [], says: null };
+const inspection: Inspection = {
+  "NOT VERIFIED": "Nothing below was checked.",
+  kind: "app proof",
+  encoding: "JSON",
+  faults: [],
+  says: null,
+};
 
 it("are the ones that are documented", () => {
   expect(FORMATS).toEqual(["text", "json"]);
@@ -23,6 +29,8 @@ it("render reports and inspections", () => {
 });
 
 it("tell what became of a bundle", () => {
-  expect(RENDERERS.text.report(report({}), { ...PLAIN, bundle })).toMatch(/^BUT the policy came out of the bundle itself[^]*\n\nVERIFIED/);
+  expect(RENDERERS.text.report(report({}), { ...PLAIN, bundle })).toMatch(
+    /^BUT the policy came out of the bundle itself[^]*\n\nVERIFIED/,
+  );
   expect(JSON.parse(RENDERERS.json.report(report({}), { ...PLAIN, bundle }))).toEqual({ ...report({}), bundle });
 });

@@ -32,13 +32,23 @@ const recognised: [string, Uint8Array, string, string][] = [
   ["an activity in its wrapper", json({ activity: live.activity }), "activity", "JSON"],
   ["a document", live.document, "attestation document", "CBOR"],
   ["a document in base64", toUtf8(`${toBase64(live.document)}\n`), "attestation document", "CBOR in base64"],
-  ["a document in base64 of short lines", toUtf8(toBase64(live.document).replace(/.{76}/g, "$&\r\n")), "attestation document", "CBOR in base64"],
+  [
+    "a document in base64 of short lines",
+    toUtf8(toBase64(live.document).replace(/.{76}/g, "$&\r\n")),
+    "attestation document",
+    "CBOR in base64",
+  ],
   ["a document in hex", toUtf8(toHex(live.document).toUpperCase()), "attestation document", "CBOR in hex"],
   ["a borsh manifest", boot.manifest, "manifest", "borsh"],
   ["a borsh manifest in base64", toUtf8(toBase64(boot.manifest)), "manifest", "borsh in base64"],
   ["a borsh envelope", boot.manifestEnvelope, "manifest envelope", "borsh"],
   ["a JSON manifest", decodeBootProof(live.bootProof).manifest, "manifest", "JSON"],
-  ["a JSON manifest in base64", toUtf8(toBase64(decodeBootProof(live.bootProof).manifest)), "manifest", "JSON in base64"],
+  [
+    "a JSON manifest in base64",
+    toUtf8(toBase64(decodeBootProof(live.bootProof).manifest)),
+    "manifest",
+    "JSON in base64",
+  ],
   ["a JSON envelope", decodeBootProof(live.bootProof).manifestEnvelope, "manifest envelope", "JSON"],
   ["a PEM certificate", pem, "certificate", "PEM"],
   ["a DER certificate", live.anchorDer, "certificate", "DER"],
@@ -68,7 +78,10 @@ describe("recognises by content", () => {
 
 it("knows every genuine document", async () => {
   for (const name of readdirSync(new URL("nitro/", VECTORS)).filter((file) => file.endsWith(".cbor"))) {
-    expect(await inspectUnverified(read(`nitro/${name}`))).toMatchObject({ kind: "attestation document", encoding: "CBOR" });
+    expect(await inspectUnverified(read(`nitro/${name}`))).toMatchObject({
+      kind: "attestation document",
+      encoding: "CBOR",
+    });
   }
 });
 
@@ -78,30 +91,45 @@ describe("what it tells", () => {
     expect(says["labels"]).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" });
     expect(says["createdAt"]).toBe("2025-09-16T21:25:49.000Z");
     expect(says["attestationDocument"]).toMatchObject({ time: "2025-09-16T21:25:49.422Z", nonce: null });
-    expect(says["manifest"]).toMatchObject({ version: "v0", hash: "24a9e2c0b0ce26bcbc3e65172f8b06b100d5e712591f604832cbea9ff5ce02be" });
+    expect(says["manifest"]).toMatchObject({
+      version: "v0",
+      hash: "24a9e2c0b0ce26bcbc3e65172f8b06b100d5e712591f604832cbea9ff5ce02be",
+    });
     expect(says["manifestEnvelope"]).toMatchObject({ manifestHash: says["manifest"]!["hash"] });
     expect(says["manifestEnvelope"]).not.toHaveProperty("manifest");
   });
 
   it("of a manifest of workloads is each with its digest, and no pivot", async () => {
     const digest = `sha256:${"34".repeat(32)}`;
-    const common = JSON.parse(fromUtf8(decodeBootProof(live.bootProof).manifest)!) as Record<string, Record<string, unknown>>;
+    const common = JSON.parse(fromUtf8(decodeBootProof(live.bootProof).manifest)!) as Record<
+      string,
+      Record<string, unknown>
+    >;
     delete common["pivot"];
     const mounts = [{ type: "volume", source: "scratch", mountPath: "/scratch", readOnly: false }];
     const manifest = {
-      ...common, version: "v3", enclave: { type: "nitro", ...common["enclave"] },
+      ...common,
+      version: "v3",
+      enclave: { type: "nitro", ...common["enclave"] },
       workloads: [{ name: "app", type: "oci", image: { type: "ociManifest", digest }, restart: "always", mounts }],
       volumes: { scratch: { type: "tmpfs", mountPath: "/mnt/scratch" } },
     };
     const inspection = (await inspectUnverified(json(manifest)))!;
     expect(inspection).toMatchObject({ kind: "manifest", encoding: "JSON", faults: [] });
-    expect(inspection.says).toMatchObject({ workloads: [{ name: "app", imageDigest: digest, restart: "always", mounts }], volumes: { scratch: { type: "tmpfs" } } });
+    expect(inspection.says).toMatchObject({
+      workloads: [{ name: "app", imageDigest: digest, restart: "always", mounts }],
+      volumes: { scratch: { type: "tmpfs" } },
+    });
     expect(inspection.says).not.toHaveProperty("pivot");
     expect(renderInspection(inspection, { color: false })).toContain(digest.slice(0, 40));
   });
 
   it("of another manifest in the envelope is that manifest", async () => {
-    const other = forgeEvidence({ lab, at, alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 8 } }) } });
+    const other = forgeEvidence({
+      lab,
+      at,
+      alterManifest: { shown: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, nonce: 8 } }) },
+    });
     const says = (await inspectUnverified(json(other.bootProof)))!.says as Record<string, DescribedObject>;
     expect(says["manifestEnvelope"]!["manifest"]).toMatchObject({ namespace: { nonce: 7 } });
   });
@@ -112,7 +140,11 @@ describe("what it tells", () => {
     expect(inspection.kind).toBe("boot proof");
     expect(inspection.faults).toEqual(["ephemeralPublicKeyHex: not hex", expect.stringMatching(/^manifest: /)]);
     expect(inspection.says).toMatchObject({ attestationDocument: { time: at.toISOString() } });
-    expect(await inspectUnverified(live.document.subarray(0, 200))).toMatchObject({ kind: "attestation document", faults: [expect.stringContaining("the input ends")], says: null });
+    expect(await inspectUnverified(live.document.subarray(0, 200))).toMatchObject({
+      kind: "attestation document",
+      faults: [expect.stringContaining("the input ends")],
+      says: null,
+    });
   });
 });
 
@@ -128,12 +160,21 @@ describe("NOT VERIFIED", () => {
 it("evidence cannot write to the terminal", async () => {
   const text = '\u001b[2J\n"\u202e  VERIFIED';
   const hostile = forgeEvidence({
-    lab, at,
-    alterManifest: { manifest: (manifest) => ({ ...manifest, namespace: { ...manifest.namespace, name: text }, pivot: { ...manifest.pivot, args: [text], env: new Map([["A", text]]) } }) },
+    lab,
+    at,
+    alterManifest: {
+      manifest: (manifest) => ({
+        ...manifest,
+        namespace: { ...manifest.namespace, name: text },
+        pivot: { ...manifest.pivot, args: [text], env: new Map([["A", text]]) },
+      }),
+    },
     payloads: [{ type: text, timestampMs: "1", [text]: { [text]: [text] } }],
   });
   const pieces = [
-    hostile.bootProof, hostile.appProofs, { ...hostile.activity, status: text, [text]: text, result: { [text]: text } },
+    hostile.bootProof,
+    hostile.appProofs,
+    { ...hostile.activity, status: text, [text]: text, result: { [text]: text } },
     { ...live.bootProof, [text]: 1, createdAt: { [text]: text } },
   ];
   for (const piece of pieces) {
@@ -144,7 +185,9 @@ it("evidence cannot write to the terminal", async () => {
 });
 
 it("shows the beginning of an endless list of app proofs", async () => {
-  const inspection = (await inspectUnverified(json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) })))!;
+  const inspection = (await inspectUnverified(
+    json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) }),
+  ))!;
   expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, at most 2048 wanted");
   expect(renderInspection(inspection, { color: false }).length).toBeLessThan(500_000);
 });
@@ -153,26 +196,38 @@ it("shows deep values without running off the page", async () => {
   let deep: unknown = "x";
   for (let depth = 0; depth < 50; depth++) deep = { ["k".repeat(10)]: deep };
   const inspection = (await inspectUnverified(json({ ...live.activity, result: deep })))!;
-  for (const line of renderInspection(inspection, { color: false }).split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  for (const line of renderInspection(inspection, { color: false }).split("\n"))
+    expect(line.length).toBeLessThanOrEqual(100);
 });
 
 it("throws nothing but MalformedError, whatever the bytes", async () => {
   const pieces = recognised.map(([, bytes]) => bytes);
-  const change = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), value: fc.integer({ min: 0, max: 255 }), cut: fc.integer({ min: 0, max: 3 }) });
-  await fc.assert(fc.asyncProperty(fc.constantFrom(...pieces), fc.array(change, { minLength: 1, maxLength: 4 }), async (piece, changes) => {
-    let bytes = piece.slice();
-    for (const { at, value, cut } of changes) {
-      const place = Math.floor(at * bytes.length);
-      bytes[place] = value;
-      if (cut === 3) bytes = bytes.slice(0, place);
-    }
-    try {
-      const inspection = await inspectUnverified(bytes);
-      if (inspection !== null) renderInspection(inspection, { color: true });
-    } catch (error) {
-      expect(error).toBeInstanceOf(MalformedError);
-    }
-  }), { numRuns: 500 });
+  const change = fc.record({
+    at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    value: fc.integer({ min: 0, max: 255 }),
+    cut: fc.integer({ min: 0, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...pieces),
+      fc.array(change, { minLength: 1, maxLength: 4 }),
+      async (piece, changes) => {
+        let bytes = piece.slice();
+        for (const { at, value, cut } of changes) {
+          const place = Math.floor(at * bytes.length);
+          bytes[place] = value;
+          if (cut === 3) bytes = bytes.slice(0, place);
+        }
+        try {
+          const inspection = await inspectUnverified(bytes);
+          if (inspection !== null) renderInspection(inspection, { color: true });
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedError);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
 });
 
 describe("of a file that holds more than evidence of honest size", () => {

@@ -6,7 +6,16 @@ it("is the report, member for member, in the order of the contract", () => {
   const text = renderJson(report({}));
   expect(JSON.parse(text)).toEqual(report({}));
   expect(Object.keys(JSON.parse(text) as object)).toEqual([
-    "format", "verdict", "tool", "policy", "policyDigest", "verifiedAt", "validationTime", "evidence", "checks", "claims",
+    "format",
+    "verdict",
+    "tool",
+    "policy",
+    "policyDigest",
+    "verifiedAt",
+    "validationTime",
+    "evidence",
+    "checks",
+    "claims",
   ]);
   expect(text.endsWith("}\n")).toBe(true);
 });

@@ -9,7 +9,11 @@ describe("printable", () => {
     ["NUL and DEL", "\u0000\u007f", "\\u{0}\\u{7f}"],
     ["bidi overrides and isolates", "\u202e\u2066\u2069\u200f\u061c", "\\u{202e}\\u{2066}\\u{2069}\\u{200f}\\u{61c}"],
     ["line and paragraph separator", "\u2028\u2029", "\\u{2028}\\u{2029}"],
-    ["what takes no room", "\u200b\u200d\ufeff\u00ad\u3164\ufe0f", "\\u{200b}\\u{200d}\\u{feff}\\u{ad}\\u{3164}\\u{fe0f}"],
+    [
+      "what takes no room",
+      "\u200b\u200d\ufeff\u00ad\u3164\ufe0f",
+      "\\u{200b}\\u{200d}\\u{feff}\\u{ad}\\u{3164}\\u{fe0f}",
+    ],
     ["spaces that are not the space", "\u00a0\u2003\u3000", "\\u{a0}\\u{2003}\\u{3000}"],
     ["tag characters and private use", "\u{e0041}\u{f0000}\ue000", "\\u{e0041}\\u{f0000}\\u{e000}"],
     ["a lone surrogate", "\ud800x", "\\u{d800}x"],
@@ -18,7 +22,7 @@ describe("printable", () => {
   });
 
   it("leaves words of any script alone", () => {
-    expect(printable("Straße, Ελλάδα, 日本, 🔑 \"quoted\" \\")).toBe("Straße, Ελλάδα, 日本, 🔑 \"quoted\" \\");
+    expect(printable('Straße, Ελλάδα, 日本, 🔑 "quoted" \\')).toBe('Straße, Ελλάδα, 日本, 🔑 "quoted" \\');
   });
 });
 

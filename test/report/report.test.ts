@@ -13,11 +13,17 @@ const parts = (): ReportParts => ({
   validationTime: new Date("2026-03-04T05:06:07Z"),
   evidence: [{ subject: "boot[0]", name: "boot.json", sha256: "5a".repeat(32) }],
   checks: PASSED.map((check) => ({ ...check })),
-  claims: structuredClone({ bootProofs: [BOOT], appProofs: [{ bootProof: 0, type: "T", time: "t", payload: { a: [{ b: 1 }] } }], activity: ACTIVITY }),
+  claims: structuredClone({
+    bootProofs: [BOOT],
+    appProofs: [{ bootProof: 0, type: "T", time: "t", payload: { a: [{ b: 1 }] } }],
+    activity: ACTIVITY,
+  }),
 });
 
 it("the tool is this package, in its version", () => {
-  const { name, version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as typeof TOOL;
+  const { name, version } = JSON.parse(
+    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+  ) as typeof TOOL;
   expect(TOOL).toEqual({ name, version });
 });
 
@@ -25,10 +31,28 @@ describe("makeReport", () => {
   it("answers the parts in the order of the contract, times in RFC 3339", () => {
     const made = makeReport(parts());
     expect(Object.keys(made)).toEqual([
-      "format", "verdict", "tool", "policy", "policyDigest", "verifiedAt", "validationTime", "evidence", "checks", "claims",
+      "format",
+      "verdict",
+      "tool",
+      "policy",
+      "policyDigest",
+      "verifiedAt",
+      "validationTime",
+      "evidence",
+      "checks",
+      "claims",
     ]);
-    expect(made).toMatchObject({ tool: TOOL, policyDigest: null, verifiedAt: "2026-03-05T06:07:08.000Z", validationTime: "2026-03-04T05:06:07.000Z" });
-    expect(made).toMatchObject({ evidence: parts().evidence, checks: PASSED, claims: { bootProofs: [BOOT], activity: ACTIVITY } });
+    expect(made).toMatchObject({
+      tool: TOOL,
+      policyDigest: null,
+      verifiedAt: "2026-03-05T06:07:08.000Z",
+      validationTime: "2026-03-04T05:06:07.000Z",
+    });
+    expect(made).toMatchObject({
+      evidence: parts().evidence,
+      checks: PASSED,
+      claims: { bootProofs: [BOOT], activity: ACTIVITY },
+    });
     expect(makeReport({ ...parts(), validationTime: null }).validationTime).toBeNull();
   });
 
@@ -53,7 +77,9 @@ describe("makeReport", () => {
   it("refuses parts that contradict each other", () => {
     const failed = { ...PASSED[0]!, status: "fail" as const };
     expect(() => makeReport({ ...parts(), checks: [failed] })).toThrow("bug: verified, and a check failed");
-    expect(() => makeReport({ ...parts(), verdict: "authentic", checks: [failed] })).toThrow("bug: authentic, and a check failed");
+    expect(() => makeReport({ ...parts(), verdict: "authentic", checks: [failed] })).toThrow(
+      "bug: authentic, and a check failed",
+    );
     expect(() => makeReport({ ...parts(), claims: null })).toThrow("bug: verified, without claims");
     expect(() => makeReport({ ...parts(), verdict: "rejected" })).toThrow("bug: rejected, with claims");
     expect(makeReport({ ...parts(), verdict: "rejected", checks: [failed], claims: null }).claims).toBeNull();

@@ -30,7 +30,10 @@ export const IMAGE: ImageClaims = {
     workloads: null,
     threshold: 2,
     members: 3,
-    approvedBy: [{ alias: "alice", pubKey: `04${"aa".repeat(129)}` }, { alias: "bob", pubKey: `04${"bb".repeat(129)}` }],
+    approvedBy: [
+      { alias: "alice", pubKey: `04${"aa".repeat(129)}` },
+      { alias: "bob", pubKey: `04${"bb".repeat(129)}` },
+    ],
   },
   commitment: "live",
   manifestCommitted: false,
@@ -39,9 +42,16 @@ export const IMAGE: ImageClaims = {
 export const BOOT: BootProofClaims = { hardware: HARDWARE, image: IMAGE, deployment: "r2026.3.1", open: [], scope: [] };
 
 export const ACTIVITY: ActivityClaims = {
-  id: "a1", organizationId: "org", type: "ACTIVITY_TYPE_CREATE_WALLET",
+  id: "a1",
+  organizationId: "org",
+  type: "ACTIVITY_TYPE_CREATE_WALLET",
   asked: ["organizationId", "type", "parameters", "requestedAt"],
-  coveredAddresses: ["0x1"], uncoveredAddresses: [], resultWithoutProof: [], subOrganizationId: null, walletId: null, decisions: 0,
+  coveredAddresses: ["0x1"],
+  uncoveredAddresses: [],
+  resultWithoutProof: [],
+  subOrganizationId: null,
+  walletId: null,
+  decisions: 0,
 };
 
 export const PASSED: readonly Check[] = [

@@ -7,20 +7,43 @@ import { ACTIVITY, BOOT, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf, repo
 const proven = (...args: Parameters<typeof reportOf>): string => provenStatements(reportOf(...args)).join("\n");
 const open = (...args: Parameters<typeof reportOf>): string => unprovenStatements(reportOf(...args)).join("\n");
 const openWith = (...args: Parameters<typeof reportWith>): string => unprovenStatements(reportWith(...args)).join("\n");
-const authentic: Partial<Report> = { verdict: "authentic", policy: null, policyDigest: null, checks: PASSED.slice(0, 1) };
+const authentic: Partial<Report> = {
+  verdict: "authentic",
+  policy: null,
+  policyDigest: null,
+  checks: PASSED.slice(0, 1),
+};
 
 const NONCE_ASKED = [...PASSED, { ...PASSED[0]!, id: "bind.nonce" as const }];
 
 const APP_PROOFS: Claims["appProofs"] = [
   {
-    bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: "2026-03-04T05:07:07.000Z",
-    payload: { addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" } },
+    bootProof: 0,
+    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+    time: "2026-03-04T05:07:07.000Z",
+    payload: {
+      addressDerivationProof: { organizationId: "org", walletId: "wal", derivationPath: "m/0", address: "0xabc" },
+    },
   },
   {
-    bootProof: 0, type: "APP_PROOF_TYPE_POLICY_OUTCOME", time: "2026-03-04T05:07:08.000Z",
-    payload: { policyOutcomeProof: { organizationId: "org", outcome: "OUTCOME_ALLOW", decisionContextDigest: "d1", organizationDataDigest: "d2" } },
+    bootProof: 0,
+    type: "APP_PROOF_TYPE_POLICY_OUTCOME",
+    time: "2026-03-04T05:07:08.000Z",
+    payload: {
+      policyOutcomeProof: {
+        organizationId: "org",
+        outcome: "OUTCOME_ALLOW",
+        decisionContextDigest: "d1",
+        organizationDataDigest: "d2",
+      },
+    },
   },
-  { bootProof: 0, type: "APP_PROOF_TYPE_OTHER", time: "2026-03-04T05:07:09.000Z", payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 } },
+  {
+    bootProof: 0,
+    type: "APP_PROOF_TYPE_OTHER",
+    time: "2026-03-04T05:07:09.000Z",
+    payload: { type: "APP_PROOF_TYPE_OTHER", x: 1 },
+  },
 ];
 
 describe("proven", () => {
@@ -28,10 +51,14 @@ describe("proven", () => {
     const text = proven({});
     expect(text).toContain("A genuine AWS Nitro enclave, module i-0123456789abcdef0-enc0123456789abcdef");
     expect(text).toContain("PCR0 f67076a8…a134b207");
-    expect(text).toContain("The document carries the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd.");
+    expect(text).toContain(
+      "The document carries the public key 04ababab…abababab and the user data cdcdcdcd…cdcdcdcd.",
+    );
     expect(text).toContain('of namespace "prod/signer", nonce 7, quorum key 04efefef…efefefef');
     expect(text).toContain('application binary with SHA-256 12121212…12121212, with the arguments "--port" "3000".');
-    expect(text).toContain('2 of the 3 members of its manifest set approved it (2 needed): "alice" 04aaaaaa…aaaaaaaa, "bob"');
+    expect(text).toContain(
+      '2 of the 3 members of its manifest set approved it (2 needed): "alice" 04aaaaaa…aaaaaaaa, "bob"',
+    );
     expect(text).toContain("committed to this key and manifest when it went live");
     expect(text).toContain('It is the deployment "r2026.3.1" of the policy.');
     expect(text).not.toMatch(/nothing pins/i);
@@ -43,11 +70,16 @@ describe("proven", () => {
   });
 
   it("tells what a derivation and a policy outcome say", () => {
-    const statements = provenStatements(report({ claims: { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null } })).slice(-3);
+    const statements = provenStatements(
+      report({ claims: { bootProofs: [BOOT], appProofs: APP_PROOFS, activity: null } }),
+    ).slice(-3);
     expect(statements).toEqual([
-      "app[0]: the application stated at 2026-03-04T05:07:07.000Z: the address 0xabc was derived for organization org, wallet wal, path m/0.",
-      "app[1]: the application stated at 2026-03-04T05:07:08.000Z: the policy decision is OUTCOME_ALLOW for organization org, decision context d1, organization data d2.",
-      'app[2]: the application stated at 2026-03-04T05:07:09.000Z: {"type":"APP_PROOF_TYPE_OTHER","x":1} (of a type that this tool does not know).',
+      "app[0]: the application stated at 2026-03-04T05:07:07.000Z: the address 0xabc was derived for organization " +
+        "org, wallet wal, path m/0.",
+      "app[1]: the application stated at 2026-03-04T05:07:08.000Z: the policy decision is OUTCOME_ALLOW for " +
+        "organization org, decision context d1, organization data d2.",
+      'app[2]: the application stated at 2026-03-04T05:07:09.000Z: {"type":"APP_PROOF_TYPE_OTHER","x":1} (of a type ' +
+        "that this tool does not know).",
     ]);
   });
 
@@ -60,8 +92,11 @@ describe("proven", () => {
 
   it("quotes what evidence chose", () => {
     const manifest = {
-      ...IMAGE.manifest!, namespace: 'x" and \u001b[32mVERIFIED', pivotArgs: ["a\nb", "\u202e"],
-      pivotEnv: { LEVEL: "in\tfo" }, approvedBy: [{ alias: 'a", "b', pubKey: "04" }],
+      ...IMAGE.manifest!,
+      namespace: 'x" and \u001b[32mVERIFIED',
+      pivotArgs: ["a\nb", "\u202e"],
+      pivotEnv: { LEVEL: "in\tfo" },
+      approvedBy: [{ alias: 'a", "b', pubKey: "04" }],
     };
     const text = proven({ image: { manifest }, hardware: { moduleId: "i\u0007" } });
     expect(text).toContain('namespace "x\\" and \\u{1b}[32mVERIFIED"');
@@ -71,32 +106,48 @@ describe("proven", () => {
   });
 
   it("names workloads in place of a binary", () => {
-    const manifest = { ...IMAGE.manifest!, pivotHash: null, pivotArgs: null, pivotEnv: null, workloads: { app: `sha256:${"34".repeat(32)}`, proxy: `sha256:${"56".repeat(32)}` } };
+    const manifest = {
+      ...IMAGE.manifest!,
+      pivotHash: null,
+      pivotArgs: null,
+      pivotEnv: null,
+      workloads: { app: `sha256:${"34".repeat(32)}`, proxy: `sha256:${"56".repeat(32)}` },
+    };
     const text = proven({ image: { manifest } });
-    expect(text).toContain('That manifest runs the workloads "app" sha256:34343434…34343434, "proxy" sha256:56565656…56565656.');
+    expect(text).toContain(
+      'That manifest runs the workloads "app" sha256:34343434…34343434, "proxy" sha256:56565656…56565656.',
+    );
     expect(text).not.toContain("binary with SHA-256");
   });
 
   it("includes PCR18 where it is there", () => {
     expect(proven({})).not.toContain("PCR18");
-    expect(proven({ image: { manifestCommitted: true } })).toContain("The enclave committed to this manifest in PCR18 too.");
+    expect(proven({ image: { manifestCommitted: true } })).toContain(
+      "The enclave committed to this manifest in PCR18 too.",
+    );
   });
 
   it("includes a nonce where it was asked for", () => {
-    expect(proven({ hardware: { nonce: "0a0b" } }, { checks: NONCE_ASKED })).toContain("The document carries the nonce that was asked for, 0a0b");
+    expect(proven({ hardware: { nonce: "0a0b" } }, { checks: NONCE_ASKED })).toContain(
+      "The document carries the nonce that was asked for, 0a0b",
+    );
     for (const nonce of ["0a0b", null]) expect(proven({ hardware: { nonce } })).not.toContain("nonce that was");
-    for (const nonce of ["", null]) expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("nonce that was");
+    for (const nonce of ["", null])
+      expect(proven({ hardware: { nonce } }, { checks: NONCE_ASKED })).not.toContain("nonce that was");
   });
 
   it("takes a field of no bytes for none", () => {
     for (const nothing of ["", null]) {
-      expect(proven({ hardware: { publicKey: nothing, userData: nothing } })).toContain("The document carries no public key and no user data.");
+      expect(proven({ hardware: { publicKey: nothing, userData: nothing } })).toContain(
+        "The document carries no public key and no user data.",
+      );
     }
   });
 
   it("says what the answer was held against", () => {
     expect(provenStatements(reportWith({})).slice(-2)).toEqual([
-      'What the service answered as activity "a1" agrees with what was asked: organizationId, type, parameters, requestedAt.',
+      'What the service answered as activity "a1" agrees with what was asked: organizationId, type, parameters, ' +
+        "requestedAt.",
       'In activity "a1", the address 0x1 is backed by an app proof.',
     ]);
     expect(provenStatements(reportWith({ asked: [], coveredAddresses: [] }))).toEqual(provenStatements(report({})));
@@ -104,7 +155,11 @@ describe("proven", () => {
 });
 
 describe("what an image says that nothing pins", () => {
-  const claims: Claims = { bootProofs: [bootOf({ ...UNPINNED, image: { ...UNPINNED.image, manifestCommitted: true } })], appProofs: APP_PROOFS, activity: ACTIVITY };
+  const claims: Claims = {
+    bootProofs: [bootOf({ ...UNPINNED, image: { ...UNPINNED.image, manifestCommitted: true } })],
+    appProofs: APP_PROOFS,
+    activity: ACTIVITY,
+  };
   const unpinned = report({ ...authentic, claims });
   const IMAGES_WORD = /manifest|namespace|approved|committed|ephemeral|stated|backed by/i;
 
@@ -124,7 +179,9 @@ describe("what an image says that nothing pins", () => {
       expect.stringMatching(/^it booted with the manifest cdcdcdcd…cdcdcdcd \(v2\) of namespace "prod\/signer"/),
       expect.stringMatching(/^that manifest runs the application binary/),
       expect.stringMatching(/^2 of the 3 members of its manifest set approved it/),
-      expect.stringMatching(/^its ephemeral key is .*; the enclave committed to this key and manifest when it went live\.$/),
+      expect.stringMatching(
+        /^its ephemeral key is .*; the enclave committed to this key and manifest when it went live\.$/,
+      ),
       "the enclave committed to this manifest in PCR18 too.",
       expect.stringMatching(/^app\[0\]: the application stated/),
       expect.stringMatching(/^app\[1\]: /),
@@ -134,15 +191,25 @@ describe("what an image says that nothing pins", () => {
   });
 
   it("is nothing of a bare document, and nothing where the policy pins", () => {
-    expect(unprovenWords(reportOf({ ...UNPINNED, image: { ...UNPINNED.image, manifest: null, commitment: null } }, authentic))).toEqual([]);
+    expect(
+      unprovenWords(
+        reportOf({ ...UNPINNED, image: { ...UNPINNED.image, manifest: null, commitment: null } }, authentic),
+      ),
+    ).toEqual([]);
     expect(unprovenWords(report({}))).toEqual([]);
   });
 
   it("is told for each boot proof, its own app proofs with it", () => {
-    const several: Claims = { bootProofs: [BOOT, bootOf(UNPINNED)], appProofs: APP_PROOFS.map((proof, index) => ({ ...proof, bootProof: index % 2 })), activity: null };
+    const several: Claims = {
+      bootProofs: [BOOT, bootOf(UNPINNED)],
+      appProofs: APP_PROOFS.map((proof, index) => ({ ...proof, bootProof: index % 2 })),
+      activity: null,
+    };
     const [word] = unprovenWords(report({ claims: several }));
     expect(word!.heading).toBe("boot[1]: its image, which nothing pins, says that");
-    expect(word!.statements.filter((text) => text.startsWith("app["))).toEqual([expect.stringMatching(/^app\[1\]: the application of boot\[1\]/)]);
+    expect(word!.statements.filter((text) => text.startsWith("app["))).toEqual([
+      expect.stringMatching(/^app\[1\]: the application of boot\[1\]/),
+    ]);
     expect(provenStatements(report({ claims: several })).filter((text) => text.startsWith("app["))).toHaveLength(2);
   });
 
@@ -158,28 +225,41 @@ describe("not proven", () => {
     expect(unprovenStatements(report({}))).toEqual([
       "Any result of the application: no app proof was given.",
       "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.",
-      "What source code the measured image and binary were built from, and whether that code is good: reproduce the build, review it.",
+      "What source code the measured image and binary were built from, and whether that code is good: reproduce the " +
+        "build, review it.",
       "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, and it carries no nonce of yours.",
     ]);
   });
 
   it("is everything, of rejected evidence", () => {
-    expect(unprovenStatements(report({ verdict: "rejected", claims: null }))).toEqual([expect.stringMatching(/^Anything: the evidence was rejected/)]);
+    expect(unprovenStatements(report({ verdict: "rejected", claims: null }))).toEqual([
+      expect.stringMatching(/^Anything: the evidence was rejected/),
+    ]);
   });
 
   it("includes whose enclave it is, without a policy", () => {
     const text = open(UNPINNED, authentic);
     expect(text).toMatch(/^Whose enclave this is/);
     expect(text).toContain("the manifest names them itself");
-    expect(text).toContain("That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, no greatest age was asked for, and");
+    expect(text).toContain(
+      "That the enclave still runs: the document is of 2026-03-04T05:06:07.000Z, no greatest age was asked for, and",
+    );
   });
 
   const images: [string, Partial<ImageClaims>, RegExp][] = [
-    ["legacy", { commitment: "legacy" }, /^Which application asked for the document of the enclave: it is a legacy one/m],
+    [
+      "legacy",
+      { commitment: "legacy" },
+      /^Which application asked for the document of the enclave: it is a legacy one/m,
+    ],
     ["setup", { commitment: "setup" }, /^That the enclave holds the quorum key/m],
     ["setup, of the key", { commitment: "setup" }, /it is a setup key/],
     ["a bare document", { manifest: null, commitment: null }, /a bare attestation document comes without a manifest/],
-    ["PCR8 alone", { manifest: null, commitment: null, pinnedPcrs: [8] }, /^Which release runs in the enclave: the policy pins PCR8 alone/m],
+    [
+      "PCR8 alone",
+      { manifest: null, commitment: null, pinnedPcrs: [8] },
+      /^Which release runs in the enclave: the policy pins PCR8 alone/m,
+    ],
     ["debug mode", { debug: true }, /it is in debug mode/],
   ];
   it.each(images)("includes what is open with %s, and only there", (_, image, wanted) => {
@@ -197,18 +277,25 @@ describe("not proven", () => {
     const checks = [{ ...PASSED[0]!, status: "warn" as const }];
     expect(open({ hardware: { trustAnchor: "lab.pem" } }, { checks })).toContain('its certificates lead to "lab.pem"');
     expect(open({}, { checks: PASSED.slice(0, 1) })).toContain("the policy does not pin a manifest set");
-    const byHash = [...PASSED.slice(0, 1), { ...PASSED[0]!, id: "policy.manifest-hash" as const, subject: "policy" as const }];
+    const byHash = [
+      ...PASSED.slice(0, 1),
+      { ...PASSED[0]!, id: "policy.manifest-hash" as const, subject: "policy" as const },
+    ];
     expect(open({}, { checks: byHash })).not.toContain("the right people");
   });
 
   it("includes what the policy leaves open", () => {
-    expect(open({ open: ["application", "operator"] })).toMatch(/^Which application runs in the enclave: the policy leaves it open\.\nWhose deployment/);
+    expect(open({ open: ["application", "operator"] })).toMatch(
+      /^Which application runs in the enclave: the policy leaves it open\.\nWhose deployment/,
+    );
     expect(open({ open: ["else" as "operator"] })).toContain('What the policy leaves open of the enclave: "else".');
   });
 
   it("includes that pinned labels are the service's word", () => {
     const checks = [...PASSED, { ...PASSED[0]!, id: "policy.labels" as const, subject: "policy" as const }];
-    expect(open({}, { checks })).toContain("The policy pins labels: that checks the service's answer, and nothing else.");
+    expect(open({}, { checks })).toContain(
+      "The policy pins labels: that checks the service's answer, and nothing else.",
+    );
     expect(open({})).not.toContain("The policy pins labels");
   });
 
@@ -222,12 +309,32 @@ describe("not proven", () => {
 describe("not proven of an activity", () => {
   const cases: [string, Partial<ActivityClaims>, string][] = [
     ["nobody asked", { asked: [] }, "Whose activity it should be: nobody said"],
-    ["no request was given", { asked: ["organizationId", "id"] }, "The paths, and the rest of the request: no request was given"],
+    [
+      "no request was given",
+      { asked: ["organizationId", "id"] },
+      "The paths, and the rest of the request: no request was given",
+    ],
     ["there is a decision", { decisions: 1 }, "That the decision was about this request, and that none was withheld: "],
-    ["there is a sub-organization", { subOrganizationId: "sub" }, 'That the sub-organization is new, yours, with your users ("sub"): '],
-    ["there is a wallet", { walletId: "w1" }, 'That the wallet was made by your request, and that nobody else knows its seed ("w1"): '],
-    ["result members have no proof", { resultWithoutProof: ["walletName", "tags[0]"] }, "Of the result, walletName, tags[0]: no app proof speaks of them, it is the service's word."],
-    ["addresses have no proof", { uncoveredAddresses: ["0x2", "0x3"] }, 'The addresses 0x2, 0x3 in activity "a1": no app proof speaks of them.'],
+    [
+      "there is a sub-organization",
+      { subOrganizationId: "sub" },
+      'That the sub-organization is new, yours, with your users ("sub"): ',
+    ],
+    [
+      "there is a wallet",
+      { walletId: "w1" },
+      'That the wallet was made by your request, and that nobody else knows its seed ("w1"): ',
+    ],
+    [
+      "result members have no proof",
+      { resultWithoutProof: ["walletName", "tags[0]"] },
+      "Of the result, walletName, tags[0]: no app proof speaks of them, it is the service's word.",
+    ],
+    [
+      "addresses have no proof",
+      { uncoveredAddresses: ["0x2", "0x3"] },
+      'The addresses 0x2, 0x3 in activity "a1": no app proof speaks of them.',
+    ],
   ];
   it.each(cases)("is said where %s, and only there", (_, activity, wanted) => {
     expect(openWith(activity)).toContain(wanted);
@@ -237,7 +344,9 @@ describe("not proven of an activity", () => {
   it("is a decision, where there is none, and the rest in any case", () => {
     expect(openWith({})).toContain("That an enclave decided to allow this: no decision is among the app proofs");
     expect(openWith({ decisions: 1 })).not.toContain("That an enclave decided");
-    expect(openWith({})).toContain("The rest of the activity (its status, votes, fingerprint and other fields): the service's word");
+    expect(openWith({})).toContain(
+      "The rest of the activity (its status, votes, fingerprint and other fields): the service's word",
+    );
     expect(openWith({ coveredAddresses: [] })).not.toContain("the key behind the address");
     expect(openWith({})).toContain("That the key behind the address was made by your request");
     expect(openWith({ asked: [], coveredAddresses: [] })).toContain("The request: no request was given");
@@ -257,7 +366,12 @@ describe("not proven of an activity", () => {
 });
 
 describe("beside the verdict", () => {
-  const warned = (id: "policy.scope" | "activity.claims", detail: string, subject: "policy" | "activity") => ({ id, subject, status: "warn" as const, detail });
+  const warned = (id: "policy.scope" | "activity.claims", detail: string, subject: "policy" | "activity") => ({
+    id,
+    subject,
+    status: "warn" as const,
+    detail,
+  });
 
   it("stands nothing where nothing is open", () => {
     expect(caveats(report({}))).toEqual([]);
@@ -267,26 +381,36 @@ describe("beside the verdict", () => {
   it("stand another anchor and debug mode", () => {
     const checks = [{ ...PASSED[0]!, status: "warn" as const }];
     expect(caveats(reportOf({ image: { debug: true } }, { checks }))).toEqual([
-      expect.stringContaining("not to AWS"), expect.stringContaining("debug mode was found and allowed"),
+      expect.stringContaining("not to AWS"),
+      expect.stringContaining("debug mode was found and allowed"),
     ]);
   });
 
   it("stands each reason of policy.scope on its own", () => {
     const checks = [...PASSED, warned("policy.scope", "r2026.3.1: one; two", "policy")];
     expect(caveats(reportOf({ scope: ["one", "two\u001b"], open: ["operator"] }, { checks }))).toEqual([
-      'the deployment "r2026.3.1": one.', 'the deployment "r2026.3.1": two\\u{1b}.',
+      'the deployment "r2026.3.1": one.',
+      'the deployment "r2026.3.1": two\\u{1b}.',
     ]);
   });
 
   it("stands what the check says where the claims have no reason; what is open even where no check says so", () => {
-    const checks = [...PASSED, warned("policy.scope", "boot[0]: the operator is open", "policy"), warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy")];
+    const checks = [
+      ...PASSED,
+      warned("policy.scope", "boot[0]: the operator is open", "policy"),
+      warned("policy.scope", "boot[1]: PCR3 alone\u001b", "policy"),
+    ];
     expect(caveats(report({ checks }))).toEqual(["boot[0]: the operator is open", "boot[1]: PCR3 alone\\u{1b}"]);
-    expect(caveats(reportOf({ open: ["operator"] }))).toEqual(["the policy leaves the operator open: somebody else's enclave may pass."]);
+    expect(caveats(reportOf({ open: ["operator"] }))).toEqual([
+      "the policy leaves the operator open: somebody else's enclave may pass.",
+    ]);
   });
 
   it("stands that no enclave vouches for a new organization", () => {
     const checks = [...PASSED, warned("activity.claims", "speaks of sub", "activity")];
-    expect(caveats(reportWith({ subOrganizationId: "sub" }, { checks }))).toEqual(['no enclave signed that this organization is new, or yours: "sub".']);
+    expect(caveats(reportWith({ subOrganizationId: "sub" }, { checks }))).toEqual([
+      'no enclave signed that this organization is new, or yours: "sub".',
+    ]);
     expect(caveats(reportWith({}, { checks }))).toEqual(["speaks of sub"]);
   });
 
@@ -301,8 +425,14 @@ describe("beside the verdict", () => {
 });
 
 it("names the boot proof where there are several", () => {
-  const claims: Claims = { bootProofs: [BOOT, bootOf({ image: { commitment: "legacy" } })], appProofs: [], activity: null };
+  const claims: Claims = {
+    bootProofs: [BOOT, bootOf({ image: { commitment: "legacy" } })],
+    appProofs: [],
+    activity: null,
+  };
   const checks = [...PASSED, { ...PASSED[0]!, subject: "boot[1]" as const }];
-  expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(/^Which application asked for the document of boot\[1\]/);
+  expect(unprovenStatements(report({ claims, checks }))[0]).toMatch(
+    /^Which application asked for the document of boot\[1\]/,
+  );
   expect(provenStatements(report({ claims, checks })).filter((text) => text.startsWith("boot[1]: "))).toHaveLength(8);
 });

@@ -6,30 +6,51 @@ import { renderFailures, renderText } from "../../src/report/text.js";
 import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
 
 const PLAIN = { color: false };
-const failed: Check = { id: "bind.user-data", subject: "boot[0]", status: "fail", detail: "user_data is not the hash of the manifest", expected: "aa".repeat(32), actual: `bb${"aa".repeat(31)}` };
+const failed: Check = {
+  id: "bind.user-data",
+  subject: "boot[0]",
+  status: "fail",
+  detail: "user_data is not the hash of the manifest",
+  expected: "aa".repeat(32),
+  actual: `bb${"aa".repeat(31)}`,
+};
 
 describe("the verdict", () => {
   it("comes first, in words", () => {
-    expect(renderText(report({}), PLAIN)).toMatch(/^VERIFIED: every check passed, and the deployment is one that the policy "signer,/);
+    expect(renderText(report({}), PLAIN)).toMatch(
+      /^VERIFIED: every check passed, and the deployment is one that the policy "signer,/,
+    );
     expect(renderText(report({ policy: null }), PLAIN)).toMatch(/^VERIFIED: .* that the policy pins\.\n/);
-    expect(renderText(report({ verdict: "authentic", policy: null }), PLAIN)).toMatch(/^AUTHENTIC: every check passed, but no policy was given/);
+    expect(renderText(report({ verdict: "authentic", policy: null }), PLAIN)).toMatch(
+      /^AUTHENTIC: every check passed, but no policy was given/,
+    );
   });
 
   it("of rejected evidence says that nothing is proven, and what failed first", () => {
     const checks = [PASSED[0]!, failed, { ...failed, id: "bind.pcrs" as const }];
     const text = renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN);
-    expect(text.replace(/\s+/g, " ")).toMatch(/^REJECTED: nothing is proven\. 2 checks failed, the first is bind\.user-data \(boot\[0\]\): user_data is not/);
+    expect(text.replace(/\s+/g, " ")).toMatch(
+      /^REJECTED: nothing is proven\. 2 checks failed, the first is bind\.user-data \(boot\[0\]\): user_data is not/,
+    );
     expect(text).not.toMatch(/^Proven$/m);
     expect(text).toContain("Not proven\n  - Anything: the evidence was rejected");
-    expect(renderText(report({ verdict: "rejected", claims: null, checks: [failed] }), PLAIN)).toContain("One check failed: bind.user-data");
+    expect(renderText(report({ verdict: "rejected", claims: null, checks: [failed] }), PLAIN)).toContain(
+      "One check failed: bind.user-data",
+    );
   });
 });
 
 it("says beside the verdict what takes its weight away", () => {
-  const claims: Claims = { bootProofs: [bootOf({ hardware: { trustAnchor: "lab.pem" }, image: { debug: true } })], appProofs: [], activity: null };
+  const claims: Claims = {
+    bootProofs: [bootOf({ hardware: { trustAnchor: "lab.pem" }, image: { debug: true } })],
+    appProofs: [],
+    activity: null,
+  };
   const checks: Check[] = [{ ...PASSED[0]!, status: "warn" }];
-  expect(renderText(report({ claims, checks }), PLAIN)).toMatch(
-    /^VERIFIED: [^]*pins\.\nBUT the certificates lead to "lab\.pem", not to AWS: .*\nBUT debug mode was found and allowed: .*\n1 warning/);
+  const anchor = /^VERIFIED: [^]*pins\.\nBUT the certificates lead to "lab\.pem", not to AWS: .*\n/;
+  const debug = /\nBUT debug mode was found and allowed: .*\n1 warning/;
+  const text = renderText(report({ claims, checks }), PLAIN);
+  expect(text).toMatch(new RegExp(anchor.source + debug.source.slice(2)));
   expect(renderText(report({}), PLAIN)).not.toContain("BUT");
 });
 
@@ -72,17 +93,24 @@ Not proven
   });
 
   it("that are skipped for one reason are told once", () => {
-    const skipped = (id: Check["id"]): Check => ({ id, subject: "boot[0]", status: "skip", detail: "the COSE_Sign1 could not be read" });
+    const skipped = (id: Check["id"]): Check => ({
+      id,
+      subject: "boot[0]",
+      status: "skip",
+      detail: "the COSE_Sign1 could not be read",
+    });
     const checks = [skipped("cose.algorithm"), skipped("cose.signature"), skipped("doc.structure")];
     expect(renderText(report({ checks }), PLAIN)).toContain(
-      "  skip  cose.algorithm, cose.signature, doc.structure\n        the COSE_Sign1 could not be read\n");
+      "  skip  cose.algorithm, cose.signature, doc.structure\n        the COSE_Sign1 could not be read\n",
+    );
   });
 
   it("of app proofs that passed are one line each, where there are several", () => {
     const passes = (subject: Check["subject"]): Check[] =>
       (["app.decode", "app.key"] as const).map((id) => ({ id, subject, status: "pass", detail: "fine" }));
     expect(renderText(report({ checks: [...passes("app[0]"), ...passes("app[1]")] }), PLAIN)).toContain(
-      "App proofs: app[0]\n  ok    app.decode, app.key\n\nApp proofs: app[1]\n  ok    app.decode, app.key\n");
+      "App proofs: app[0]\n  ok    app.decode, app.key\n\nApp proofs: app[1]\n  ok    app.decode, app.key\n",
+    );
   });
 
   it("that fail carry the advice for each id", () => {
@@ -94,15 +122,29 @@ Not proven
 });
 
 describe("names of pieces", () => {
-  const named = (subject: EvidencePiece["subject"], name: string): EvidencePiece => ({ subject, name, sha256: "5a".repeat(32) });
+  const named = (subject: EvidencePiece["subject"], name: string): EvidencePiece => ({
+    subject,
+    name,
+    sha256: "5a".repeat(32),
+  });
 
   it("stand in the headings of their checks, and above all", () => {
-    const evidence = [named("boot[0]", "boot.json"), named("boot[1]", "other boot.json"), { subject: "app[0]" as const, name: null, sha256: null }];
-    const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }, { ...failed, subject: "app[0]", id: "app.key" }];
+    const evidence = [
+      named("boot[0]", "boot.json"),
+      named("boot[1]", "other boot.json"),
+      { subject: "app[0]" as const, name: null, sha256: null },
+    ];
+    const checks: Check[] = [
+      failed,
+      { ...failed, subject: "boot[1]" },
+      { ...failed, subject: "app[0]", id: "app.key" },
+    ];
     const rejected = report({ verdict: "rejected", claims: null, evidence, checks });
     const text = renderText(rejected, PLAIN);
     expect(text).toContain(
-      '\nevidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n          boot[1] = "other boot.json" (SHA-256 5a5a5a5a…5a5a5a5a)\n\n');
+      '\nevidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n          boot[1] = "other boot.json" (SHA-256 ' +
+        "5a5a5a5a…5a5a5a5a)\n\n",
+    );
     expect(text).toContain("What ties them together: boot[0] = boot.json\n");
     expect(text).toContain('What ties them together: boot[1] = "other boot.json"\n');
     expect(text).toContain("\nApp proofs\n");
@@ -112,7 +154,10 @@ describe("names of pieces", () => {
 
   it("stand once above the checks of a piece that is the only one of its kind", () => {
     const checks: Check[] = [{ ...failed, id: "cose.signature" }, failed];
-    const text = renderText(report({ verdict: "rejected", claims: null, evidence: [named("boot[0]", "boot.json")], checks }), PLAIN);
+    const text = renderText(
+      report({ verdict: "rejected", claims: null, evidence: [named("boot[0]", "boot.json")], checks }),
+      PLAIN,
+    );
     expect(text).toMatch(/\nDocument and certificate chain: boot\[0\] = boot\.json\n[^]*\nWhat ties them together\n/);
   });
 
@@ -129,8 +174,12 @@ describe("names of pieces", () => {
 });
 
 it("says by which policy and when", () => {
-  expect(renderText(report({ policy: null, policyDigest: null }), PLAIN)).toMatch(/\nverified at 2026-03-05T06:07:08.000Z by bootproof 1\.2\.3\n\n/);
-  expect(renderText(report({ policy: null }), PLAIN)).toContain("policy without a name (SHA-256 9d9d9d9d…9d9d9d9d)\nverified at");
+  expect(renderText(report({ policy: null, policyDigest: null }), PLAIN)).toMatch(
+    /\nverified at 2026-03-05T06:07:08.000Z by bootproof 1\.2\.3\n\n/,
+  );
+  expect(renderText(report({ policy: null }), PLAIN)).toContain(
+    "policy without a name (SHA-256 9d9d9d9d…9d9d9d9d)\nverified at",
+  );
   expect(renderText(report({ policyDigest: null }), PLAIN)).toContain('\npolicy "signer, production"\nverified at');
 });
 
@@ -144,19 +193,26 @@ it("lists what an unpinned image says apart from what is proven", () => {
 
 describe("a report of another version, or of anybody", () => {
   const odd = (fields: object): Check => ({ ...failed, ...fields });
-  const render = (check: Check): string => renderText(report({ verdict: "rejected", claims: null, checks: [check] }), PLAIN);
+  const render = (check: Check): string =>
+    renderText(report({ verdict: "rejected", claims: null, checks: [check] }), PLAIN);
 
-  it.each(["chain.moon", "moon.phase", "moon", "", "__proto__.x", "constructor.name"])("may know the check %j", (id) => {
-    const text = render(odd({ id }));
-    expect(text).toContain(id.startsWith("chain.") ? "Document and certificate chain\n" : "\nOther\n");
-    expect(text).toContain(`FAIL  ${id}`);
-  });
+  it.each(["chain.moon", "moon.phase", "moon", "", "__proto__.x", "constructor.name"])(
+    "may know the check %j",
+    (id) => {
+      const text = render(odd({ id }));
+      expect(text).toContain(id.startsWith("chain.") ? "Document and certificate chain\n" : "\nOther\n");
+      expect(text).toContain(`FAIL  ${id}`);
+    },
+  );
 
-  it.each(["green", "", "constructor", "__proto__"])("may know the status %j, which is not taken for a good one", (status) => {
-    expect(render(odd({ status }))).toContain("  ????  bind.user-data");
-    const alike = ["app[0]", "app[1]"].map((subject) => odd({ subject, status, id: "app.key" }));
-    expect(renderText(report({ checks: alike }), PLAIN)).toContain("  ????  app.key");
-  });
+  it.each(["green", "", "constructor", "__proto__"])(
+    "may know the status %j, which is not taken for a good one",
+    (status) => {
+      expect(render(odd({ status }))).toContain("  ????  bind.user-data");
+      const alike = ["app[0]", "app[1]"].map((subject) => odd({ subject, status, id: "app.key" }));
+      expect(renderText(report({ checks: alike }), PLAIN)).toContain("  ????  app.key");
+    },
+  );
 
   it.each(["moon", "", "moon[0]"])("may know the subject %j", (subject) => {
     expect(render(odd({ subject }))).toContain("FAIL  bind.user-data");
@@ -188,37 +244,76 @@ describe("colour", () => {
 });
 
 describe("evidence cannot write to the terminal", () => {
-  const hostile = fc.string({ unit: fc.oneof(fc.constantFrom("\u001b", "\n", "\r", "\u009b", "\u202e", "\u200b", "a", " ", '"', "\\", "["), fc.string({ unit: "binary", maxLength: 1 })), maxLength: 300 });
+  const hostile = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom("\u001b", "\n", "\r", "\u009b", "\u202e", "\u200b", "a", " ", '"', "\\", "["),
+      fc.string({ unit: "binary", maxLength: 1 }),
+    ),
+    maxLength: 300,
+  });
   const status = fc.constantFrom<CheckStatus>("pass", "fail", "warn", "skip");
-  const check = fc.record({ id: fc.constantFrom(...CHECK_IDS), status, detail: hostile, expected: hostile, actual: hostile })
+  const check = fc
+    .record({ id: fc.constantFrom(...CHECK_IDS), status, detail: hostile, expected: hostile, actual: hostile })
     .map((fields): Check => ({ ...fields, subject: "boot[0]" }));
 
   it("whatever it names itself", () => {
-    fc.assert(fc.property(hostile, fc.array(check, { maxLength: 5 }), (text, checks) => {
-      const manifest = {
-        ...IMAGE.manifest!, namespace: text, pivotArgs: [text], pivotEnv: { [text]: text }, approvedBy: [{ alias: text, pubKey: text }],
-      };
-      const workloads = { ...manifest, pivotHash: null, workloads: { [text]: text } };
-      const hardware = { moduleId: text, trustAnchor: text, documentTime: text, nonce: text, publicKey: text };
-      const claims: Claims = {
-        bootProofs: [
-          bootOf({ hardware, image: { manifest }, deployment: text, open: [text as "operator"], scope: [text] }),
-          bootOf({ ...UNPINNED, hardware, image: { ...UNPINNED.image, manifest: workloads, commitment: text as "live" } }),
-        ],
-        appProofs: [
-          { bootProof: 0, type: text, time: text, payload: { [text]: text } },
-          { bootProof: 0, type: "APP_PROOF_TYPE_ADDRESS_DERIVATION", time: text, payload: { addressDerivationProof: { address: text, walletId: text } } },
-        ],
-        activity: {
-          ...ACTIVITY, id: text, organizationId: text, type: text, asked: [text], coveredAddresses: [text], uncoveredAddresses: [text],
-          resultWithoutProof: [text], subOrganizationId: text, walletId: text,
-        },
-      };
-      const evidence: EvidencePiece[] = [{ subject: "boot[0]", name: text, sha256: text }, { subject: "boot[1]", name: text, sha256: null }];
-      const tool = { name: text, version: text };
-      const rendered = renderText(report({ policy: text, policyDigest: text, verifiedAt: text, tool, evidence, checks, claims }), PLAIN);
-      expect(rendered).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/);
-      for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
-    }), { numRuns: 200 });
+    fc.assert(
+      fc.property(hostile, fc.array(check, { maxLength: 5 }), (text, checks) => {
+        const manifest = {
+          ...IMAGE.manifest!,
+          namespace: text,
+          pivotArgs: [text],
+          pivotEnv: { [text]: text },
+          approvedBy: [{ alias: text, pubKey: text }],
+        };
+        const workloads = { ...manifest, pivotHash: null, workloads: { [text]: text } };
+        const hardware = { moduleId: text, trustAnchor: text, documentTime: text, nonce: text, publicKey: text };
+        const claims: Claims = {
+          bootProofs: [
+            bootOf({ hardware, image: { manifest }, deployment: text, open: [text as "operator"], scope: [text] }),
+            bootOf({
+              ...UNPINNED,
+              hardware,
+              image: { ...UNPINNED.image, manifest: workloads, commitment: text as "live" },
+            }),
+          ],
+          appProofs: [
+            { bootProof: 0, type: text, time: text, payload: { [text]: text } },
+            {
+              bootProof: 0,
+              type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
+              time: text,
+              payload: { addressDerivationProof: { address: text, walletId: text } },
+            },
+          ],
+          activity: {
+            ...ACTIVITY,
+            id: text,
+            organizationId: text,
+            type: text,
+            asked: [text],
+            coveredAddresses: [text],
+            uncoveredAddresses: [text],
+            resultWithoutProof: [text],
+            subOrganizationId: text,
+            walletId: text,
+          },
+        };
+        const evidence: EvidencePiece[] = [
+          { subject: "boot[0]", name: text, sha256: text },
+          { subject: "boot[1]", name: text, sha256: null },
+        ];
+        const tool = { name: text, version: text };
+        const rendered = renderText(
+          report({ policy: text, policyDigest: text, verifiedAt: text, tool, evidence, checks, claims }),
+          PLAIN,
+        );
+        expect(rendered).not.toMatch(
+          /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/,
+        );
+        for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+      }),
+      { numRuns: 200 },
+    );
   });
 });

@@ -19,7 +19,16 @@ export class Entries {
 }
 
 export type CborInput =
-  | null | boolean | number | bigint | string | Uint8Array | Raw | Entries | readonly CborInput[] | ReadonlyMap<CborInput, CborInput>;
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | Raw
+  | Entries
+  | readonly CborInput[]
+  | ReadonlyMap<CborInput, CborInput>;
 
 /** Bytes of hex text; white space between bytes is for the reader. */
 export function hex(text: string): Uint8Array {

@@ -3,18 +3,38 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { inspectUnverified, renderInspection, renderJson, renderText } from "../../src/index.js";
 import * as library from "../../src/index.js";
-import { apiKeyStamper, createClient, generateApiKey, openCredentialBundle, verifyWebhook, webhookHandler } from "../../src/client/index.js";
+import {
+  apiKeyStamper,
+  createClient,
+  generateApiKey,
+  openCredentialBundle,
+  verifyWebhook,
+  webhookHandler,
+} from "../../src/client/index.js";
 import { run } from "../../src/cli/main.js";
 
 const NOW = new Date("2026-03-04T06:00:00.000Z");
 const anyEnclave = { policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW } as const;
-const POLICY = { policy: "bootproof/1", deployments: [{ pcrs: Object.fromEntries(["0", "1", "2", "3"].map((index) => [index, "11".repeat(48)])), pivotHash: "ab".repeat(32), namespace: "x", minNonce: 1, quorumKey: "04".repeat(130), manifestSet: { threshold: 1, members: ["04".repeat(130)] } }] };
+const POLICY = {
+  policy: "bootproof/1",
+  deployments: [
+    {
+      pcrs: Object.fromEntries(["0", "1", "2", "3"].map((index) => [index, "11".repeat(48)])),
+      pivotHash: "ab".repeat(32),
+      namespace: "x",
+      minNonce: 1,
+      quorumKey: "04".repeat(130),
+      manifestSet: { threshold: 1, members: ["04".repeat(130)] },
+    },
+  ],
+};
 
 /** Each door takes the bytes of the input, or the address of a server that answers them to everything. */
 export const DOORS = {
   bootProof: (input) => report(library.verifyEvidence({ bootProofs: [text(input)] }, anyEnclave)),
   activity: (input) => report(library.verifyEvidence({ bootProofs: [], activity: text(input) }, anyEnclave)),
-  parsedActivity: (input) => report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
+  parsedActivity: (input) =>
+    report(library.verifyEvidence({ bootProofs: [], activity: JSON.parse(text(input)) as unknown }, anyEnclave)),
   appProof: (input) => report(library.verifyEvidence({ bootProofs: [], appProofs: [text(input)] }, anyEnclave)),
   attestation: (input) => report(library.verifyAttestation(input, anyEnclave)),
   policy: async (input) => refused(() => library.parsePolicy(input)),
@@ -23,18 +43,23 @@ export const DOORS = {
   envelope: async (input) => refused(() => library.decodeManifestEnvelope(input)),
   certificate: async (input) => refused(() => library.decodeCertificate(input)),
   payload: async (input) => refused(() => library.decodeAppProofPayload(text(input))),
-  inspect: (input) => refused(async () => {
-    const seen = await inspectUnverified(input);
-    if (seen !== null) renderInspection(seen, { color: false });
-  }),
+  inspect: (input) =>
+    refused(async () => {
+      const seen = await inspectUnverified(input);
+      if (seen !== null) renderInspection(seen, { color: false });
+    }),
   credentialBundle: async (input) => {
     const pair = await crypto.subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
     await openCredentialBundle(text(input), pair).catch(() => {});
   },
-  bundle: async (input) => refused(async () => {
-    const bundle = library.decodeBundle(input);
-    await library.verifyBundle(bundle, bundle.judgement?.policy ? { policy: library.POLICY_OF_THE_BUNDLE, now: NOW } : anyEnclave);
-  }),
+  bundle: async (input) =>
+    refused(async () => {
+      const bundle = library.decodeBundle(input);
+      await library.verifyBundle(
+        bundle,
+        bundle.judgement?.policy ? { policy: library.POLICY_OF_THE_BUNDLE, now: NOW } : anyEnclave,
+      );
+    }),
   release: (input) => command(["pin", "--release", "-", "--app", "signer"], input),
   policyOfCommand: (input) => command(["verify", "--boot-proof", "/nonexistent", "--policy", "-"], input),
   bundleOfCommand: (input) => command(["verify", "-", "--no-policy"], input),
@@ -47,9 +72,25 @@ export const DOORS = {
   },
   webhookInSingleBytes: async (input) => {
     let at = 0;
-    const body = new ReadableStream<Uint8Array>({ pull: (controller) => (at < input.length ? controller.enqueue(input.slice(at, ++at)) : controller.close()) });
-    const handler = webhookHandler({ verified: {} as never, organizationIds: ["x"], jwks: { keys: [] }, onVerified: () => {}, onRejected: () => {}, now: () => NOW });
-    await handler(new Request("https://receiver.test", { method: "POST", headers: webhookHeaders("00".repeat(64)), body, duplex: "half" } as RequestInit));
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (at < input.length ? controller.enqueue(input.slice(at, ++at)) : controller.close()),
+    });
+    const handler = webhookHandler({
+      verified: {} as never,
+      organizationIds: ["x"],
+      jwks: { keys: [] },
+      onVerified: () => {},
+      onRejected: () => {},
+      now: () => NOW,
+    });
+    await handler(
+      new Request("https://receiver.test", {
+        method: "POST",
+        headers: webhookHeaders("00".repeat(64)),
+        body,
+        duplex: "half",
+      } as RequestInit),
+    );
   },
   getBootProof: (_, url) => asked(url, (client) => client.getBootProof({ ephemeralKey: "04".repeat(130) })),
   getLatestBootProof: (_, url) => asked(url, (client) => client.getLatestBootProof({ appName: "signer" })),
@@ -57,7 +98,8 @@ export const DOORS = {
   listAppProofs: (_, url) => asked(url, (client) => client.listAppProofs({ activityId: "x" })),
   undocumentedQuery: (_, url) => asked(url, (client) => client.query("list_activities", {})),
   updateWallet: (_, url) => asked(url, (client) => client.updateWallet({ walletId: "w" })),
-  verifiedUpdateWallet: (_, url) => asked(url, (client) => client.withVerification(library.parsePolicy(POLICY)).updateWallet({ walletId: "w" })),
+  verifiedUpdateWallet: (_, url) =>
+    asked(url, (client) => client.withVerification(library.parsePolicy(POLICY)).updateWallet({ walletId: "w" })),
 } as const satisfies Record<string, (input: Uint8Array, url: string) => Promise<unknown>>;
 
 export type Door = keyof typeof DOORS;
@@ -83,7 +125,12 @@ async function refused(work: () => unknown): Promise<void> {
 }
 
 async function asked(url: string, ask: (client: ReturnType<typeof createClient>) => Promise<unknown>): Promise<void> {
-  const client = createClient({ baseUrl: url, organizationId: "o", stamper: await apiKeyStamper(await generateApiKey()), maxRetries: 0 });
+  const client = createClient({
+    baseUrl: url,
+    organizationId: "o",
+    stamper: await apiKeyStamper(await generateApiKey()),
+    maxRetries: 0,
+  });
   await ask(client).catch((error: unknown) => {
     const { name, message } = error as Error;
     if (!/^(?:ClientError|ServiceError|RejectedActivityError)$/.test(name)) throw error;
@@ -102,7 +149,14 @@ async function command(argv: string[], input: Uint8Array): Promise<void> {
 }
 
 function webhookHeaders(signature: string): Record<string, string> {
-  const values = { "Event-Id": "e", Timestamp: String(NOW.getTime()), "Signature-Key-Id": "k", "Signature-Algorithm": "ed25519", "Signature-Version": "v1", Signature: signature };
+  const values = {
+    "Event-Id": "e",
+    Timestamp: String(NOW.getTime()),
+    "Signature-Key-Id": "k",
+    "Signature-Algorithm": "ed25519",
+    "Signature-Version": "v1",
+    Signature: signature,
+  };
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`X-Webhook-${name}`, value]));
 }
 
@@ -111,5 +165,8 @@ const input = new Uint8Array(readFileSync(file!));
 const before = process.resourceUsage().maxRSS;
 const start = performance.now();
 await DOORS[door as Door](input, url ?? "");
-const took = { milliseconds: Math.round(performance.now() - start), mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024) };
+const took = {
+  milliseconds: Math.round(performance.now() - start),
+  mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
+};
 process.stdout.write(JSON.stringify(took));

@@ -44,7 +44,10 @@ export function writeDer(node: DerNode): Uint8Array {
 }
 
 export function contentOf(node: DerNode): Uint8Array {
-  return join(node.children === null ? node.content : join(...node.children.map(writeDer)), node.trailer ?? new Uint8Array());
+  return join(
+    node.children === null ? node.content : join(...node.children.map(writeDer)),
+    node.trailer ?? new Uint8Array(),
+  );
 }
 
 /** The length in DER's one way. */
@@ -64,7 +67,10 @@ export function edited(node: DerNode, path: readonly number[], change: (node: De
   const [first, ...rest] = path;
   if (first === undefined) return change(node);
   if (node.children?.[first] === undefined) throw new Error(`no node at ${path.join(".")}`);
-  return { ...node, children: node.children.map((child, index) => (index === first ? edited(child, rest, change) : child)) };
+  return {
+    ...node,
+    children: node.children.map((child, index) => (index === first ? edited(child, rest, change) : child)),
+  };
 }
 
 export function nodeAt(node: DerNode, path: readonly number[]): DerNode {

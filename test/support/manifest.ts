@@ -1,5 +1,11 @@
 /** Manifests as JSON values, for tests to change, and manifests of any content. */
-import type { Manifest, ManifestEnvelope, ManifestVersion, PivotManifest, WorkloadManifest } from "../../src/decode/manifest/index.js";
+import type {
+  Manifest,
+  ManifestEnvelope,
+  ManifestVersion,
+  PivotManifest,
+  WorkloadManifest,
+} from "../../src/decode/manifest/index.js";
 import { toHex } from "../../src/bytes.js";
 import { fc } from "./property.js";
 import { readVectorJson } from "./vectors.js";
@@ -9,7 +15,9 @@ import { readVectorJson } from "./vectors.js";
 export type Json = any;
 
 const GOLDEN = {
-  v0: "manifests/golden/manifest_v0.json", v1: "manifests/golden/manifest_v1.json", v2: "manifests/made/manifest_v2.json",
+  v0: "manifests/golden/manifest_v0.json",
+  v1: "manifests/golden/manifest_v1.json",
+  v2: "manifests/made/manifest_v2.json",
   v3: "manifests/made/manifest_v3.json",
 } as const satisfies { [V in ManifestVersion]: string };
 
@@ -52,66 +60,133 @@ const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const text = fc.string({ unit: "grapheme", maxLength: 6 });
 const u32 = fc.integer({ min: 0, max: 0xffffffff });
 const port = fc.integer({ min: 0, max: 0xffff });
-const set = fc.record({ threshold: u32, members: fc.array(fc.record({ alias: text, pubKey: bytes() }), { maxLength: 3 }) });
+const set = fc.record({
+  threshold: u32,
+  members: fc.array(fc.record({ alias: text, pubKey: bytes() }), { maxLength: 3 }),
+});
 const bridge = fc.oneof(
   fc.record({ type: fc.constant("server" as const), port, host: text }),
   fc.record({ type: fc.constant("client" as const), port, host: fc.option(text) }),
 );
 const namespace = fc.record({ name: text, nonce: u32, quorumKey: bytes() });
-const enclave = fc.record({ pcr0: bytes(), pcr1: bytes(), pcr2: bytes(), pcr3: bytes(), awsRootCertificate: bytes(), qosCommit: text });
+const enclave = fc.record({
+  pcr0: bytes(),
+  pcr1: bytes(),
+  pcr2: bytes(),
+  pcr3: bytes(),
+  awsRootCertificate: bytes(),
+  qosCommit: text,
+});
 const patchSet = fc.record({ threshold: u32, members: fc.array(fc.record({ pubKey: bytes() }), { maxLength: 3 }) });
-const pivot0 = { hash, restart: fc.constantFrom("Never" as const, "Always" as const), args: fc.array(text, { maxLength: 3 }) };
+const pivot0 = {
+  hash,
+  restart: fc.constantFrom("Never" as const, "Always" as const),
+  args: fc.array(text, { maxLength: 3 }),
+};
 const pivot1 = { ...pivot0, bridgeConfig: fc.array(bridge, { maxLength: 3 }), debugMode: fc.boolean() };
 const shared = { namespace, manifestSet: set, shareSet: set, enclave };
-const envName = fc.string({ unit: fc.constantFrom(..."aZ_0"), minLength: 1, maxLength: 4 }).filter((name) => !/^[0-9]/.test(name));
-const env = fc.uniqueArray(fc.tuple(envName, text.filter((value) => !value.includes("\0"))), { selector: ([name]) => name, minLength: 1, maxLength: 3 })
+const envName = fc
+  .string({ unit: fc.constantFrom(..."aZ_0"), minLength: 1, maxLength: 4 })
+  .filter((name) => !/^[0-9]/.test(name));
+const env = fc
+  .uniqueArray(
+    fc.tuple(
+      envName,
+      text.filter((value) => !value.includes("\0")),
+    ),
+    { selector: ([name]) => name, minLength: 1, maxLength: 3 },
+  )
   .map((entries) => new Map(entries));
 
-export const manifestV0: fc.Arbitrary<PivotManifest> = fc.record({ version: fc.constant("v0" as const), ...shared, pivot: fc.record(pivot0), patchSet });
-export const manifestV1: fc.Arbitrary<PivotManifest> = fc.record({ version: fc.constant("v1" as const), ...shared, pivot: fc.record(pivot1), patchSet });
-export const manifestV2: fc.Arbitrary<PivotManifest> = fc.record({
-  version: fc.constant("v2" as const), ...shared,
-  pivot: fc.record({ ...pivot1, env }, { requiredKeys: ["hash", "restart", "args", "bridgeConfig", "debugMode"] }),
-  dns: fc.record({ resolvers: fc.array(fc.constantFrom("1.1.1.1", "2606:4700:4700::1111", "::"), { maxLength: 2 }) }),
-}, { requiredKeys: ["version", "namespace", "manifestSet", "shareSet", "enclave", "pivot"] });
+export const manifestV0: fc.Arbitrary<PivotManifest> = fc.record({
+  version: fc.constant("v0" as const),
+  ...shared,
+  pivot: fc.record(pivot0),
+  patchSet,
+});
+export const manifestV1: fc.Arbitrary<PivotManifest> = fc.record({
+  version: fc.constant("v1" as const),
+  ...shared,
+  pivot: fc.record(pivot1),
+  patchSet,
+});
+export const manifestV2: fc.Arbitrary<PivotManifest> = fc.record(
+  {
+    version: fc.constant("v2" as const),
+    ...shared,
+    pivot: fc.record({ ...pivot1, env }, { requiredKeys: ["hash", "restart", "args", "bridgeConfig", "debugMode"] }),
+    dns: fc.record({ resolvers: fc.array(fc.constantFrom("1.1.1.1", "2606:4700:4700::1111", "::"), { maxLength: 2 }) }),
+  },
+  { requiredKeys: ["version", "namespace", "manifestSet", "shareSet", "enclave", "pivot"] },
+);
 
 const label = fc.string({ unit: fc.constantFrom(..."az09"), minLength: 1, maxLength: 4 });
-const path = fc.array(fc.string({ unit: fc.constantFrom(..."ab_"), minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 })
+const path = fc
+  .array(fc.string({ unit: fc.constantFrom(..."ab_"), minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 })
   .map((parts) => `/${parts.join("/")}`);
-const volumes = fc.uniqueArray(fc.tuple(text, path), { selector: ([name]) => name, minLength: 1, maxLength: 3 })
+const volumes = fc
+  .uniqueArray(fc.tuple(text, path), { selector: ([name]) => name, minLength: 1, maxLength: 3 })
   .map((entries) => new Map(entries.map(([name, mountPath]) => [name, { type: "tmpfs" as const, mountPath }])));
 const file = fc.constantFrom("/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest");
 const workload = (sources: readonly string[]): fc.Arbitrary<WorkloadManifest["workloads"][number]> => {
-  const fileMount = fc.record({ type: fc.constant("file" as const), source: file, readOnly: fc.constant(true as const) });
+  const fileMount = fc.record({
+    type: fc.constant("file" as const),
+    source: file,
+    readOnly: fc.constant(true as const),
+  });
   const source = fc.constantFrom("", ...sources);
-  const volumeMount = fc.record({ type: fc.constant("volume" as const), source, readOnly: fc.boolean() })
+  const volumeMount = fc
+    .record({ type: fc.constant("volume" as const), source, readOnly: fc.boolean() })
     .filter((mount) => sources.includes(mount.source));
   // Each mount at a place of its own.
-  const mounts = fc.array(fc.oneof(fileMount, ...(sources.length > 0 ? [volumeMount] : [])), { maxLength: 3 })
+  const mounts = fc
+    .array(fc.oneof(fileMount, ...(sources.length > 0 ? [volumeMount] : [])), { maxLength: 3 })
     .map((list) => list.map((mount, index) => ({ ...mount, mountPath: `/m${index}/x` })));
-  return fc.record({ name: label, imageDigest: hash, restart: fc.constantFrom("never" as const, "always" as const), mounts });
+  return fc.record({
+    name: label,
+    imageDigest: hash,
+    restart: fc.constantFrom("never" as const, "always" as const),
+    mounts,
+  });
 };
 const workloads = (sources: readonly string[]): fc.Arbitrary<WorkloadManifest["workloads"]> =>
   fc.uniqueArray(workload(sources), { selector: ({ name }) => name, minLength: 1, maxLength: 3 });
 
-export const manifestV3: fc.Arbitrary<WorkloadManifest> = fc.option(volumes, { nil: undefined }).chain((declared) => fc.record({
-  version: fc.constant("v3" as const), ...shared, workloads: workloads([...(declared?.keys() ?? [])]),
-}).map((manifest) => ({ ...manifest, ...(declared && { volumes: declared }) })));
+export const manifestV3: fc.Arbitrary<WorkloadManifest> = fc.option(volumes, { nil: undefined }).chain((declared) =>
+  fc
+    .record({
+      version: fc.constant("v3" as const),
+      ...shared,
+      workloads: workloads([...(declared?.keys() ?? [])]),
+    })
+    .map((manifest) => ({ ...manifest, ...(declared && { volumes: declared }) })),
+);
 
-export const approvals = fc.array(fc.record({ signature: bytes(), member: fc.record({ alias: text, pubKey: bytes() }) }), { maxLength: 3 });
+export const approvals = fc.array(
+  fc.record({ signature: bytes(), member: fc.record({ alias: text, pubKey: bytes() }) }),
+  { maxLength: 3 },
+);
 
 /** The JSON of a decoded manifest or envelope: bytes in hex, an environment in its wrapping. */
 export function asJson(value: Manifest | ManifestEnvelope): Json {
-  const json = JSON.parse(JSON.stringify(value, (_name, member: unknown) => {
-    if (member instanceof Uint8Array) return toHex(member);
-    if (member instanceof Map) return Object.fromEntries([...member].map(([name, entry]) => [name, typeof entry === "string" ? { plain: { value: entry } } : entry]));
-    return member;
-  })) as Json;
+  const json = JSON.parse(
+    JSON.stringify(value, (_name, member: unknown) => {
+      if (member instanceof Uint8Array) return toHex(member);
+      if (member instanceof Map)
+        return Object.fromEntries(
+          [...member].map(([name, entry]) => [name, typeof entry === "string" ? { plain: { value: entry } } : entry]),
+        );
+      return member;
+    }),
+  ) as Json;
   const manifest = json.manifest ?? json;
   if (manifest.version === "v3") {
     manifest.enclave.type = "nitro";
-    manifest.workloads = manifest.workloads.map(({ imageDigest, ...rest }: Json): Json => (
-      { ...rest, type: "oci", image: { type: "ociManifest", digest: `sha256:${imageDigest as string}` } }));
+    manifest.workloads = manifest.workloads.map(({ imageDigest, ...rest }: Json): Json => ({
+      ...rest,
+      type: "oci",
+      image: { type: "ociManifest", digest: `sha256:${imageDigest as string}` },
+    }));
   }
   return json;
 }

@@ -1,4 +1,6 @@
-/** fast-check with one fixed seed: a run that fails here fails everywhere, and a run that passes says the same again. */
+/**
+ * fast-check with one fixed seed: a run that fails here fails everywhere, and a run that passes says the same again.
+ */
 import fc from "fast-check";
 
 fc.configureGlobal({ seed: 20_251_121, numRuns: 300 });
@@ -7,7 +9,23 @@ export { fc };
 
 /** Any bytes, with those that mean something in CBOR, DER, JSON and borsh more often. */
 export function anyBytes(maxLength = 200): fc.Arbitrary<Uint8Array> {
-  const meaningful = fc.constantFrom(0x00, 0x01, 0x22, 0x30, 0x5b, 0x7b, 0x7d, 0x80, 0x84, 0xa0, 0xa1, 0xbf, 0xc2, 0xd2, 0xff);
+  const meaningful = fc.constantFrom(
+    0x00,
+    0x01,
+    0x22,
+    0x30,
+    0x5b,
+    0x7b,
+    0x7d,
+    0x80,
+    0x84,
+    0xa0,
+    0xa1,
+    0xbf,
+    0xc2,
+    0xd2,
+    0xff,
+  );
   const byte = fc.oneof(fc.integer({ min: 0, max: 255 }), meaningful);
   return fc.array(byte, { maxLength }).map((bytes) => Uint8Array.from(bytes));
 }

@@ -2,12 +2,19 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { NO_POLICY_ANY_ENCLAVE, parseTrustAnchor, verifyAppProof, verifyBootProof } from "../../src/index.js";
-import { COMMITMENTS, COMMITMENT_KINDS, type CommitmentKind, commitmentPcr, manifestCommitmentPcr } from "../../src/verify/commitment.js";
+import {
+  COMMITMENTS,
+  COMMITMENT_KINDS,
+  type CommitmentKind,
+  commitmentPcr,
+  manifestCommitmentPcr,
+} from "../../src/verify/commitment.js";
 import { NOW, after, forge, idsOf, put } from "../attacks/support.js";
 
 const hash = new Uint8Array(32).fill(1);
 const key = new Uint8Array(65).fill(3);
-const sha384 = (...parts: (string | Uint8Array)[]): Buffer => parts.reduce((digest, part) => digest.update(part), createHash("sha384")).digest();
+const sha384 = (...parts: (string | Uint8Array)[]): Buffer =>
+  parts.reduce((digest, part) => digest.update(part), createHash("sha384")).digest();
 /** By node:crypto alone, as qos.md spells it. */
 const register = (preimage: string): string => sha384(new Uint8Array(48), sha384(preimage)).toString("hex");
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -25,8 +32,15 @@ describe("the table", () => {
   });
 
   it.each(COMMITMENT_KINDS)("is what verification goes by: %s", async (kind: CommitmentKind) => {
-    const evidence = forge({ generation: kind, alterAppProof: { payload: put("timestampMs", String(after(-3600).getTime())) } });
-    const options = { policy: NO_POLICY_ANY_ENCLAVE, now: NOW, trustAnchors: [parseTrustAnchor("lab", evidence.anchorPem)] } as const;
+    const evidence = forge({
+      generation: kind,
+      alterAppProof: { payload: put("timestampMs", String(after(-3600).getTime())) },
+    });
+    const options = {
+      policy: NO_POLICY_ANY_ENCLAVE,
+      now: NOW,
+      trustAnchors: [parseTrustAnchor("lab", evidence.anchorPem)],
+    } as const;
     expect((await verifyBootProof(evidence.bootProof, options)).bootProof?.commitment).toBe(kind);
     const { report } = await verifyAppProof(evidence.appProofs[0], evidence.bootProof, options);
     expect(idsOf(report, "fail").includes("app.key")).toBe(!COMMITMENTS[kind].signsAppProofs);
@@ -37,21 +51,43 @@ describe("the table", () => {
 describe("registers", () => {
   it("commit to manifest and key, or to the manifest alone", async () => {
     const both = `"ephemeralPublicKey":"${hex(key)}","manifestHash":"${hex(hash)}"}`;
-    expect(hex(await commitmentPcr("live", hash, key))).toBe(register(`{"domain":"qos-live-manifest-pcr-commitment-v1",${both}`));
-    expect(hex(await commitmentPcr("setup", hash, key))).toBe(register(`{"domain":"qos-setup-manifest-pcr-commitment-v1",${both}`));
-    expect(hex(await manifestCommitmentPcr(hash))).toBe(register(`{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${hex(hash)}"}`));
+    expect(hex(await commitmentPcr("live", hash, key))).toBe(
+      register(`{"domain":"qos-live-manifest-pcr-commitment-v1",${both}`),
+    );
+    expect(hex(await commitmentPcr("setup", hash, key))).toBe(
+      register(`{"domain":"qos-setup-manifest-pcr-commitment-v1",${both}`),
+    );
+    expect(hex(await manifestCommitmentPcr(hash))).toBe(
+      register(`{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${hex(hash)}"}`),
+    );
   });
 
-  it("PCR18 is told where it commits to the manifest, warned of where it is set otherwise, and says nothing else", async () => {
-    const verified = async (alter: (map: Map<number, Uint8Array>, manifestHash: Uint8Array) => void, manifestCommitment = false) => {
-      const { manifestHash } = forge();
-      const evidence = forge({ manifestCommitment, alterDocument: { pcrs: (map) => (alter(map, manifestHash), map) } });
-      const options = { policy: NO_POLICY_ANY_ENCLAVE, now: NOW, trustAnchors: [parseTrustAnchor("lab", evidence.anchorPem)] } as const;
-      const { bootProof, report } = await verifyBootProof(evidence.bootProof, options);
-      return { told: bootProof?.manifestCommitted, status: report.checks.find(({ id }) => id === "bind.commitment")!.status };
-    };
-    expect(await verified(() => {}, true)).toEqual({ told: true, status: "pass" });
-    expect(await verified(() => {})).toEqual({ told: false, status: "pass" });
-    expect(await verified((map) => map.set(18, new Uint8Array(48).fill(1)))).toEqual({ told: false, status: "warn" });
-  });
+  it(
+    "PCR18 is told where it commits to the manifest, warned of where it is set otherwise, and says nothing " + "else",
+    async () => {
+      const verified = async (
+        alter: (map: Map<number, Uint8Array>, manifestHash: Uint8Array) => void,
+        manifestCommitment = false,
+      ) => {
+        const { manifestHash } = forge();
+        const evidence = forge({
+          manifestCommitment,
+          alterDocument: { pcrs: (map) => (alter(map, manifestHash), map) },
+        });
+        const options = {
+          policy: NO_POLICY_ANY_ENCLAVE,
+          now: NOW,
+          trustAnchors: [parseTrustAnchor("lab", evidence.anchorPem)],
+        } as const;
+        const { bootProof, report } = await verifyBootProof(evidence.bootProof, options);
+        return {
+          told: bootProof?.manifestCommitted,
+          status: report.checks.find(({ id }) => id === "bind.commitment")!.status,
+        };
+      };
+      expect(await verified(() => {}, true)).toEqual({ told: true, status: "pass" });
+      expect(await verified(() => {})).toEqual({ told: false, status: "pass" });
+      expect(await verified((map) => map.set(18, new Uint8Array(48).fill(1)))).toEqual({ told: false, status: "warn" });
+    },
+  );
 });

@@ -11,7 +11,8 @@ export async function through<T>(door: Door, run: () => Promise<T>): Promise<T> 
   const getBuiltinModule = process.getBuiltinModule.bind(process) as (id: string) => object | undefined;
   const hidden = (id: string): object | undefined => (id === "node:crypto" ? undefined : getBuiltinModule(id));
   try {
-    if (door !== "Node") vi.spyOn(process, "getBuiltinModule").mockImplementation(hidden as typeof process.getBuiltinModule);
+    if (door !== "Node")
+      vi.spyOn(process, "getBuiltinModule").mockImplementation(hidden as typeof process.getBuiltinModule);
     if (door === "noble") vi.stubGlobal("crypto", undefined);
     return await run();
   } finally {

@@ -12,7 +12,18 @@ import { der, derLength } from "../support/der.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { DOORS, through } from "./doors.js";
-import { CURVES, FACTS, type Signer, X_OF_Y_ONE, coordinates, newSigner, pointAt, smallestPoint, toBigInt, unsigned } from "./keys.js";
+import {
+  CURVES,
+  FACTS,
+  type Signer,
+  X_OF_Y_ONE,
+  coordinates,
+  newSigner,
+  pointAt,
+  smallestPoint,
+  toBigInt,
+  unsigned,
+} from "./keys.js";
 
 const MESSAGE = toUtf8("what was signed");
 const signers = Object.fromEntries(CURVES.map((curve) => [curve, newSigner(curve)])) as Record<Curve, Signer>;
@@ -41,15 +52,23 @@ const signatureRows = CURVES.flatMap((curve): SignatureRow[] => {
   const good = sign(MESSAGE);
   const largest = 2n ** BigInt(8 * length) - 1n;
   const long = new Uint8Array(5000).fill(7);
-  const row = (name: string, valid: boolean, signature: Uint8Array, more: Partial<SignatureRow> = {}): SignatureRow =>
-    ({ name: `${curve} ${name}`, curve, valid, signature, point, ...more });
+  const row = (
+    name: string,
+    valid: boolean,
+    signature: Uint8Array,
+    more: Partial<SignatureRow> = {},
+  ): SignatureRow => ({ name: `${curve} ${name}`, curve, valid, signature, point, ...more });
   return [
     row("valid", true, good),
     row("valid, with a low S", true, withS("low", good)),
     row("valid, with a high S", true, withS("high", good)),
     row("valid, over an empty message", true, sign(new Uint8Array()), { message: new Uint8Array() }),
     row("valid, over a long message", true, sign(long), { message: long }),
-    row("valid, in the middle of a longer buffer", true, concatBytes(Uint8Array.of(1), good, Uint8Array.of(2)).subarray(1, 1 + good.length)),
+    row(
+      "valid, in the middle of a longer buffer",
+      true,
+      concatBytes(Uint8Array.of(1), good, Uint8Array.of(2)).subarray(1, 1 + good.length),
+    ),
     row("by another key", false, other.sign(MESSAGE)),
     row("under another key", false, good, { point: other.point }),
     row("under the key's negative", false, good, { point: negative(curve, point) }),
@@ -57,24 +76,82 @@ const signatureRows = CURVES.flatMap((curve): SignatureRow[] => {
     row("over a longer message", false, good, { message: concatBytes(MESSAGE, Uint8Array.of(0)) }),
     row("over the message's hash", false, good, { message: sha(curve, MESSAGE) }),
     row("of all zeros", false, new Uint8Array(2 * length)),
-    row("with r = 0", false, scalars(curve, (_, s) => [0n, s])),
-    row("with s = 0", false, scalars(curve, (r) => [r, 0n])),
-    row("with r = n", false, scalars(curve, (_, s) => [n, s])),
-    row("with s = n", false, scalars(curve, (r) => [r, n])),
-    row("with r = s = n", false, scalars(curve, () => [n, n])),
-    row("with s = n + 1", false, scalars(curve, (r) => [r, n + 1n])),
-    row("with r above n", false, scalars(curve, (_, s) => [largest, s])),
-    row("with s above n", false, scalars(curve, (r) => [r, largest])),
-    row("with r negated", false, scalars(curve, (r, s) => [n - r, s])),
-    row("with r and s exchanged", false, scalars(curve, (r, s) => [s, r])),
-    row("with r = s = 1", false, scalars(curve, () => [1n, 1n])),
+    row(
+      "with r = 0",
+      false,
+      scalars(curve, (_, s) => [0n, s]),
+    ),
+    row(
+      "with s = 0",
+      false,
+      scalars(curve, (r) => [r, 0n]),
+    ),
+    row(
+      "with r = n",
+      false,
+      scalars(curve, (_, s) => [n, s]),
+    ),
+    row(
+      "with s = n",
+      false,
+      scalars(curve, (r) => [r, n]),
+    ),
+    row(
+      "with r = s = n",
+      false,
+      scalars(curve, () => [n, n]),
+    ),
+    row(
+      "with s = n + 1",
+      false,
+      scalars(curve, (r) => [r, n + 1n]),
+    ),
+    row(
+      "with r above n",
+      false,
+      scalars(curve, (_, s) => [largest, s]),
+    ),
+    row(
+      "with s above n",
+      false,
+      scalars(curve, (r) => [r, largest]),
+    ),
+    row(
+      "with r negated",
+      false,
+      scalars(curve, (r, s) => [n - r, s]),
+    ),
+    row(
+      "with r and s exchanged",
+      false,
+      scalars(curve, (r, s) => [s, r]),
+    ),
+    row(
+      "with r = s = 1",
+      false,
+      scalars(curve, () => [1n, 1n]),
+    ),
     row("empty", false, new Uint8Array()),
     row("a byte short", false, good.subarray(1)),
     row("a byte long", false, concatBytes(good, Uint8Array.of(0))),
-    row("a zero byte before r and before s", false, concatBytes(Uint8Array.of(0), good.subarray(0, length), Uint8Array.of(0), good.subarray(length))),
-    row("in DER", false, der(0x30, der(0x02, Uint8Array.of(0), good.subarray(0, length)), der(0x02, Uint8Array.of(0), good.subarray(length)))),
+    row(
+      "a zero byte before r and before s",
+      false,
+      concatBytes(Uint8Array.of(0), good.subarray(0, length), Uint8Array.of(0), good.subarray(length)),
+    ),
+    row(
+      "in DER",
+      false,
+      der(
+        0x30,
+        der(0x02, Uint8Array.of(0), good.subarray(0, length)),
+        der(0x02, Uint8Array.of(0), good.subarray(length)),
+      ),
+    ),
     row("of the other curve's length", false, new Uint8Array(curve === "P-256" ? 96 : 64).fill(1)),
-    ...[0, length - 1, length, 2 * length - 1].map((index) => row(`with a bit of byte ${index} turned over`, false, flipped(good, index))),
+    ...[0, length - 1, length, 2 * length - 1].map((index) =>
+      row(`with a bit of byte ${index} turned over`, false, flipped(good, index)),
+    ),
   ];
 });
 
@@ -84,7 +161,12 @@ function negative(curve: Curve, point: Uint8Array): Uint8Array {
 }
 
 function sha(curve: Curve, bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(nodeCrypto()!.createHash(curve === "P-256" ? "sha256" : "sha384").update(bytes).digest());
+  return new Uint8Array(
+    nodeCrypto()!
+      .createHash(curve === "P-256" ? "sha256" : "sha384")
+      .update(bytes)
+      .digest(),
+  );
 }
 
 function flipped(bytes: Uint8Array, index: number): Uint8Array {
@@ -99,12 +181,21 @@ const pointRows = CURVES.flatMap((curve): { name: string; curve: Curve; good: bo
   const { x, y } = coordinates(point);
   const small = smallestPoint(curve);
   const largest = 2n ** BigInt(8 * length) - 1n;
-  const row = (name: string, good: boolean, bytes: Uint8Array) => ({ name: `${curve} ${name}`, curve, good, point: bytes });
+  const row = (name: string, good: boolean, bytes: Uint8Array) => ({
+    name: `${curve} ${name}`,
+    curve,
+    good,
+    point: bytes,
+  });
   return [
     row("a key", true, point),
     row("its negative", true, negative(curve, point)),
     row("the point of smallest x", true, pointAt(curve, small.x, small.y)),
-    row("in the middle of a longer buffer", true, concatBytes(Uint8Array.of(9, 9, 9), point, Uint8Array.of(9)).subarray(3, 3 + point.length)),
+    row(
+      "in the middle of a longer buffer",
+      true,
+      concatBytes(Uint8Array.of(9, 9, 9), point, Uint8Array.of(9)).subarray(3, 3 + point.length),
+    ),
     row("x + p, on the curve modulo p", false, pointAt(curve, small.x + p, small.y)),
     row("the point of y = 1", true, pointAt(curve, X_OF_Y_ONE[curve], 1n)),
     row("y + p, on the curve modulo p", false, pointAt(curve, X_OF_Y_ONE[curve], p + 1n)),
@@ -145,15 +236,22 @@ function twistPoint(curve: Curve): Uint8Array {
 
 describe.each(DOORS)("through the door of %s", (door) => {
   it("asks that door and no other", async () => {
-    const seen = await through(door, () => Promise.resolve({ node: nodeCrypto() !== undefined, web: (globalThis.crypto as unknown) !== undefined }));
+    const seen = await through(door, () =>
+      Promise.resolve({ node: nodeCrypto() !== undefined, web: (globalThis.crypto as unknown) !== undefined }),
+    );
     expect(seen).toEqual({ node: door === "Node", web: door !== "noble" });
   });
 
   it.each(signatureRows)("a signature: $name → $valid", async ({ curve, point, message, signature, valid }) => {
     const copies = [point!, message ?? MESSAGE, signature].map((bytes) => bytes.slice());
-    const answer = await through(door, async () => (await importPoint(curve, point!))!.verify(message ?? MESSAGE, signature));
+    const answer = await through(door, async () =>
+      (await importPoint(curve, point!))!.verify(message ?? MESSAGE, signature),
+    );
     expect(answer).toBe(valid);
-    expect([point!, message ?? MESSAGE, signature].map((bytes) => bytes.slice()), "the inputs are not changed").toEqual(copies);
+    expect(
+      [point!, message ?? MESSAGE, signature].map((bytes) => bytes.slice()),
+      "the inputs are not changed",
+    ).toEqual(copies);
   });
 
   it.each(pointRows)("a point: $name → $good", async ({ curve, point, good }) => {
@@ -180,23 +278,43 @@ describe.each(DOORS)("through the door of %s", (door) => {
 
 describe("the doors agree", () => {
   const genuine = bootProofVectors().map(({ bootProofs, appProofs, now }) => ({
-    evidence: { bootProofs: bootProofs.map((file) => readVectorJson<object>(file)), appProofs: appProofs.map((file) => readVectorJson<object>(file)) },
+    evidence: {
+      bootProofs: bootProofs.map((file) => readVectorJson<object>(file)),
+      appProofs: appProofs.map((file) => readVectorJson<object>(file)),
+    },
     options: { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(now) } satisfies VerifyOptions,
   }));
   const forged = [
-    forge(), forge({ version: "v1", generation: "legacy" }), forge({ alterDocument: { signature: (bytes) => flipped(bytes, 0) } }),
-    forge({ alterAppProof: { signature: (bytes) => flipped(bytes, 63) } }), forge({ ephemeralKey: { ...generateQosKeyPair(), publicKey: new Uint8Array(130).fill(4) } }),
-    forge({ alterManifest: { approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })) } }),
-  ].map((evidence) => ({ evidence: { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity: evidence.activity }, options: optionsOf(evidence) }));
+    forge(),
+    forge({ version: "v1", generation: "legacy" }),
+    forge({ alterDocument: { signature: (bytes) => flipped(bytes, 0) } }),
+    forge({ alterAppProof: { signature: (bytes) => flipped(bytes, 63) } }),
+    forge({ ephemeralKey: { ...generateQosKeyPair(), publicKey: new Uint8Array(130).fill(4) } }),
+    forge({
+      alterManifest: {
+        approvals: (list) => list.map((approval) => ({ ...approval, signature: withS("high", approval.signature) })),
+      },
+    }),
+  ].map((evidence) => ({
+    evidence: { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity: evidence.activity },
+    options: optionsOf(evidence),
+  }));
 
-  it.each([...genuine, ...forged].map((row, index) => [index, row] as const))("on the whole report of evidence %i", async (_, { evidence, options }) => {
-    const [native, ...others] = await reportsOf(evidence, options);
-    for (const other of others) expect(other).toEqual(native);
-    expect(native!.checks.length).toBeGreaterThan(20);
-  });
+  it.each([...genuine, ...forged].map((row, index) => [index, row] as const))(
+    "on the whole report of evidence %i",
+    async (_, { evidence, options }) => {
+      const [native, ...others] = await reportsOf(evidence, options);
+      for (const other of others) expect(other).toEqual(native);
+      expect(native!.checks.length).toBeGreaterThan(20);
+    },
+  );
 
   it("on good ones and bad ones", async () => {
-    const verdicts = await Promise.all([...genuine, ...forged].map(async ({ evidence, options }) => (await verifyEvidence(evidence, options)).report.verdict));
+    const verdicts = await Promise.all(
+      [...genuine, ...forged].map(
+        async ({ evidence, options }) => (await verifyEvidence(evidence, options)).report.verdict,
+      ),
+    );
     expect(new Set(verdicts)).toEqual(new Set(["authentic", "verified", "rejected"]));
   });
 
@@ -227,27 +345,40 @@ describe("isP256Point", () => {
   it("agrees with Node on keys, and on keys with a bit turned over", () => {
     const points = Array.from({ length: 20 }, () => newSigner("P-256").point);
     for (const point of points) expect(isP256Point(point)).toBe(true);
-    fc.assert(fc.property(fc.constantFrom(...points), fc.nat({ max: 64 }), fc.integer({ min: 1, max: 255 }), (point, index, mask) => {
-      const changed = point.slice();
-      changed[index]! ^= mask;
-      // Node takes hybrid forms too; a point is what is uncompressed.
-      expect(isP256Point(changed)).toBe(changed[0] === 4 && nodeTakes(changed));
-    }));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...points),
+        fc.nat({ max: 64 }),
+        fc.integer({ min: 1, max: 255 }),
+        (point, index, mask) => {
+          const changed = point.slice();
+          changed[index]! ^= mask;
+          // Node takes hybrid forms too; a point is what is uncompressed.
+          expect(isP256Point(changed)).toBe(changed[0] === 4 && nodeTakes(changed));
+        },
+      ),
+    );
   });
 
   it("agrees with Node on any coordinates, also those at the edge of the field", () => {
     const { x, y } = smallestPoint("P-256");
     const edge = fc.constantFrom(0n, 1n, x, y, x + p, p - 1n, p, p + 1n, p - y, 2n ** 256n - 1n);
     const coordinate = fc.oneof(edge, fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }));
-    fc.assert(fc.property(coordinate, coordinate, (a, b) => {
-      const point = pointAt("P-256", a, b);
-      expect(isP256Point(point)).toBe(nodeTakes(point));
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(coordinate, coordinate, (a, b) => {
+        const point = pointAt("P-256", a, b);
+        expect(isP256Point(point)).toBe(nodeTakes(point));
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
 
 describe("pointOfSpki", () => {
-  const prefixes = { "P-256": "3059301306072a8648ce3d020106082a8648ce3d030107034200", "P-384": "3076301006072a8648ce3d020106052b81040022036200" };
+  const prefixes = {
+    "P-256": "3059301306072a8648ce3d020106082a8648ce3d030107034200",
+    "P-384": "3076301006072a8648ce3d020106052b81040022036200",
+  };
 
   it.each(CURVES)("takes the point of a key of %s, and no other key", (curve) => {
     const spki = concatBytes(fromHex(prefixes[curve])!, signers[curve].point);
@@ -257,7 +388,8 @@ describe("pointOfSpki", () => {
     expect(pointOfSpki(curve, spki.subarray(1))).toBeNull();
     expect(pointOfSpki(curve, spki.subarray(0, -1))).toBeNull();
     expect(pointOfSpki(curve, concatBytes(spki, Uint8Array.of(0)))).toBeNull();
-    for (let index = 0; index < fromHex(prefixes[curve])!.length; index++) expect(pointOfSpki(curve, flipped(spki, index)), `byte ${index}`).toBeNull();
+    for (let index = 0; index < fromHex(prefixes[curve])!.length; index++)
+      expect(pointOfSpki(curve, flipped(spki, index)), `byte ${index}`).toBeNull();
   });
 });
 
@@ -265,14 +397,19 @@ describe("rawSignature", () => {
   const integer = (...bytes: number[]): Uint8Array => der(0x02, Uint8Array.from(bytes));
   const full = (first: number): number[] => [first, ...Array<number>(31).fill(0x11)];
   const [one, two] = [integer(1), integer(2)];
-  const raw = (r: number[], s: number[]): string => toHex(Uint8Array.from([r, s].flatMap((n) => [...Array<number>(32 - n.length).fill(0), ...n])));
+  const raw = (r: number[], s: number[]): string =>
+    toHex(Uint8Array.from([r, s].flatMap((n) => [...Array<number>(32 - n.length).fill(0), ...n])));
 
   it.each<[name: string, encoding: Uint8Array, expected: string]>([
     ["short integers", der(0x30, one, two), raw([1], [2])],
     ["zeros", der(0x30, integer(0), integer(0)), raw([], [])],
     ["full integers", der(0x30, integer(...full(0x7f)), integer(...full(0x01))), raw(full(0x7f), full(0x01))],
     ["a zero before a set top bit", der(0x30, integer(0, ...full(0x80)), integer(0, 0xff)), raw(full(0x80), [0xff])],
-    ["both with the largest values", der(0x30, integer(0, ...Array<number>(32).fill(255)), integer(0, ...Array<number>(32).fill(255))), "ff".repeat(64)],
+    [
+      "both with the largest values",
+      der(0x30, integer(0, ...Array<number>(32).fill(255)), integer(0, ...Array<number>(32).fill(255))),
+      "ff".repeat(64),
+    ],
   ])("reads %s", (_, encoding, expected) => {
     expect(toHex(rawSignature(encoding, 32)!)).toBe(expected);
   });
@@ -312,14 +449,24 @@ describe("rawSignature", () => {
   });
 
   it("reads what it is made of, for both curves, and nothing with a byte put in or taken out", () => {
-    const scalar = (length: number): fc.Arbitrary<bigint> => fc.oneof(fc.constantFrom(0n, 1n, 127n, 128n, 255n, 256n), fc.bigInt({ min: 0n, max: 2n ** BigInt(8 * length) - 1n }));
+    const scalar = (length: number): fc.Arbitrary<bigint> =>
+      fc.oneof(
+        fc.constantFrom(0n, 1n, 127n, 128n, 255n, 256n),
+        fc.bigInt({ min: 0n, max: 2n ** BigInt(8 * length) - 1n }),
+      );
     const length = fc.constantFrom(32, 48);
-    fc.assert(fc.property(length.chain((size) => fc.tuple(fc.constant(size), scalar(size), scalar(size))), fc.nat(), ([size, r, s], seed) => {
-      const encoding = der(0x30, derUnsigned(r), derUnsigned(s));
-      expect(rawSignature(encoding, size)).toEqual(concatBytes(unsigned(r, size), unsigned(s, size)));
-      const at = seed % encoding.length;
-      expect(rawSignature(concatBytes(encoding.subarray(0, at), encoding.subarray(at + 1)), size)).toBeNull();
-    }));
+    fc.assert(
+      fc.property(
+        length.chain((size) => fc.tuple(fc.constant(size), scalar(size), scalar(size))),
+        fc.nat(),
+        ([size, r, s], seed) => {
+          const encoding = der(0x30, derUnsigned(r), derUnsigned(s));
+          expect(rawSignature(encoding, size)).toEqual(concatBytes(unsigned(r, size), unsigned(s, size)));
+          const at = seed % encoding.length;
+          expect(rawSignature(concatBytes(encoding.subarray(0, at), encoding.subarray(at + 1)), size)).toBeNull();
+        },
+      ),
+    );
   });
 
   function derUnsigned(value: bigint): Uint8Array {

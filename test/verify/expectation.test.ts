@@ -3,14 +3,27 @@ import { describe, expect, it } from "vitest";
 import { readActivity } from "../../src/decode/activity.js";
 import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/json.js";
 import {
-  type Expected, activityContradictions, isEmpty, proofContradictions, questionOf, requestTime, sameAddress, unansweredAddresses,
+  type Expected,
+  activityContradictions,
+  isEmpty,
+  proofContradictions,
+  questionOf,
+  requestTime,
+  sameAddress,
+  unansweredAddresses,
 } from "../../src/verify/expectation.js";
 
 const ORGANIZATION = "org-1";
 const PROOF = { scheme: "s", publicKey: "p", proofPayload: "{}", signature: "s" };
 
 function activity(members: JsonObject): JsonObject {
-  return { id: "a1", organizationId: ORGANIZATION, status: "ACTIVITY_STATUS_COMPLETED", appProofs: [PROOF], ...members };
+  return {
+    id: "a1",
+    organizationId: ORGANIZATION,
+    status: "ACTIVITY_STATUS_COMPLETED",
+    appProofs: [PROOF],
+    ...members,
+  };
 }
 
 function contradictions(expected: Partial<Expected>, given: JsonObject): string[] {
@@ -20,8 +33,13 @@ function contradictions(expected: Partial<Expected>, given: JsonObject): string[
 }
 
 const wallet = (intent: JsonObject, result: JsonObject = { walletId: "w1" }): JsonObject =>
-  activity({ type: "ACTIVITY_TYPE_UPDATE_WALLET", intent: { updateWalletIntent: intent }, result: { updateWalletResult: result } });
-const custom = (intent: JsonValue, result: JsonValue = {}): JsonObject => activity({ type: "ACTIVITY_TYPE_CUSTOM", intent: { i: intent }, result: { r: result } });
+  activity({
+    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    intent: { updateWalletIntent: intent },
+    result: { updateWalletResult: result },
+  });
+const custom = (intent: JsonValue, result: JsonValue = {}): JsonObject =>
+  activity({ type: "ACTIVITY_TYPE_CUSTOM", intent: { i: intent }, result: { r: result } });
 const CUSTOM = { type: "ACTIVITY_TYPE_CUSTOM" };
 
 describe("an answer", () => {
@@ -30,75 +48,261 @@ describe("an answer", () => {
     ["as it was asked", sent, wallet({ walletId: "w1", walletName: "n" })],
     ["of which only the organization was asked", {}, wallet({ walletId: "w1" })],
     ["of which the id was asked", { id: "a1" }, wallet({ walletId: "w1" })],
-    ["with null members beside the one", sent, activity({
-      type: sent.type, intent: { updateWalletIntent: sent.parameters, deletePoliciesIntent: null }, result: { updateWalletResult: { walletId: "w1" }, deletePoliciesResult: null },
-    })],
-    ["in which absent, null, \"\", false and [] are the same", { ...CUSTOM, parameters: { a: null, b: "", c: false, d: [], f: { g: "" } } }, custom({ e: false, f: {} })],
-    ["the other way about", { ...CUSTOM, parameters: { f: { h: 1 } } }, custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } })],
-    ["with generateAppProofs among the parameters", { ...sent, parameters: { ...sent.parameters, generateAppProofs: true } }, wallet(sent.parameters)],
-    ["with what the service may fill in", { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { walletName: "n" } },
-      activity({ type: "ACTIVITY_TYPE_CREATE_WALLET", intent: { createWalletIntent: { walletName: "n", mnemonicLength: 12 } }, result: { createWalletResult: { walletId: "w" } } })],
-    ["with what it may fill in one level down", { type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: { wallet: { walletName: "n" } } },
-      activity({ type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", intent: { i: { wallet: { walletName: "n", mnemonicLength: 12 } } }, result: { r: { subOrganizationId: "s" } } })],
-    ["with a session of whom the service chose", { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
+    [
+      "with null members beside the one",
+      sent,
       activity({
-        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { createReadWriteSessionIntentV2: { targetPublicKey: "04", userId: "u" } },
+        type: sent.type,
+        intent: { updateWalletIntent: sent.parameters, deletePoliciesIntent: null },
+        result: { updateWalletResult: { walletId: "w1" }, deletePoliciesResult: null },
+      }),
+    ],
+    [
+      'in which absent, null, "", false and [] are the same',
+      { ...CUSTOM, parameters: { a: null, b: "", c: false, d: [], f: { g: "" } } },
+      custom({ e: false, f: {} }),
+    ],
+    [
+      "the other way about",
+      { ...CUSTOM, parameters: { f: { h: 1 } } },
+      custom({ a: null, b: "", c: false, d: [], f: { g: null, h: 1 } }),
+    ],
+    [
+      "with generateAppProofs among the parameters",
+      { ...sent, parameters: { ...sent.parameters, generateAppProofs: true } },
+      wallet(sent.parameters),
+    ],
+    [
+      "with what the service may fill in",
+      { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { walletName: "n" } },
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_WALLET",
+        intent: { createWalletIntent: { walletName: "n", mnemonicLength: 12 } },
+        result: { createWalletResult: { walletId: "w" } },
+      }),
+    ],
+    [
+      "with what it may fill in one level down",
+      { type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7", parameters: { wallet: { walletName: "n" } } },
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+        intent: { i: { wallet: { walletName: "n", mnemonicLength: 12 } } },
+        result: { r: { subOrganizationId: "s" } },
+      }),
+    ],
+    [
+      "with a session of whom the service chose",
+      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { targetPublicKey: "04" } },
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+        intent: { createReadWriteSessionIntentV2: { targetPublicKey: "04", userId: "u" } },
         result: { createReadWriteSessionResultV2: { organizationId: ORGANIZATION, userId: "u" } },
-      })],
-    ["with ids in another order", { type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["a", "b"] } },
-      activity({ type: "ACTIVITY_TYPE_DELETE_POLICIES", intent: { deletePoliciesIntent: { policyIds: ["a", "b"] } }, result: { deletePoliciesResult: { policyIds: ["b", "a"] } } })],
-    ["that sets a feature among others", { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "" } },
-      activity({ type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", intent: { setOrganizationFeatureIntent: { name: "F" } }, result: { setOrganizationFeatureResult: { features: [{ name: "G", value: "1" }, { name: "F" }] } } })],
-    ["to a vote, the activity voted on", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } }, { ...wallet({ walletId: "w1" }), fingerprint: "ab" }],
-    ["to a vote, the vote itself", { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "x" } },
-      activity({ type: "ACTIVITY_TYPE_REJECT_ACTIVITY", intent: { rejectActivityIntent: { fingerprint: "x" } }, result: {} })],
+      }),
+    ],
+    [
+      "with ids in another order",
+      { type: "ACTIVITY_TYPE_DELETE_POLICIES", parameters: { policyIds: ["a", "b"] } },
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_POLICIES",
+        intent: { deletePoliciesIntent: { policyIds: ["a", "b"] } },
+        result: { deletePoliciesResult: { policyIds: ["b", "a"] } },
+      }),
+    ],
+    [
+      "that sets a feature among others",
+      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "" } },
+      activity({
+        type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+        intent: { setOrganizationFeatureIntent: { name: "F" } },
+        result: { setOrganizationFeatureResult: { features: [{ name: "G", value: "1" }, { name: "F" }] } },
+      }),
+    ],
+    [
+      "to a vote, the activity voted on",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } },
+      { ...wallet({ walletId: "w1" }), fingerprint: "ab" },
+    ],
+    [
+      "to a vote, the vote itself",
+      { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "x" } },
+      activity({
+        type: "ACTIVITY_TYPE_REJECT_ACTIVITY",
+        intent: { rejectActivityIntent: { fingerprint: "x" } },
+        result: {},
+      }),
+    ],
   ];
   it.each(good)("%s contradicts nothing", (_, expected, given) => {
     expect(contradictions(expected, given)).toEqual([]);
   });
 
-  const session = (intent: JsonObject, result: JsonObject): JsonObject => activity({
-    type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { createReadWriteSessionIntentV2: intent }, result: { createReadWriteSessionResultV2: result },
-  });
-  const feature = (value: string, features: JsonValue): JsonObject => activity({
-    type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", intent: { setOrganizationFeatureIntent: { name: "F", value } }, result: { setOrganizationFeatureResult: { features } },
-  });
+  const session = (intent: JsonObject, result: JsonObject): JsonObject =>
+    activity({
+      type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+      intent: { createReadWriteSessionIntentV2: intent },
+      result: { createReadWriteSessionResultV2: result },
+    });
+  const feature = (value: string, features: JsonValue): JsonObject =>
+    activity({
+      type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+      intent: { setOrganizationFeatureIntent: { name: "F", value } },
+      result: { setOrganizationFeatureResult: { features } },
+    });
   const bad: [string, Partial<Expected>, JsonObject, string][] = [
-    ["of another organization", {}, { ...wallet({ walletId: "w1" }), organizationId: "org-2" }, "organizationId is org-2, org-1 wanted"],
+    [
+      "of another organization",
+      {},
+      { ...wallet({ walletId: "w1" }), organizationId: "org-2" },
+      "organizationId is org-2, org-1 wanted",
+    ],
     ["of another id", { id: "a2" }, wallet({ walletId: "w1" }), "id is a1, a2 wanted"],
-    ["that is not completed", {}, { ...wallet({ walletId: "w1" }), status: "ACTIVITY_STATUS_PENDING" }, "status is ACTIVITY_STATUS_PENDING"],
+    [
+      "that is not completed",
+      {},
+      { ...wallet({ walletId: "w1" }), status: "ACTIVITY_STATUS_PENDING" },
+      "status is ACTIVITY_STATUS_PENDING",
+    ],
     ["of another type", { type: "ACTIVITY_TYPE_DELETE_POLICIES" }, wallet({ walletId: "w1" }), "type is"],
     ["with another intent", sent, wallet({ walletId: "w1", walletName: "evil" }), "the intent's walletName"],
     ["with less in its intent", sent, wallet({ walletId: "w1" }), "the intent's walletName"],
     ["with more in its intent", sent, wallet({ ...sent.parameters, walletTag: "x" }), "the intent's walletTag"],
     ["with 0 where nothing was sent", { ...CUSTOM, parameters: {} }, custom({ count: 0 }), "the intent's count"],
     ["with text in place of a number", { ...CUSTOM, parameters: { n: 1 } }, custom({ n: "1" }), "the intent's n"],
-    ["with a list in another order", { ...CUSTOM, parameters: { l: ["a", "b"] } }, custom({ l: ["b", "a"] }), "the intent's l"],
-    ["with another value deep inside", { ...CUSTOM, parameters: { a: [{ b: { c: "x" } }] } }, custom({ a: [{ b: { c: "y" } }] }), "the intent's a"],
-    ["that fills in what that operation does not", { ...CUSTOM, parameters: {} }, custom({ mnemonicLength: 12 }), "the intent's mnemonicLength"],
-    ["that changes what it may only fill in", { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { mnemonicLength: 24 } },
-      activity({ type: "ACTIVITY_TYPE_CREATE_WALLET", intent: { createWalletIntent: { mnemonicLength: 12 } }, result: { createWalletResult: {} } }), "the intent's mnemonicLength"],
+    [
+      "with a list in another order",
+      { ...CUSTOM, parameters: { l: ["a", "b"] } },
+      custom({ l: ["b", "a"] }),
+      "the intent's l",
+    ],
+    [
+      "with another value deep inside",
+      { ...CUSTOM, parameters: { a: [{ b: { c: "x" } }] } },
+      custom({ a: [{ b: { c: "y" } }] }),
+      "the intent's a",
+    ],
+    [
+      "that fills in what that operation does not",
+      { ...CUSTOM, parameters: {} },
+      custom({ mnemonicLength: 12 }),
+      "the intent's mnemonicLength",
+    ],
+    [
+      "that changes what it may only fill in",
+      { type: "ACTIVITY_TYPE_CREATE_WALLET", parameters: { mnemonicLength: 24 } },
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_WALLET",
+        intent: { createWalletIntent: { mnemonicLength: 12 } },
+        result: { createWalletResult: {} },
+      }),
+      "the intent's mnemonicLength",
+    ],
     ["with two intents", {}, activity({ ...CUSTOM, intent: { a: {}, b: {} }, result: {} }), "intent has 2 members"],
-    ["with another operation's result", {}, activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }), "updateWalletResult wanted"],
-    ["whose result is about another wallet", sent, wallet(sent.parameters, { walletId: "w2" }), "the result's walletId"],
-    ["whose result is about another wallet than its intent, where neither was asked", {}, wallet({ walletId: "w1" }, { walletId: "w2" }), "the result's walletId"],
+    [
+      "with another operation's result",
+      {},
+      activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }),
+      "updateWalletResult wanted",
+    ],
+    [
+      "whose result is about another wallet",
+      sent,
+      wallet(sent.parameters, { walletId: "w2" }),
+      "the result's walletId",
+    ],
+    [
+      "whose result is about another wallet than its intent, where neither was asked",
+      {},
+      wallet({ walletId: "w1" }, { walletId: "w2" }),
+      "the result's walletId",
+    ],
     ["whose result says nothing of the wallet", sent, wallet(sent.parameters, {}), "the result's walletId"],
-    ["whose result deletes other policies", {}, activity({ type: "ACTIVITY_TYPE_DELETE_POLICIES", intent: { deletePoliciesIntent: { policyIds: ["a"] } }, result: { deletePoliciesResult: { policyIds: ["a", "b"] } } }), "the result's policyIds"],
-    ["with a session in another organization", {}, session({ userId: "u" }, { organizationId: "org-2", userId: "u" }), "the result's organizationId"],
-    ["with another user's session", {}, session({ userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }), "the result's userId"],
-    ["with another user's session than was asked", { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { userId: "v" } }, session({ userId: "v" }, { organizationId: ORGANIZATION, userId: "u" }), "the result's userId"],
+    [
+      "whose result deletes other policies",
+      {},
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_POLICIES",
+        intent: { deletePoliciesIntent: { policyIds: ["a"] } },
+        result: { deletePoliciesResult: { policyIds: ["a", "b"] } },
+      }),
+      "the result's policyIds",
+    ],
+    [
+      "with a session in another organization",
+      {},
+      session({ userId: "u" }, { organizationId: "org-2", userId: "u" }),
+      "the result's organizationId",
+    ],
+    [
+      "with another user's session",
+      {},
+      session({ userId: "u" }, { organizationId: ORGANIZATION, userId: "v" }),
+      "the result's userId",
+    ],
+    [
+      "with another user's session than was asked",
+      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: { userId: "v" } },
+      session({ userId: "v" }, { organizationId: ORGANIZATION, userId: "u" }),
+      "the result's userId",
+    ],
     ["with a feature of another value", {}, feature("a", [{ name: "F", value: "b" }]), "the result's features"],
-    ["with a feature twice", {}, feature("a", [{ name: "F", value: "b" }, { name: "F", value: "a" }]), "the result's features"],
+    [
+      "with a feature twice",
+      {},
+      feature("a", [
+        { name: "F", value: "b" },
+        { name: "F", value: "a" },
+      ]),
+      "the result's features",
+    ],
     ["without the feature", {}, feature("a", []), "the result's features"],
-    ["of another version, whose result is about others", { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
-      activity({ type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", intent: { x: { policyIds: ["a"] } }, result: { y: { policyIds: ["b"] } } }), "the result's policyIds"],
-    ["of an older version, with another's session", {},
-      activity({ type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION", intent: { x: { userId: "u" } }, result: { y: { organizationId: "org-2", userId: "v" } } }), "the result's organizationId"],
-    ["that deletes what was not submitted", { type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: { userId: "u", apiKeyIds: [] } },
-      activity({ type: "ACTIVITY_TYPE_DELETE_API_KEYS", intent: { deleteApiKeysIntent: { userId: "u" } }, result: { deleteApiKeysResult: { apiKeyIds: ["victim"] } } }), "the result's apiKeyIds"],
-    ["to a vote, another activity", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } }, { ...wallet({ walletId: "w1" }), fingerprint: "sha256:cd" }, "fingerprint"],
-    ["to a vote, an activity without a fingerprint", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "" } }, wallet({ walletId: "w1" }), "fingerprint"],
-    ["to a vote on nobody knows what", { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, { ...wallet({ walletId: "w1" }), fingerprint: "x" }, "fingerprint"],
+    [
+      "of another version, whose result is about others",
+      { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_POLICIES_V2",
+        intent: { x: { policyIds: ["a"] } },
+        result: { y: { policyIds: ["b"] } },
+      }),
+      "the result's policyIds",
+    ],
+    [
+      "of an older version, with another's session",
+      {},
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION",
+        intent: { x: { userId: "u" } },
+        result: { y: { organizationId: "org-2", userId: "v" } },
+      }),
+      "the result's organizationId",
+    ],
+    [
+      "that deletes what was not submitted",
+      { type: "ACTIVITY_TYPE_DELETE_API_KEYS", parameters: { userId: "u", apiKeyIds: [] } },
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+        intent: { deleteApiKeysIntent: { userId: "u" } },
+        result: { deleteApiKeysResult: { apiKeyIds: ["victim"] } },
+      }),
+      "the result's apiKeyIds",
+    ],
+    [
+      "to a vote, another activity",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "sha256:ab" } },
+      { ...wallet({ walletId: "w1" }), fingerprint: "sha256:cd" },
+      "fingerprint",
+    ],
+    [
+      "to a vote, an activity without a fingerprint",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "" } },
+      wallet({ walletId: "w1" }),
+      "fingerprint",
+    ],
+    [
+      "to a vote on nobody knows what",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" },
+      { ...wallet({ walletId: "w1" }), fingerprint: "x" },
+      "fingerprint",
+    ],
   ];
   it.each(bad)("%s is none", (_, expected, given, says) => {
     expect(contradictions(expected, given).join("; ")).toContain(says);
@@ -112,16 +316,23 @@ describe("an answer", () => {
 
 describe("the time of the request", () => {
   const { value } = readActivity(wallet({ walletId: "w1" }));
-  const vote = questionOf({ organizationId: ORGANIZATION, type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "x" }, requestedAt: new Date(5000) });
+  const vote = questionOf({
+    organizationId: ORGANIZATION,
+    type: "ACTIVITY_TYPE_APPROVE_ACTIVITY",
+    parameters: { fingerprint: "x" },
+    requestedAt: new Date(5000),
+  });
 
   it("is what was asked; nobody's where nobody said", () => {
     expect(requestTime(null, value)).toBeNull();
     expect(requestTime(questionOf({ organizationId: ORGANIZATION }), value)).toBeNull();
-    for (const requestedAt of [new Date(5000), 5000, "5000"]) expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt }), value)).toBe(5000);
+    for (const requestedAt of [new Date(5000), 5000, "5000"])
+      expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt }), value)).toBe(5000);
   });
 
   it("of a vote is that of the activity voted on, and never later than the vote", () => {
-    const at = (members: JsonObject): number | null => requestTime(vote, readActivity({ ...wallet({ walletId: "w1" }), ...members }).value);
+    const at = (members: JsonObject): number | null =>
+      requestTime(vote, readActivity({ ...wallet({ walletId: "w1" }), ...members }).value);
     expect(at({ timestampMs: "2000" })).toBe(2000);
     expect(at({ createdAt: "3000" })).toBe(3000);
     expect(at({ createdAt: { seconds: "4", nanos: "0" } })).toBe(4000);
@@ -133,13 +344,36 @@ describe("the time of the request", () => {
 
 describe("a question", () => {
   const none: unknown[] = [
-    null, "org", [], {}, { organizationId: "" }, { organizationId: 1 }, { organizationId: null }, { organizationId: "o", id: "" }, { organizationId: "o", id: null },
-    { organizationId: "o", type: 0 }, { organizationId: "o", parameters: null }, { organizationId: "o", parameters: [] }, { organizationId: "o", parameters: "{}" },
-    { organizationId: "o", parameters: { a: 1n } }, { organizationId: "o", requestedAt: new Date(NaN) }, { organizationId: "o", requestedAt: "" }, { organizationId: "o", requestedAt: null },
-    { organizationId: "o", requestedAt: -1 }, { organizationId: "o", requestedAt: "2026-01-01" }, { organizationId: "o", addresses: [] }, { organizationId: "o", addresses: [""] },
-    { organizationId: "o", addresses: "0x1" }, { organizationId: "o", walletId: "w" },
+    null,
+    "org",
+    [],
+    {},
+    { organizationId: "" },
+    { organizationId: 1 },
+    { organizationId: null },
+    { organizationId: "o", id: "" },
+    { organizationId: "o", id: null },
+    { organizationId: "o", type: 0 },
+    { organizationId: "o", parameters: null },
+    { organizationId: "o", parameters: [] },
+    { organizationId: "o", parameters: "{}" },
+    { organizationId: "o", parameters: { a: 1n } },
+    { organizationId: "o", requestedAt: new Date(NaN) },
+    { organizationId: "o", requestedAt: "" },
+    { organizationId: "o", requestedAt: null },
+    { organizationId: "o", requestedAt: -1 },
+    { organizationId: "o", requestedAt: "2026-01-01" },
+    { organizationId: "o", addresses: [] },
+    { organizationId: "o", addresses: [""] },
+    { organizationId: "o", addresses: "0x1" },
+    { organizationId: "o", walletId: "w" },
   ];
-  it.each(none.map((value) => [JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? "1n" : each)) ?? "undefined", value]))("is not %s", (_, value) => {
+  it.each(
+    none.map((value) => [
+      JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? "1n" : each)) ?? "undefined",
+      value,
+    ]),
+  )("is not %s", (_, value) => {
     expect(() => questionOf(value as Expected)).toThrow(TypeError);
   });
 

@@ -33,18 +33,20 @@ describe("inputs and results", () => {
     expect(document).toEqual(whole.document);
   });
 
-  it.each([["a Uint8Array", (bytes: Uint8Array) => bytes.slice()], ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)]] as const)(
-    "of a bare document in %s may change while it is verified, and after", async (_, copy) => {
-      const bare = optionsOf(whole, { noPolicy: true });
-      const { attestation: genuine, report: expected } = await verifyAttestation(whole.document, bare);
-      const document = copy(whole.document);
-      const pending = verifyAttestation(document, bare);
-      document.fill(0);
-      const { report, attestation: verified } = await pending;
-      expect(report).toEqual(expected);
-      expect(toHex(verified!.document.certificate.der)).toBe(toHex(genuine!.document.certificate.der));
-      expect(toHex(verified!.document.publicKey!)).toBe(toHex(lab.ephemeralKey.publicKey));
-    });
+  it.each([
+    ["a Uint8Array", (bytes: Uint8Array) => bytes.slice()],
+    ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
+  ] as const)("of a bare document in %s may change while it is verified, and after", async (_, copy) => {
+    const bare = optionsOf(whole, { noPolicy: true });
+    const { attestation: genuine, report: expected } = await verifyAttestation(whole.document, bare);
+    const document = copy(whole.document);
+    const pending = verifyAttestation(document, bare);
+    document.fill(0);
+    const { report, attestation: verified } = await pending;
+    expect(report).toEqual(expected);
+    expect(toHex(verified!.document.certificate.der)).toBe(toHex(genuine!.document.certificate.der));
+    expect(toHex(verified!.document.publicKey!)).toBe(toHex(lab.ephemeralKey.publicKey));
+  });
 
   it("of a boot proof in bytes may change while it is verified, and after", async () => {
     const bytes = bytesOf(whole.bootProof);
@@ -65,10 +67,21 @@ describe("inputs and results", () => {
   });
 
   it("are the same for JSON values, text and bytes", async () => {
-    const asText = { bootProofs: [JSON.stringify(whole.bootProof)], appProofs: whole.appProofs.map((proof) => JSON.stringify(proof)), activity: JSON.stringify(whole.activity) };
-    const asBytes = { bootProofs: [bytesOf(whole.bootProof)], appProofs: whole.appProofs.map(bytesOf), activity: bytesOf(whole.activity) };
+    const asText = {
+      bootProofs: [JSON.stringify(whole.bootProof)],
+      appProofs: whole.appProofs.map((proof) => JSON.stringify(proof)),
+      activity: JSON.stringify(whole.activity),
+    };
+    const asBytes = {
+      bootProofs: [bytesOf(whole.bootProof)],
+      appProofs: whole.appProofs.map(bytesOf),
+      activity: bytesOf(whole.activity),
+    };
     const { evidence: given, ...report } = (await verifyEvidence(evidence, options)).report;
-    const [ofText, ofBytes] = [(await verifyEvidence(asText, options)).report, (await verifyEvidence(asBytes, options)).report];
+    const [ofText, ofBytes] = [
+      (await verifyEvidence(asText, options)).report,
+      (await verifyEvidence(asBytes, options)).report,
+    ];
     expect(ofText).toMatchObject(report);
     // Only what had bytes can be told by their digest.
     expect(ofBytes).toEqual(ofText);
@@ -77,13 +90,15 @@ describe("inputs and results", () => {
     expect(report.verdict).toBe("verified");
   });
 
-  it.each([["a Uint8Array", (bytes: Uint8Array) => bytes.slice()], ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)]] as const)(
-    "of the key that was asked for, in %s, may change while a boot proof is verified", async (_, copy) => {
-      const asked = copy(lab.ephemeralKey.publicKey);
-      const pending = verifyBootProof(whole.bootProof, { ...options, ephemeralKey: asked });
-      asked.fill(0);
-      expect(idsOf((await pending).report, "fail")).toEqual([]);
-    });
+  it.each([
+    ["a Uint8Array", (bytes: Uint8Array) => bytes.slice()],
+    ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
+  ] as const)("of the key that was asked for, in %s, may change while a boot proof is verified", async (_, copy) => {
+    const asked = copy(lab.ephemeralKey.publicKey);
+    const pending = verifyBootProof(whole.bootProof, { ...options, ephemeralKey: asked });
+    asked.fill(0);
+    expect(idsOf((await pending).report, "fail")).toEqual([]);
+  });
 
   it("of an app proof and of an activity in bytes may change while they are verified", async () => {
     const [app, activity] = [bytesOf(whole.appProofs[0]), bytesOf(whole.activity)];
@@ -122,12 +137,25 @@ describe("values that JSON text cannot be", () => {
     ["a field of the boot proof", (value) => ({ bootProofs: [{ ...whole.bootProof, createdAt: value }] })],
     ["an app proof", (value) => ({ bootProofs: [whole.bootProof], appProofs: [value] })],
     ["the activity", (value) => ({ bootProofs: [whole.bootProof], activity: value })],
-    ["the activity's result", (value) => ({ bootProofs: [whole.bootProof], activity: put("result", { deep: value })(whole.activity) })],
-    ["the activity's intent", (value) => ({ bootProofs: [whole.bootProof], activity: put("intent", { deep: value })(whole.activity) })],
-    ["the activity's app proofs", (value) => ({ bootProofs: [whole.bootProof], activity: put("appProofs", [value])(whole.activity) })],
-    ["the app proofs of an activity that is repeated", (value) => ({
-      bootProofs: [whole.bootProof], activity: put("result", { activity: { ...whole.activity, appProofs: [value] } })(whole.activity),
-    })],
+    [
+      "the activity's result",
+      (value) => ({ bootProofs: [whole.bootProof], activity: put("result", { deep: value })(whole.activity) }),
+    ],
+    [
+      "the activity's intent",
+      (value) => ({ bootProofs: [whole.bootProof], activity: put("intent", { deep: value })(whole.activity) }),
+    ],
+    [
+      "the activity's app proofs",
+      (value) => ({ bootProofs: [whole.bootProof], activity: put("appProofs", [value])(whole.activity) }),
+    ],
+    [
+      "the app proofs of an activity that is repeated",
+      (value) => ({
+        bootProofs: [whole.bootProof],
+        activity: put("result", { activity: { ...whole.activity, appProofs: [value] } })(whole.activity),
+      }),
+    ],
   ];
 
   // JSON.parse makes such values of a few kilobytes of text.

@@ -37,7 +37,11 @@ export interface Signer {
 
 export function newSigner(curve: Curve): Signer {
   const pair = generateKeyPair(curve === "P-256" ? "prime256v1" : "secp384r1");
-  return { curve, point: pointOf(pair, curve), sign: (message) => signRaw(pair, curve === "P-256" ? "sha256" : "sha384", message) };
+  return {
+    curve,
+    point: pointOf(pair, curve),
+    sign: (message) => signRaw(pair, curve === "P-256" ? "sha256" : "sha384", message),
+  };
 }
 
 function pointOf(pair: KeyPair, curve: Curve): Uint8Array {

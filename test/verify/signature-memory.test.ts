@@ -18,23 +18,44 @@ interface Question {
 const signers = CURVES.flatMap((curve) => [newSigner(curve), newSigner(curve)]);
 const messages = [toUtf8("one"), toUtf8("two"), new Uint8Array()];
 
-const good: Question[] = signers.flatMap(({ curve, point, sign }, key) => messages.map((message, index) =>
-  ({ name: `${curve} key ${key} message ${index}`, curve, point, message, signature: sign(message) })));
+const good: Question[] = signers.flatMap(({ curve, point, sign }, key) =>
+  messages.map((message, index) => ({
+    name: `${curve} key ${key} message ${index}`,
+    curve,
+    point,
+    message,
+    signature: sign(message),
+  })),
+);
 const otherCurve = (curve: Curve): Curve => (curve === "P-256" ? "P-384" : "P-256");
 
 /** Everything that is near a valid signature, and is none. */
 const bad: Question[] = good.flatMap((question) => {
   const { curve, point, message, signature } = question;
-  const vary = (name: string, more: Partial<Question>): Question => ({ ...question, name: `${question.name}, ${name}`, ...more });
+  const vary = (name: string, more: Partial<Question>): Question => ({
+    ...question,
+    name: `${question.name}, ${name}`,
+    ...more,
+  });
   return [
-    ...signers.filter((signer) => signer.point !== point).map((signer, index) => vary(`under other key ${index}`, { curve: signer.curve, point: signer.point })),
-    ...messages.filter((other) => other !== message).map((other, index) => vary(`other message ${index}`, { message: other })),
+    ...signers
+      .filter((signer) => signer.point !== point)
+      .map((signer, index) => vary(`under other key ${index}`, { curve: signer.curve, point: signer.point })),
+    ...messages
+      .filter((other) => other !== message)
+      .map((other, index) => vary(`other message ${index}`, { message: other })),
     vary("as of the other curve", { curve: otherCurve(curve) }),
     vary("a signature cut", { signature: signature.subarray(1) }),
     vary("a signature of zeros", { signature: new Uint8Array(signature.length) }),
     vary("a bit turned over", { signature: signature.map((byte, index) => (index === 0 ? byte ^ 1 : byte)) }),
-    vary("the point's last byte moved to the message", { point: point.subarray(0, -1), message: concatBytes(point.subarray(-1), message) }),
-    vary("the signature's first byte moved to the message", { signature: signature.subarray(1), message: concatBytes(message, signature.subarray(0, 1)) }),
+    vary("the point's last byte moved to the message", {
+      point: point.subarray(0, -1),
+      message: concatBytes(point.subarray(-1), message),
+    }),
+    vary("the signature's first byte moved to the message", {
+      signature: signature.subarray(1),
+      message: concatBytes(message, signature.subarray(0, 1)),
+    }),
     vary("a point that is none", { point: point.map((byte, index) => (index === point.length - 1 ? byte ^ 1 : byte)) }),
     vary("an empty point", { point: new Uint8Array() }),
   ];
@@ -65,23 +86,36 @@ function watch(): { verified: () => number; imported: () => number } {
 describe("a memory of signatures", () => {
   it("answers as without one: each question, first with an empty memory, then with a full one", async () => {
     const memory = new SignatureMemory();
-    for (const question of all) expect(await ask(new SignatureMemory(), question), question.name).toBe(await withoutMemory(question));
+    for (const question of all)
+      expect(await ask(new SignatureMemory(), question), question.name).toBe(await withoutMemory(question));
     for (const question of good) expect(await ask(memory, question), question.name).toBe(true);
     for (const question of bad) expect(await ask(memory, question), question.name).toBe(false);
-    for (const question of [...all].reverse()) expect(await ask(memory, question), question.name).toBe(await withoutMemory(question));
+    for (const question of [...all].reverse())
+      expect(await ask(memory, question), question.name).toBe(await withoutMemory(question));
   });
 
-  it("answers any sequence of questions as without one, however small it is, one after the other and at once", async () => {
-    const question = fc.constantFrom(...good, ...good, ...bad);
-    const expected = new Map(await Promise.all(all.map(async (each) => [each, await withoutMemory(each)] as const)));
-    await fc.assert(fc.asyncProperty(fc.array(question, { minLength: 1, maxLength: 30 }), fc.integer({ min: 1, max: 8 }), fc.boolean(), async (questions, limit, atOnce) => {
-      const memory = new SignatureMemory(limit);
-      const answers: boolean[] = [];
-      if (atOnce) answers.push(...(await Promise.all(questions.map((each) => ask(memory, each)))));
-      else for (const each of questions) answers.push(await ask(memory, each));
-      expect(answers).toEqual(questions.map((each) => expected.get(each)));
-    }), { numRuns: 100 });
-  });
+  it(
+    "answers any sequence of questions as without one, however small it is, one after the other and at " + "once",
+    async () => {
+      const question = fc.constantFrom(...good, ...good, ...bad);
+      const expected = new Map(await Promise.all(all.map(async (each) => [each, await withoutMemory(each)] as const)));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(question, { minLength: 1, maxLength: 30 }),
+          fc.integer({ min: 1, max: 8 }),
+          fc.boolean(),
+          async (questions, limit, atOnce) => {
+            const memory = new SignatureMemory(limit);
+            const answers: boolean[] = [];
+            if (atOnce) answers.push(...(await Promise.all(questions.map((each) => ask(memory, each)))));
+            else for (const each of questions) answers.push(await ask(memory, each));
+            expect(answers).toEqual(questions.map((each) => expected.get(each)));
+          },
+        ),
+        { numRuns: 100 },
+      );
+    },
+  );
 
   it("does not take one key's signature for another's", async () => {
     const memory = new SignatureMemory();
@@ -196,7 +230,9 @@ describe("what is remembered", () => {
   });
 
   it("is named by all of key, message and signature", () => {
-    const names = all.map(({ curve, point, message, signature }) => [curve, ...[point, message, signature].map(toHex)].join());
+    const names = all.map(({ curve, point, message, signature }) =>
+      [curve, ...[point, message, signature].map(toHex)].join(),
+    );
     expect(new Set(names).size).toBe(all.length);
   });
 });

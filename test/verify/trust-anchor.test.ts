@@ -2,7 +2,14 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { concatBytes, toBase64, toHex } from "../../src/bytes.js";
-import { AWS_NITRO_ROOT_G1, type TrustAnchor, decodeCertificate, parseTrustAnchor, verifyAttestation, verifyBootProof } from "../../src/index.js";
+import {
+  AWS_NITRO_ROOT_G1,
+  type TrustAnchor,
+  decodeCertificate,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyBootProof,
+} from "../../src/index.js";
 import { nameText } from "../../src/decode/certificate.js";
 import { CHAIN, type NitroPki, certificatePem } from "../../src/lab/pki.js";
 import { isAwsNitroRoot } from "../../src/verify/trust-anchor.js";
@@ -25,7 +32,9 @@ describe("the anchor that is built in", () => {
   });
 
   it("is the one that QOS pins too", () => {
-    expect(toHex(parseTrustAnchor("qos", readVectorText("trust-anchors/aws_root_cert.pem")).certificate.der)).toBe(toHex(certificate.der));
+    expect(toHex(parseTrustAnchor("qos", readVectorText("trust-anchors/aws_root_cert.pem")).certificate.der)).toBe(
+      toHex(certificate.der),
+    );
   });
 
   it("says what is known of it", () => {
@@ -77,7 +86,11 @@ describe("parseTrustAnchor", () => {
     ["the same certificate twice", labPem + labPem, "2 PEM certificates"],
     ["no base64", pem("@@@@"), "not base64"],
     ["base64url", pem(body.replaceAll("+", "-").replaceAll("/", "_")), "PEM certificates"],
-    ["base64 without padding", pem(toBase64(concatBytes(labRoot, new Uint8Array(2 - (labRoot.length % 3)))).replace(/=+$/, "")), "base64"],
+    [
+      "base64 without padding",
+      pem(toBase64(concatBytes(labRoot, new Uint8Array(2 - (labRoot.length % 3)))).replace(/=+$/, "")),
+      "base64",
+    ],
     ["base64 with a header inside", pem(`Proc-Type: 4,ENCRYPTED\n${body}`), "PEM certificates"],
     ["an empty block", pem(""), ""],
     ["a byte after the certificate", pem(toBase64(concatBytes(labRoot, Uint8Array.of(0)))), "after the certificate"],
@@ -107,8 +120,12 @@ describe("parseTrustAnchor", () => {
 
 describe("the anchors of a verification", () => {
   const evidence = forge();
-  const anchorOf = (name: string, pki: NitroPki): TrustAnchor => parseTrustAnchor(name, certificatePem(pki.rootCertificate));
-  const withAnchors = (...trustAnchors: TrustAnchor[]) => ({ ...optionsOf(evidence, { noPolicy: true }), trustAnchors });
+  const anchorOf = (name: string, pki: NitroPki): TrustAnchor =>
+    parseTrustAnchor(name, certificatePem(pki.rootCertificate));
+  const withAnchors = (...trustAnchors: TrustAnchor[]) => ({
+    ...optionsOf(evidence, { noPolicy: true }),
+    trustAnchors,
+  });
   const [own, other] = [anchorOf("own", lab.pki), anchorOf("other", otherLab.pki)];
 
   it("are all tried, and the one met is named", async () => {
@@ -145,7 +162,9 @@ describe("the anchors of a verification", () => {
 
   it("of a bare document are the same", async () => {
     expect((await verifyAttestation(evidence.document, withAnchors(own))).report.verdict).toBe("authentic");
-    expect(idsOf((await verifyAttestation(evidence.document, withAnchors(other))).report, "fail")).toEqual(["chain.anchor"]);
+    expect(idsOf((await verifyAttestation(evidence.document, withAnchors(other))).report, "fail")).toEqual([
+      "chain.anchor",
+    ]);
   });
 
   it("are never what the document brings along", async () => {

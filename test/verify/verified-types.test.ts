@@ -3,8 +3,19 @@ import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../src/bytes.js";
 import type { CheckId } from "../../src/checks.js";
 import {
-  NO_POLICY_ANY_ENCLAVE, VerifiedActivity, VerifiedAppProof, VerifiedAttestation, VerifiedBootProof, parseTrustAnchor, pinPolicy, verifyActivity, verifyAppProof,
-  verifyAppProofs, verifyAttestation, verifyBootProof, verifyEvidence,
+  NO_POLICY_ANY_ENCLAVE,
+  VerifiedActivity,
+  VerifiedAppProof,
+  VerifiedAttestation,
+  VerifiedBootProof,
+  parseTrustAnchor,
+  pinPolicy,
+  verifyActivity,
+  verifyAppProof,
+  verifyAppProofs,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
 } from "../../src/index.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
@@ -12,7 +23,11 @@ import { type Judgement, NOW, after, forge, idsOf, manifest, optionsOf, otherLab
 
 const whole = forge();
 const options = optionsOf(whole);
-const { bootProofs: [bootProof], appProofs: [appProof], activity } = await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options);
+const {
+  bootProofs: [bootProof],
+  appProofs: [appProof],
+  activity,
+} = await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options);
 const { attestation } = await verifyAttestation(whole.document, optionsOf(whole, { noPolicy: true }));
 
 interface VerifiedClass {
@@ -34,8 +49,14 @@ function imitations(genuine: object, type: VerifiedClass): [name: string, value:
   return [
     ["a spread", { ...genuine }],
     ["a copy by Object.assign", Object.assign({}, genuine)],
-    ["a structured clone", structuredClone(Object.fromEntries(Object.entries(facts).filter(([, value]) => isPlain(value))))],
-    ["its JSON", JSON.parse(JSON.stringify(genuine, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)))],
+    [
+      "a structured clone",
+      structuredClone(Object.fromEntries(Object.entries(facts).filter(([, value]) => isPlain(value)))),
+    ],
+    [
+      "its JSON",
+      JSON.parse(JSON.stringify(genuine, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value))),
+    ],
     ["an object of its prototype", Object.assign(Object.create(prototype) as object, facts)],
     ["an object that inherits from it", Object.create(genuine)],
     ["an object whose prototype was set to its", Object.setPrototypeOf({ ...facts }, prototype)],
@@ -66,7 +87,8 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
   });
 
   it("is of its own kind only", () => {
-    for (const other of kinds.filter((kind) => kind.type !== type)) expect(other.type.isOne(genuine), other.name).toBe(false);
+    for (const other of kinds.filter((kind) => kind.type !== type))
+      expect(other.type.isOne(genuine), other.name).toBe(false);
   });
 
   it.each(imitations(genuine, type))("is not %s", (_, value) => {
@@ -76,7 +98,16 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
   it("cannot be constructed, whatever the constructor is given", () => {
     const make = type as unknown as new (...facts: unknown[]) => object;
     const facts = { ...genuine };
-    for (const leave of [undefined, null, true, "verified", Symbol("verified"), Symbol.for("verified"), genuine, type]) {
+    for (const leave of [
+      undefined,
+      null,
+      true,
+      "verified",
+      Symbol("verified"),
+      Symbol.for("verified"),
+      genuine,
+      type,
+    ]) {
       expect(() => new make(facts, leave)).toThrow(TypeError);
       expect(() => new make(facts, facts, leave)).toThrow(TypeError);
       expect(() => new make(facts, facts, facts, leave)).toThrow(TypeError);
@@ -113,13 +144,20 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
 
   it("cannot be given other fields", () => {
     expect(Object.isFrozen(genuine)).toBe(true);
-    for (const key of Object.keys(genuine)) expect(() => { (genuine as Record<string, unknown>)[key] = null; }, `${name}.${key}`).toThrow(TypeError);
-    expect(() => { (genuine as Record<string, unknown>)["more"] = 1; }).toThrow(TypeError);
+    for (const key of Object.keys(genuine))
+      expect(() => {
+        (genuine as Record<string, unknown>)[key] = null;
+      }, `${name}.${key}`).toThrow(TypeError);
+    expect(() => {
+      (genuine as Record<string, unknown>)["more"] = 1;
+    }).toThrow(TypeError);
     expect(() => Object.setPrototypeOf(genuine, {}) as object).toThrow(TypeError);
   });
 
   it("lets no caller reach the private marks of its class by a name", () => {
-    expect(Reflect.ownKeys(genuine).filter((key) => typeof key === "symbol" || key.startsWith("#") || key.startsWith("_"))).toEqual([]);
+    expect(
+      Reflect.ownKeys(genuine).filter((key) => typeof key === "symbol" || key.startsWith("#") || key.startsWith("_")),
+    ).toEqual([]);
   });
 });
 
@@ -156,27 +194,52 @@ describe("an imitation of a verified boot proof", () => {
 
 describe("a verified boot proof, used again", () => {
   const again = async (how: Judgement, verified: VerifiedBootProof = bootProof!, evidence = whole) => {
-    const { report, bootProofs } = await verifyEvidence({ bootProofs: [verified], appProofs: evidence.appProofs }, optionsOf(evidence, how));
-    expect(bootProofs[0] === verified).toBe(idsOf(report, "fail").every((id) => !id.startsWith("chain") && !id.startsWith("bind") && !id.startsWith("mode")));
+    const { report, bootProofs } = await verifyEvidence(
+      { bootProofs: [verified], appProofs: evidence.appProofs },
+      optionsOf(evidence, how),
+    );
+    expect(bootProofs[0] === verified).toBe(
+      idsOf(report, "fail").every((id) => !id.startsWith("chain") && !id.startsWith("bind") && !id.startsWith("mode")),
+    );
     return report;
   };
 
   it("gives the report that the evidence itself gives", async () => {
-    const [reused, anew] = [await again({}), (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options)).report];
+    const [reused, anew] = [
+      await again({}),
+      (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options)).report,
+    ];
     expect(reused).toEqual(anew);
   });
 
   const rows: { name: string; how: Judgement; fails: CheckId[] }[] = [
-    { name: "other trust anchors", how: { anchorPem: certificatePem(otherLab.pki.rootCertificate) }, fails: ["chain.anchor"] },
+    {
+      name: "other trust anchors",
+      how: { anchorPem: certificatePem(otherLab.pki.rootCertificate) },
+      fails: ["chain.anchor"],
+    },
     { name: "now, after the leaf has ended", how: { validAt: "now", now: after(4 * 3600) }, fails: ["chain.validity"] },
     { name: "an instant before it was made", how: { validAt: after(-3600 * 24) }, fails: ["chain.validity"] },
     { name: "another key asked for", how: { ephemeralKey: generateQosKeyPair().publicKey }, fails: ["bind.key"] },
-    { name: "half of its key asked for", how: { ephemeralKey: bootProof!.ephemeralKey.slice(0, 65) }, fails: ["bind.key"] },
-    { name: "another deployment", how: { deployments: (all) => [{ ...all, minNonce: 8 }] }, fails: ["policy.deployment", "policy.nonce"] },
+    {
+      name: "half of its key asked for",
+      how: { ephemeralKey: bootProof!.ephemeralKey.slice(0, 65) },
+      fails: ["bind.key"],
+    },
+    {
+      name: "another deployment",
+      how: { deployments: (all) => [{ ...all, minNonce: 8 }] },
+      fails: ["policy.deployment", "policy.nonce"],
+    },
     { name: "an age that it exceeds", how: { policy: { maxAge: "1m" } }, fails: ["policy.age"] },
     {
       name: "all of it at once",
-      how: { anchorPem: certificatePem(otherLab.pki.rootCertificate), validAt: "now", now: after(4 * 3600), ephemeralKey: generateQosKeyPair().publicKey },
+      how: {
+        anchorPem: certificatePem(otherLab.pki.rootCertificate),
+        validAt: "now",
+        now: after(4 * 3600),
+        ephemeralKey: generateQosKeyPair().publicKey,
+      },
       fails: ["chain.anchor", "chain.validity", "bind.key"],
     },
   ];
@@ -195,22 +258,36 @@ describe("a verified boot proof, used again", () => {
 
   it.each([
     ["the application", manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }))],
-    ["the enclave", { ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48) } })), ...pcrs((map) => map.set(0, new Uint8Array(48))) }],
+    [
+      "the enclave",
+      {
+        ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: new Uint8Array(48) } })),
+        ...pcrs((map) => map.set(0, new Uint8Array(48))),
+      },
+    ],
   ] as const)("is rejected where debug mode of %s was allowed once, and is not now", async (_, alterations) => {
     const debug = forge(alterations);
     const unpinned: Judgement = { noPolicy: true };
     const first = await verifyBootProof(debug.bootProof, optionsOf(debug, { ...unpinned, allowDebug: true }));
     expect(first.bootProof!.debug).toBe(true);
     expect(idsOf(await again(unpinned, first.bootProof!, debug), "fail")).toEqual(["mode.debug"]);
-    expect(idsOf(await again({ ...unpinned, allowDebug: false }, first.bootProof!, debug), "fail")).toEqual(["mode.debug"]);
+    expect(idsOf(await again({ ...unpinned, allowDebug: false }, first.bootProof!, debug), "fail")).toEqual([
+      "mode.debug",
+    ]);
     const allowed = await again({ ...unpinned, allowDebug: true }, first.bootProof!, debug);
     expect(allowed.verdict).toBe("authentic");
     expect(allowed.claims!.bootProofs[0]!.image.debug).toBe(true);
   });
 
   it("names its trust anchor as the one that it is held against now", async () => {
-    const renamed = { ...optionsOf(whole, { noPolicy: true }), trustAnchors: [parseTrustAnchor("another name of it", whole.anchorPem)] };
-    const [reused, anew] = [await verifyBootProof(bootProof!, renamed), await verifyBootProof(whole.bootProof, renamed)];
+    const renamed = {
+      ...optionsOf(whole, { noPolicy: true }),
+      trustAnchors: [parseTrustAnchor("another name of it", whole.anchorPem)],
+    };
+    const [reused, anew] = [
+      await verifyBootProof(bootProof!, renamed),
+      await verifyBootProof(whole.bootProof, renamed),
+    ];
     expect(reused.report).toEqual(anew.report);
     expect(reused.report.claims!.bootProofs[0]!.hardware.trustAnchor).toBe("another name of it");
   });
@@ -225,7 +302,10 @@ describe("a verified boot proof, used again", () => {
 
   it("is not made good by standing beside rejected evidence of the same key, nor the other way round", async () => {
     const bad = { ...whole.bootProof, qosManifestB64: toBase64(new Uint8Array(8)) };
-    for (const bootProofs of [[bootProof!, bad], [bad, bootProof!]]) {
+    for (const bootProofs of [
+      [bootProof!, bad],
+      [bad, bootProof!],
+    ]) {
       const { report } = await verifyEvidence({ bootProofs, appProofs: whole.appProofs }, options);
       expect(report.verdict).toBe("rejected");
       expect(report.claims).toBeNull();

@@ -1,6 +1,15 @@
 /** The parts of a manifest's borsh encoding that v0 and v1 share, read and written side by side. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
-import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace, PatchSet, Pivot, QuorumMember } from "./model.js";
+import type {
+  Approval,
+  BridgeConfig,
+  EnclaveMeasurements,
+  MemberSet,
+  Namespace,
+  PatchSet,
+  Pivot,
+  QuorumMember,
+} from "./model.js";
 
 const RESTARTS = ["Never", "Always"] as const;
 const BRIDGES = ["server", "client"] as const;
@@ -74,7 +83,8 @@ export function readEnclave(reader: BorshReader): EnclaveMeasurements {
 }
 
 export function writeEnclave(writer: BorshWriter, enclave: EnclaveMeasurements): void {
-  for (const field of [enclave.pcr0, enclave.pcr1, enclave.pcr2, enclave.pcr3, enclave.awsRootCertificate]) writer.bytes(field);
+  for (const field of [enclave.pcr0, enclave.pcr1, enclave.pcr2, enclave.pcr3, enclave.awsRootCertificate])
+    writer.bytes(field);
   writer.string(enclave.qosCommit);
 }
 

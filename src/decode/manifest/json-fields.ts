@@ -3,7 +3,15 @@ import { fromHex } from "../../bytes.js";
 import type { Fault } from "../../errors.js";
 import { canonicalIpAddress } from "../ip-address.js";
 import { JsonNumber, type JsonValue, MemberReader, jsonKind } from "../json.js";
-import type { Approval, BridgeConfig, EnclaveMeasurements, MemberSet, Namespace, PatchSet, QuorumMember } from "./model.js";
+import type {
+  Approval,
+  BridgeConfig,
+  EnclaveMeasurements,
+  MemberSet,
+  Namespace,
+  PatchSet,
+  QuorumMember,
+} from "./model.js";
 
 const U16_MAX = 0xffff;
 const U32_MAX = 0xffffffff;
@@ -12,8 +20,12 @@ const U32_MAX = 0xffffffff;
 export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
   const value = reader.get(name);
   const literal = value instanceof JsonNumber ? value.text : value;
-  if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max) return Number(literal);
-  reader.fault(name, `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`);
+  if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max)
+    return Number(literal);
+  reader.fault(
+    name,
+    `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`,
+  );
   return 0;
 }
 
@@ -22,7 +34,8 @@ export function hexField(reader: MemberReader, name: string, length?: number): U
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
   if (bytes === null) reader.fault(name, `${typeof value === "string" ? "not hex" : jsonKind(value)}, hex wanted`);
-  else if (length !== undefined && bytes.length !== length) reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
+  else if (length !== undefined && bytes.length !== length)
+    reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
   return bytes ?? new Uint8Array();
 }
 
@@ -105,11 +118,14 @@ function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
   const type = reader.get("type");
   const port = integerField(reader, "port", U16_MAX);
   if (type === "server") return { type, port, host: reader.string("host") ?? "" };
-  if (type === "client") return { type, port, host: reader.get("host") === undefined ? null : (reader.string("host") ?? null) };
+  if (type === "client")
+    return { type, port, host: reader.get("host") === undefined ? null : (reader.string("host") ?? null) };
   return reader.fault("type", `"server" or "client" wanted`);
 }
 
-/** Stands in for an object that is missing, whose own fault is reported already: faults about its members are dropped. */
+/**
+ * Stands in for an object that is missing, whose own fault is reported already: faults about its members are dropped.
+ */
 function blank(): MemberReader {
   const dropped: Fault[] = [];
   return new MemberReader({}, "", dropped);

@@ -1,4 +1,6 @@
-/** What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it. */
+/**
+ * What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it.
+ */
 
 export type ManifestVersion = keyof ManifestByVersion;
 

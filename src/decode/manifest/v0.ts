@@ -5,8 +5,16 @@
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { type MemberReader, isJsonObject } from "../json.js";
 import {
-  readEnclave, readMemberSet, readNamespace, readPatchSet, readRestart, writeEnclave, writeMemberSet,
-  writeNamespace, writePatchSet, writeRestart,
+  readEnclave,
+  readMemberSet,
+  readNamespace,
+  readPatchSet,
+  readRestart,
+  writeEnclave,
+  writeMemberSet,
+  writeNamespace,
+  writePatchSet,
+  writeRestart,
 } from "./borsh-fields.js";
 import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
 import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
@@ -36,7 +44,9 @@ export function hasNewerPivot(json: MemberReader): boolean {
 
 /** The layout that v0 and v1 share, around the pivot in which they differ. */
 export function readLayout(
-  reader: BorshReader, version: "v0" | "v1", pivot: (reader: BorshReader) => Pivot,
+  reader: BorshReader,
+  version: "v0" | "v1",
+  pivot: (reader: BorshReader) => Pivot,
 ): PivotManifest {
   return {
     version,
@@ -50,7 +60,9 @@ export function readLayout(
 }
 
 export function writeLayout(
-  writer: BorshWriter, manifest: PivotManifest, pivot: (writer: BorshWriter, pivot: Pivot) => void,
+  writer: BorshWriter,
+  manifest: PivotManifest,
+  pivot: (writer: BorshWriter, pivot: Pivot) => void,
 ): void {
   writeNamespace(writer, manifest.namespace);
   pivot(writer, manifest.pivot);
@@ -79,11 +91,14 @@ export function readJson(reader: MemberReader): PivotManifest {
   return {
     version: "v0",
     namespace: namespaceField(reader),
-    pivot: pivot === undefined ? NO_PIVOT : {
-      hash: hexField(pivot, "hash", HASH_LENGTH),
-      restart: restartField(pivot),
-      args: pivot.strings("args") ?? [],
-    },
+    pivot:
+      pivot === undefined
+        ? NO_PIVOT
+        : {
+            hash: hexField(pivot, "hash", HASH_LENGTH),
+            restart: restartField(pivot),
+            args: pivot.strings("args") ?? [],
+          },
     manifestSet: memberSetField(reader, "manifestSet"),
     shareSet: memberSetField(reader, "shareSet"),
     enclave: enclaveField(reader),

@@ -1,12 +1,18 @@
 /**
- * Manifest v2: JSON only, `"version": "v2"`, hashed over QOS canonical JSON. Unknown members of the manifest, its pivot,
- * its dns and its envelope are refused.
+ * Manifest v2: JSON only, `"version": "v2"`, hashed over QOS canonical JSON. Unknown members of the manifest, its
+ * pivot, its dns and its envelope are refused.
  */
 import { toUtf8 } from "../../bytes.js";
 import type { MemberReader } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import {
-  bridgeConfigField, dnsField, enclaveField, hexField, memberSetField, namespaceField, restartField,
+  bridgeConfigField,
+  dnsField,
+  enclaveField,
+  hexField,
+  memberSetField,
+  namespaceField,
+  restartField,
 } from "./json-fields.js";
 import { HASH_LENGTH, type MemberSet, type Pivot, type PivotManifest } from "./model.js";
 import type { ManifestSchema } from "./schema.js";
@@ -60,7 +66,8 @@ function pivotOf(pivot: MemberReader): Pivot {
 /** `{"NAME": {"plain": {"value": "…"}}}` */
 function envOf(env: MemberReader): Map<string, string> {
   const names = Object.keys(env.object);
-  if (names.length > ENV_MAX) env.faults.push({ path: env.path, message: `${names.length} entries, at most ${ENV_MAX} wanted` });
+  if (names.length > ENV_MAX)
+    env.faults.push({ path: env.path, message: `${names.length} entries, at most ${ENV_MAX} wanted` });
   return new Map(names.map((name) => [name, envValue(env, name)]));
 }
 

@@ -6,13 +6,18 @@ import { fromHex, toHex, toUtf8 } from "../../bytes.js";
 import { type JsonValue, MemberReader, isJsonObject } from "../json.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import { dnsField, enclaveField, memberSetField, namespaceField } from "./json-fields.js";
-import { type Mount, type Volume, WORKLOADS_MAX, WORKLOAD_NAME, type Workload, type WorkloadManifest } from "./model.js";
+import {
+  type Mount,
+  type Volume,
+  WORKLOADS_MAX,
+  WORKLOAD_NAME,
+  type Workload,
+  type WorkloadManifest,
+} from "./model.js";
 import type { ManifestSchema } from "./schema.js";
 import { setJson } from "./v2.js";
 
-const MANIFEST_MEMBERS = [
-  "version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns",
-];
+const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "shareSet", "enclave", "volumes", "dns"];
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
@@ -92,7 +97,11 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
   if (!inBounds(reader, "workloads", WORKLOADS_MAX)) return [];
   const workloads = reader.array("workloads", workload) ?? [];
   if (Array.isArray(reader.get("workloads")) && workloads.length === 0) reader.fault("workloads", "empty");
-  refuseRepeated(reader, "workloads", workloads.map(({ name }) => name));
+  refuseRepeated(
+    reader,
+    "workloads",
+    workloads.map(({ name }) => name),
+  );
   return workloads;
 }
 
@@ -142,7 +151,10 @@ function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[
     return fields && mountOf(fields, volumes);
   };
   const mounts = workload.array("mounts", mount) ?? [];
-  refuseOverlap(workload, mounts.map(({ mountPath }) => mountPath));
+  refuseOverlap(
+    workload,
+    mounts.map(({ mountPath }) => mountPath),
+  );
   return mounts;
 }
 
@@ -170,7 +182,8 @@ function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
   const [start, ...parts] = path.split("/");
-  const normal = start === "" && parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("\0"));
+  const normal =
+    start === "" && parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("\0"));
   if (normal && parts.length > 0) return path;
   reader.fault("mountPath", "an absolute, normalized path below the root wanted");
   return "";

@@ -2,13 +2,33 @@
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../../src/bytes.js";
 import {
-  MANIFEST_VERSIONS, type Manifest, type ManifestEnvelope, approvalNames, declaredManifestVersion, decodeManifest, decodeManifestEnvelope, encodeBorshEnvelope,
-  encodeBorshManifest, manifestDraft, manifestEncodings, manifestHashInput,
+  MANIFEST_VERSIONS,
+  type Manifest,
+  type ManifestEnvelope,
+  approvalNames,
+  declaredManifestVersion,
+  decodeManifest,
+  decodeManifestEnvelope,
+  encodeBorshEnvelope,
+  encodeBorshManifest,
+  manifestDraft,
+  manifestEncodings,
+  manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
 import { hex, join } from "../../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../../support/faults.js";
 import {
-  type Json, approvals, asJson, envelopeJson, jsonBytes, manifestJson, manifestV0, manifestV1, manifestV2, manifestV3, withMember,
+  type Json,
+  approvals,
+  asJson,
+  envelopeJson,
+  jsonBytes,
+  manifestJson,
+  manifestV0,
+  manifestV1,
+  manifestV2,
+  manifestV3,
+  withMember,
 } from "../../support/manifest.js";
 import { anyBytes, fc, mutated } from "../../support/property.js";
 import { readVector } from "../../support/vectors.js";
@@ -28,28 +48,54 @@ describe("JSON with a version member", () => {
     expect(decodeEnvelopeJson(envelopeJson("v3")).manifest.version).toBe("v3");
   });
 
-  const spellings: Json[] = ["v1", "v0", "v4", "V2", "V3", "2", "3", "", " v2", "v2 ", null, 2, 1, 0, true, {}, [], ["v2"]];
-  it.each(spellings.map((version) => [JSON.stringify(version), version]))("%s is nothing else, never an older schema", (_, version) => {
-    for (const shape of PIVOT_VERSIONS) {
-      const manifest = withMember(manifestJson(shape), "version", version);
-      expect(faultsOf(() => decodeJson(manifest))).toBe('version: "v2" or "v3" wanted');
-      const envelope = withMember(envelopeJson(shape), "manifest", manifest);
-      expect(faultsOf(() => decodeEnvelopeJson(envelope))).toBe('manifest.version: "v2" or "v3" wanted');
-    }
-  });
+  const spellings: Json[] = [
+    "v1",
+    "v0",
+    "v4",
+    "V2",
+    "V3",
+    "2",
+    "3",
+    "",
+    " v2",
+    "v2 ",
+    null,
+    2,
+    1,
+    0,
+    true,
+    {},
+    [],
+    ["v2"],
+  ];
+  it.each(spellings.map((version) => [JSON.stringify(version), version]))(
+    "%s is nothing else, never an older schema",
+    (_, version) => {
+      for (const shape of PIVOT_VERSIONS) {
+        const manifest = withMember(manifestJson(shape), "version", version);
+        expect(faultsOf(() => decodeJson(manifest))).toBe('version: "v2" or "v3" wanted');
+        const envelope = withMember(envelopeJson(shape), "manifest", manifest);
+        expect(faultsOf(() => decodeEnvelopeJson(envelope))).toBe('manifest.version: "v2" or "v3" wanted');
+      }
+    },
+  );
 
   it("v2 of an older schema's members is refused, not read as the older one", () => {
     for (const shape of ["v0", "v1"] as const) {
       const manifest = { version: "v2", ...manifestJson(shape) };
       expect(faultsOf(() => decodeJson(manifest))).toContain("patchSet: unknown member");
-      expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson(shape), manifest }))).toContain("patchSet: unknown member");
+      expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson(shape), manifest }))).toContain(
+        "patchSet: unknown member",
+      );
     }
   });
 
   it("beside the manifest in an envelope counts for nothing in the older ones, and is unknown in v2", () => {
     expect(decodeEnvelopeJson({ ...envelopeJson("v1"), version: "v2" }).manifest.version).toBe("v1");
     expect(decodeEnvelopeJson({ ...envelopeJson("v0"), version: "v2" }).manifest.version).toBe("v0");
-    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), version: "v2" }))).toContain("version: unknown member");
+    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), version: "v2" }))).toContain(
+      "version: unknown member",
+    );
   });
 
   it("twice is refused", () => {
@@ -69,9 +115,15 @@ describe("JSON without a version member", () => {
   });
 
   it("is v1, and a bad one, where v1's members are there and of the wrong type", () => {
-    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain("pivot.debugMode: a string");
-    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", null)))).toContain("pivot.debugMode: missing");
-    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain("pivot.bridgeConfig: an object");
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", "true")))).toContain(
+      "pivot.debugMode: a string",
+    );
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.debugMode", null)))).toContain(
+      "pivot.debugMode: missing",
+    );
+    expect(faultsOf(() => decodeJson(withMember(manifestJson("v1"), "pivot.bridgeConfig", {})))).toContain(
+      "pivot.bridgeConfig: an object",
+    );
   });
 
   it("is not v2, whatever else it looks like", () => {
@@ -130,7 +182,9 @@ describe("bytes that are not JSON", () => {
   it("are borsh, v0 or v1, whichever consumes all of them", () => {
     expect(decodeManifest(borshV0).version).toBe("v0");
     expect(decodeManifest(borshV1).version).toBe("v1");
-    expect(decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.borsh")).manifest.version).toBe("v1");
+    expect(decodeManifestEnvelope(readVector("manifests/golden/manifest_envelope_v1.borsh")).manifest.version).toBe(
+      "v1",
+    );
   });
 
   it.each<[string, Uint8Array]>([
@@ -158,7 +212,10 @@ describe("bytes that are not JSON", () => {
   });
 
   it("may begin as JSON does: a name of 123 bytes", () => {
-    const manifest: Manifest = { ...decodeManifest(borshV0), namespace: { name: "n".repeat(0x7b), nonce: 1, quorumKey: hex("04") } };
+    const manifest: Manifest = {
+      ...decodeManifest(borshV0),
+      namespace: { name: "n".repeat(0x7b), nonce: 1, quorumKey: hex("04") },
+    };
     const bytes = manifestHashInput(manifest);
     expect(bytes[0]).toBe(0x7b);
     expect(decodeManifest(bytes)).toEqual(manifest);
@@ -175,12 +232,13 @@ describe("bytes that are not JSON", () => {
 });
 
 const AMBIGUOUS: string = expect.stringMatching(/^ambiguous: the bytes are both a v[01] and a v[01] encoding$/);
-const u32 = (value: number): Uint8Array => Uint8Array.of(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24);
+const u32 = (value: number): Uint8Array =>
+  Uint8Array.of(value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24);
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
 
 /**
- * Bytes that are a v0 manifest and a v1 manifest at once. v1 reads the first byte of v0's manifest set (a threshold of 1)
- * as debugMode, and is five bytes ahead from there; the last field of v1's reading takes in what v0's has left.
+ * Bytes that are a v0 manifest and a v1 manifest at once. v1 reads the first byte of v0's manifest set (a threshold of
+ * 1) as debugMode, and is five bytes ahead from there; the last field of v1's reading takes in what v0's has left.
  */
 function bytesOfTwins(): Uint8Array {
   const start = join(u32(1), hex("61"), u32(31), u32(0), zeros(32), hex("00"));
@@ -195,25 +253,43 @@ function bytesOfTwins(): Uint8Array {
 
 /** What the bytes say in each of the versions. */
 const TWIN_V0: Manifest = {
-  version: "v0", namespace: { name: "a", nonce: 31, quorumKey: zeros(0) },
+  version: "v0",
+  namespace: { name: "a", nonce: 31, quorumKey: zeros(0) },
   pivot: { hash: zeros(32), restart: "Never", args: [] },
-  manifestSet: { threshold: 1, members: [] }, shareSet: { threshold: 0, members: [] },
+  manifestSet: { threshold: 1, members: [] },
+  shareSet: { threshold: 0, members: [] },
   enclave: {
     pcr0: bytesOfTwins().subarray(-228, -28),
-    pcr1: zeros(0), pcr2: zeros(0), pcr3: zeros(0), awsRootCertificate: zeros(0), qosCommit: "",
+    pcr1: zeros(0),
+    pcr2: zeros(0),
+    pcr3: zeros(0),
+    awsRootCertificate: zeros(0),
+    qosCommit: "",
   },
   patchSet: { threshold: 0, members: [] },
 };
 const TWIN_V1: Manifest = {
-  ...TWIN_V0, version: "v1",
+  ...TWIN_V0,
+  version: "v1",
   pivot: { ...TWIN_V0.pivot, bridgeConfig: [], debugMode: true },
-  manifestSet: { threshold: 0, members: [] }, shareSet: { threshold: 200 * 2 ** 24, members: [] },
-  enclave: { pcr0: zeros(0), pcr1: zeros(0), pcr2: zeros(0), pcr3: zeros(0), awsRootCertificate: zeros(0), qosCommit: "" },
+  manifestSet: { threshold: 0, members: [] },
+  shareSet: { threshold: 200 * 2 ** 24, members: [] },
+  enclave: {
+    pcr0: zeros(0),
+    pcr1: zeros(0),
+    pcr2: zeros(0),
+    pcr3: zeros(0),
+    awsRootCertificate: zeros(0),
+    qosCommit: "",
+  },
   patchSet: { threshold: 0, members: [{ pubKey: zeros(191) }] },
 };
 
 describe("JSON of a manifest whose borsh bytes are one of another version too", () => {
-  const twins: [string, Manifest][] = [["v0", TWIN_V0], ["v1, in debug mode", TWIN_V1]];
+  const twins: [string, Manifest][] = [
+    ["v0", TWIN_V0],
+    ["v1, in debug mode", TWIN_V1],
+  ];
 
   it("is made: the two have the same bytes, so the same hash", () => {
     expect(manifestHashInput(TWIN_V0)).toEqual(bytesOfTwins());
@@ -233,7 +309,10 @@ describe("JSON of a manifest whose borsh bytes are one of another version too", 
     // As borsh the approvals tell which of the two was meant: their bytes belong to one reading alone.
     const approval = { signature: zeros(64), member: { alias: "a", pubKey: zeros(1) } };
     const borsh = encodeBorshEnvelope({ manifest, manifestSetApprovals: [approval], shareSetApprovals: [] });
-    expect(refusalOf(() => decodeManifestEnvelope(borsh))).toMatchObject({ code: "manifest-envelope", faults: AMBIGUOUS });
+    expect(refusalOf(() => decodeManifestEnvelope(borsh))).toMatchObject({
+      code: "manifest-envelope",
+      faults: AMBIGUOUS,
+    });
   });
 
   it("is accepted where one byte makes the bytes one version's alone", () => {
@@ -245,7 +324,8 @@ describe("JSON of a manifest whose borsh bytes are one of another version too", 
 });
 
 it("JSON of more values than any manifest has is refused; as many as there may be are read, and hashed", () => {
-  const withArguments = (count: number): Uint8Array => jsonBytes(withMember(manifestJson("v1"), "pivot.args", Array<string>(count).fill("")));
+  const withArguments = (count: number): Uint8Array =>
+    jsonBytes(withMember(manifestJson("v1"), "pivot.args", Array<string>(count).fill("")));
   expect(() => decodeManifest(withArguments(10_000))).toThrow("more than 10000 values");
   const bytes = withArguments(9900);
   const start = performance.now();
@@ -258,7 +338,10 @@ it("JSON of more values than any manifest has is refused; as many as there may b
 describe("what else a version's row says", () => {
   it("v3 is a draft, and the others are released", () => {
     expect(VERSIONS.map((version) => [version, manifestDraft(version)])).toEqual([
-      ["v0", null], ["v1", null], ["v2", null], ["v3", "v3 is a draft of QOS"],
+      ["v0", null],
+      ["v1", null],
+      ["v2", null],
+      ["v3", "v3 is a draft of QOS"],
     ]);
   });
 
@@ -267,7 +350,9 @@ describe("what else a version's row says", () => {
     for (const version of ["v2", "v3"] as const) {
       const manifest = decodeJson(manifestJson(version));
       expect(() => encodeBorshManifest(manifest)).toThrow(TypeError);
-      expect(() => encodeBorshEnvelope({ manifest, manifestSetApprovals: [], shareSetApprovals: [] })).toThrow(TypeError);
+      expect(() => encodeBorshEnvelope({ manifest, manifestSetApprovals: [], shareSetApprovals: [] })).toThrow(
+        TypeError,
+      );
     }
     expect(encodeBorshManifest(decodeManifest(borshV1))).toEqual(borshV1);
   });
@@ -275,9 +360,35 @@ describe("what else a version's row says", () => {
 
 describe("declaredManifestVersion", () => {
   it.each([
-    ["v0", "v0"], ["V0", "v0"], ["0", "v0"], ["v1", "v1"], ["V1", "v1"], ["1", "v1"], ["v2", "v2"], ["V2", "v2"], ["2", "v2"],
-    ["v3", "v3"], ["V3", "v3"], ["3", "v3"], ["v4", null], ["4", null], ["", null], ["v", null], ["vv2", null], ["v02", null], ["02", null], [" v2", null], ["v2 ", null],
-    ["v2\n", null], ["2.0", null], ["v2.0", null], ["-2", null], ["+2", null], ["version 2", null], ["V٢", null], ["12", null],
+    ["v0", "v0"],
+    ["V0", "v0"],
+    ["0", "v0"],
+    ["v1", "v1"],
+    ["V1", "v1"],
+    ["1", "v1"],
+    ["v2", "v2"],
+    ["V2", "v2"],
+    ["2", "v2"],
+    ["v3", "v3"],
+    ["V3", "v3"],
+    ["3", "v3"],
+    ["v4", null],
+    ["4", null],
+    ["", null],
+    ["v", null],
+    ["vv2", null],
+    ["v02", null],
+    ["02", null],
+    [" v2", null],
+    ["v2 ", null],
+    ["v2\n", null],
+    ["2.0", null],
+    ["v2.0", null],
+    ["-2", null],
+    ["+2", null],
+    ["version 2", null],
+    ["V٢", null],
+    ["12", null],
   ])("of %j is %s", (text, version) => {
     expect(declaredManifestVersion(text)).toBe(version);
   });
@@ -368,14 +479,20 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
 
   it("may be integers as decimal strings, and hex in either case or after 0x", () => {
     let loose = manifestJson(version);
-    for (const path of ["namespace.nonce", "manifestSet.threshold", "shareSet.threshold", ...(version === "v0" || version === "v1" ? ["patchSet.threshold"] : [])]) {
+    for (const path of [
+      "namespace.nonce",
+      "manifestSet.threshold",
+      "shareSet.threshold",
+      ...(version === "v0" || version === "v1" ? ["patchSet.threshold"] : []),
+    ]) {
       const value = path.split(".").reduce<Json>((at, name) => at[name], loose);
       loose = withMember(loose, path, String(value));
     }
     for (const [path, spell] of [
       ["namespace.quorumKey", (key: string) => `0x${key}`],
       ["enclave.pcr1", (key: string) => key.toUpperCase()],
-      ["enclave.pcr0", (key: string) => `0x${key.toUpperCase()}`], ["manifestSet.members.0.pubKey", (key: string) => key.toUpperCase()],
+      ["enclave.pcr0", (key: string) => `0x${key.toUpperCase()}`],
+      ["manifestSet.members.0.pubKey", (key: string) => key.toUpperCase()],
     ] as const) {
       loose = withMember(loose, path, spell(path.split(".").reduce<Json>((at, name) => at[name], loose)));
     }
@@ -386,7 +503,11 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
   });
 
   it("are all looked at: every fault is in one answer", () => {
-    const bad = withMember(withMember(withMember(manifestJson(version), "namespace.name", 1), "shareSet.threshold", "x"), "enclave.pcr3", 1);
+    const bad = withMember(
+      withMember(withMember(manifestJson(version), "namespace.name", 1), "shareSet.threshold", "x"),
+      "enclave.pcr3",
+      1,
+    );
     expect(refusalOf(() => decodeJson(bad)).paths).toEqual(["namespace.name", "shareSet.threshold", "enclave.pcr3"]);
   });
 
@@ -400,7 +521,10 @@ describe.each(VERSIONS)("the members of %s JSON", (version) => {
   it("number 1.0 and 1e0 are no integers, though their values are", () => {
     const text = JSON.stringify(manifestJson(version));
     for (const spelling of ["31.0", "3.1e1", "31e0", "-0"]) {
-      expect(faultsOf(() => decodeManifest(toUtf8(text.replace('"nonce":31', `"nonce":${spelling}`)))), spelling).toContain("namespace.nonce");
+      expect(
+        faultsOf(() => decodeManifest(toUtf8(text.replace('"nonce":31', `"nonce":${spelling}`)))),
+        spelling,
+      ).toContain("namespace.nonce");
     }
   });
 });
@@ -436,48 +560,72 @@ describe("properties", () => {
   const manifests = fc.oneof(manifestV0, manifestV1, manifestV2, manifestV3);
 
   it("what is encoded as borsh decodes to the same", () => {
-    fc.assert(fc.property(fc.oneof(manifestV0, manifestV1), approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
-      expect(decodeManifest(manifestHashInput(manifest))).toEqual(manifest);
-      const envelope = { manifest, manifestSetApprovals, shareSetApprovals };
-      expect(decodeManifestEnvelope(encodeBorshEnvelope(envelope))).toEqual(envelope);
-    }));
+    fc.assert(
+      fc.property(
+        fc.oneof(manifestV0, manifestV1),
+        approvals,
+        approvals,
+        (manifest, manifestSetApprovals, shareSetApprovals) => {
+          expect(decodeManifest(manifestHashInput(manifest))).toEqual(manifest);
+          const envelope = { manifest, manifestSetApprovals, shareSetApprovals };
+          expect(decodeManifestEnvelope(encodeBorshEnvelope(envelope))).toEqual(envelope);
+        },
+      ),
+    );
   });
 
   it("what is written as JSON decodes to the same, and hashes the same", () => {
-    fc.assert(fc.property(manifests, approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
-      const { version, ...members } = asJson(manifest);
-      const json = manifestEncodings(version).length === 1 ? { version, ...members } : members;
-      expect(decodeJson(json)).toEqual(manifest);
-      expect(manifestHashInput(decodeJson(json))).toEqual(manifestHashInput(manifest));
-      const names = approvalNames(version);
-      const listed = { [names.manifestSet]: manifestSetApprovals, [names.shareSet]: shareSetApprovals };
-      const envelope = { manifest: json, ...asJson(listed as never) };
-      expect(decodeEnvelopeJson(envelope)).toEqual({ manifest, manifestSetApprovals, shareSetApprovals });
-    }));
+    fc.assert(
+      fc.property(manifests, approvals, approvals, (manifest, manifestSetApprovals, shareSetApprovals) => {
+        const { version, ...members } = asJson(manifest);
+        const json = manifestEncodings(version).length === 1 ? { version, ...members } : members;
+        expect(decodeJson(json)).toEqual(manifest);
+        expect(manifestHashInput(decodeJson(json))).toEqual(manifestHashInput(manifest));
+        const names = approvalNames(version);
+        const listed = { [names.manifestSet]: manifestSetApprovals, [names.shareSet]: shareSetApprovals };
+        const envelope = { manifest: json, ...asJson(listed as never) };
+        expect(decodeEnvelopeJson(envelope)).toEqual({ manifest, manifestSetApprovals, shareSetApprovals });
+      }),
+    );
   });
 
   it("what is accepted as borsh is written in its one way", () => {
     let accepted = 0;
-    fc.assert(fc.property(fc.constantFrom(borshV0, borshV1).chain(mutated), (bytes) => {
-      if (isRefused(() => decodeManifest(bytes))) return;
-      accepted++;
-      expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytes);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.constantFrom(borshV0, borshV1).chain(mutated), (bytes) => {
+        if (isRefused(() => decodeManifest(bytes))) return;
+        accepted++;
+        expect(manifestHashInput(decodeManifest(bytes))).toEqual(bytes);
+      }),
+      { numRuns: 2000 },
+    );
     expect(accepted).toBeGreaterThan(100);
   });
 
   it("manifests that differ have encodings that differ", () => {
-    fc.assert(fc.property(fc.tuple(manifests, manifests), ([a, b]) => {
-      const same = JSON.stringify([a.version, asJson(a)]) === JSON.stringify([b.version, asJson(b)]);
-      if (!same) expect(manifestHashInput(a)).not.toEqual(manifestHashInput(b));
-    }));
+    fc.assert(
+      fc.property(fc.tuple(manifests, manifests), ([a, b]) => {
+        const same = JSON.stringify([a.version, asJson(a)]) === JSON.stringify([b.version, asJson(b)]);
+        if (!same) expect(manifestHashInput(a)).not.toEqual(manifestHashInput(b));
+      }),
+    );
   });
 
   it("arbitrary and mutated bytes are refused with a MalformedError, or read", () => {
-    const genuine = [borshV0, borshV1, jsonBytes(envelopeJson("v0")), jsonBytes(envelopeJson("v1")), jsonBytes(manifestJson("v2")), jsonBytes(manifestJson("v3"))];
-    fc.assert(fc.property(fc.oneof(anyBytes(), fc.constantFrom(...genuine).chain(mutated)), (bytes) => {
-      if (!isRefused(() => decodeManifest(bytes))) manifestHashInput(decodeManifest(bytes));
-      if (!isRefused(() => decodeManifestEnvelope(bytes))) manifestHashInput(decodeManifestEnvelope(bytes).manifest);
-    }), { numRuns: 2000 });
+    const genuine = [
+      borshV0,
+      borshV1,
+      jsonBytes(envelopeJson("v0")),
+      jsonBytes(envelopeJson("v1")),
+      jsonBytes(manifestJson("v2")),
+      jsonBytes(manifestJson("v3")),
+    ];
+    fc.assert(
+      fc.property(fc.oneof(anyBytes(), fc.constantFrom(...genuine).chain(mutated)), (bytes) => {
+        if (!isRefused(() => decodeManifest(bytes))) manifestHashInput(decodeManifest(bytes));
+        if (!isRefused(() => decodeManifestEnvelope(bytes))) manifestHashInput(decodeManifestEnvelope(bytes).manifest);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

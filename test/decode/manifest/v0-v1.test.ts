@@ -10,13 +10,22 @@ const v1With = (path: string, member: Json): Json => withMember(manifestJson("v1
 
 /** A v1 manifest in borsh, field by field, each a number of hex bytes that a test can exchange. */
 const FIELDS = {
-  name: "02000000 6e73", nonce: "07000000", quorumKey: "01000000 04",
-  hash: "ab".repeat(32), restart: "01",
+  name: "02000000 6e73",
+  nonce: "07000000",
+  quorumKey: "01000000 04",
+  hash: "ab".repeat(32),
+  restart: "01",
   bridgeConfig: "03000000 00 b80b 01000000 68 01 0100 00 01 ffff 01 02000000 6869",
-  debugMode: "01", args: "02000000 00000000 01000000 61",
-  manifestSet: "01000000 01000000 01000000 6d 01000000 05", shareSet: "02000000 00000000",
-  pcr0: "01000000 10", pcr1: "01000000 11", pcr2: "01000000 12", pcr3: "01000000 13",
-  awsRootCertificate: "01000000 30", qosCommit: "01000000 63",
+  debugMode: "01",
+  args: "02000000 00000000 01000000 61",
+  manifestSet: "01000000 01000000 01000000 6d 01000000 05",
+  shareSet: "02000000 00000000",
+  pcr0: "01000000 10",
+  pcr1: "01000000 11",
+  pcr2: "01000000 12",
+  pcr3: "01000000 13",
+  awsRootCertificate: "01000000 30",
+  qosCommit: "01000000 63",
   patchSet: "03000000 01000000 01000000 06",
 };
 type Fields = Partial<Record<keyof typeof FIELDS, string>>;
@@ -27,7 +36,14 @@ const SHARED = {
   namespace: { name: "ns", nonce: 7, quorumKey: hex("04") },
   manifestSet: { threshold: 1, members: [{ alias: "m", pubKey: hex("05") }] },
   shareSet: { threshold: 2, members: [] },
-  enclave: { pcr0: hex("10"), pcr1: hex("11"), pcr2: hex("12"), pcr3: hex("13"), awsRootCertificate: hex("30"), qosCommit: "c" },
+  enclave: {
+    pcr0: hex("10"),
+    pcr1: hex("11"),
+    pcr2: hex("12"),
+    pcr3: hex("13"),
+    awsRootCertificate: hex("30"),
+    qosCommit: "c",
+  },
   patchSet: { threshold: 3, members: [{ pubKey: hex("06") }] },
 };
 const PIVOT = { hash: new Uint8Array(32).fill(0xab), restart: "Always" as const, args: ["", "a"] };
@@ -35,10 +51,16 @@ const PIVOT = { hash: new Uint8Array(32).fill(0xab), restart: "Always" as const,
 describe("borsh", () => {
   it("of v1 has its fields in this order", () => {
     const manifest: Manifest = {
-      version: "v1", ...SHARED,
+      version: "v1",
+      ...SHARED,
       pivot: {
-        ...PIVOT, debugMode: true,
-        bridgeConfig: [{ type: "server", port: 3000, host: "h" }, { type: "client", port: 1, host: null }, { type: "client", port: 65535, host: "hi" }],
+        ...PIVOT,
+        debugMode: true,
+        bridgeConfig: [
+          { type: "server", port: 3000, host: "h" },
+          { type: "client", port: 1, host: null },
+          { type: "client", port: 65535, host: "hi" },
+        ],
       },
     };
     expect(decodeManifest(v1())).toEqual(manifest);
@@ -64,12 +86,20 @@ describe("borsh", () => {
     ["a debugMode of 2", v1({ debugMode: "02" }), "pivot.debugMode: variant 2"],
     ["a debugMode of 255", v1({ debugMode: "ff" }), "pivot.debugMode: variant 255"],
     ["a name that is not UTF-8", v1({ name: "01000000 ff" }), "namespace.name: not UTF-8"],
-    ["an alias that is not UTF-8", v1({ manifestSet: "01000000 01000000 01000000 ff 00000000" }), "manifestSet.members[0].alias: not UTF-8"],
+    [
+      "an alias that is not UTF-8",
+      v1({ manifestSet: "01000000 01000000 01000000 ff 00000000" }),
+      "manifestSet.members[0].alias: not UTF-8",
+    ],
     ["an argument that is not UTF-8", v1({ args: "01000000 01000000 80" }), "pivot.args[0]: not UTF-8"],
     ["a commit that is not UTF-8", v0({ qosCommit: "01000000 80" }), "enclave.qosCommit: not UTF-8"],
     ["more members than bytes", v0({ patchSet: "00000000 ffffff00" }), "patchSet.members: 16777215 items"],
     ["more arguments than bytes", v0({ args: "ffffffff" }), "pivot.args: 4294967295 items"],
-    ["a hash that is cut", hex(`${FIELDS.name}${FIELDS.nonce}${FIELDS.quorumKey}abab`), "pivot.hash: the input ends inside it"],
+    [
+      "a hash that is cut",
+      hex(`${FIELDS.name}${FIELDS.nonce}${FIELDS.quorumKey}abab`),
+      "pivot.hash: the input ends inside it",
+    ],
     ["nothing after the pivot", v0().subarray(0, 60), "the input ends inside it"],
   ])("refuses %s", (_, bytes, fault) => {
     expect(faultsOf(() => decodeManifest(bytes))).toContain(fault);
@@ -79,11 +109,16 @@ describe("borsh", () => {
 describe("JSON of v1", () => {
   it("reads each kind of bridge", () => {
     const bridges = [
-      { type: "server", port: 0, host: "" }, { type: "client", port: "65535", host: "h" }, { type: "client", port: 1, host: null }, { port: 2, type: "client" },
+      { type: "server", port: 0, host: "" },
+      { type: "client", port: "65535", host: "h" },
+      { type: "client", port: 1, host: null },
+      { port: 2, type: "client" },
     ];
     expect(withPivot(decodeJson(v1With("pivot.bridgeConfig", bridges))).pivot.bridgeConfig).toEqual([
-      { type: "server", port: 0, host: "" }, { type: "client", port: 65535, host: "h" },
-      { type: "client", port: 1, host: null }, { type: "client", port: 2, host: null },
+      { type: "server", port: 0, host: "" },
+      { type: "client", port: 65535, host: "h" },
+      { type: "client", port: 1, host: null },
+      { type: "client", port: 2, host: null },
     ]);
     expect(withPivot(decodeJson(v1With("pivot.bridgeConfig", []))).pivot.bridgeConfig).toEqual([]);
   });
@@ -107,15 +142,17 @@ describe("JSON of v1", () => {
     expect(faultsOf(() => decodeJson(v1With("pivot.bridgeConfig", [bridge])))).toContain(fault);
   });
 
-  it.each<["v0" | "v1", string, Json, string]>((["v0", "v1"] as const).flatMap((version): ["v0" | "v1", string, Json, string][] => [
-    [version, "patchSet", undefined, "patchSet: missing, an object wanted"],
-    [version, "patchSet.threshold", undefined, "patchSet.threshold: missing"],
-    [version, "patchSet.threshold", -1, 'patchSet.threshold: "-1"'],
-    [version, "patchSet.members", undefined, "patchSet.members: missing"],
-    [version, "patchSet.members", ["a"], "patchSet.members[0]: a string, an object wanted"],
-    [version, "patchSet.members.0.pubKey", undefined, "patchSet.members[0].pubKey: missing"],
-    [version, "patchSet.members.0.pubKey", "0", "patchSet.members[0].pubKey: not hex"],
-  ]))("%s: %s may not be %j", (version, path, member, fault) => {
+  it.each<["v0" | "v1", string, Json, string]>(
+    (["v0", "v1"] as const).flatMap((version): ["v0" | "v1", string, Json, string][] => [
+      [version, "patchSet", undefined, "patchSet: missing, an object wanted"],
+      [version, "patchSet.threshold", undefined, "patchSet.threshold: missing"],
+      [version, "patchSet.threshold", -1, 'patchSet.threshold: "-1"'],
+      [version, "patchSet.members", undefined, "patchSet.members: missing"],
+      [version, "patchSet.members", ["a"], "patchSet.members[0]: a string, an object wanted"],
+      [version, "patchSet.members.0.pubKey", undefined, "patchSet.members[0].pubKey: missing"],
+      [version, "patchSet.members.0.pubKey", "0", "patchSet.members[0].pubKey: not hex"],
+    ]),
+  )("%s: %s may not be %j", (version, path, member, fault) => {
     expect(faultsOf(() => decodeJson(withMember(manifestJson(version), path, member)))).toContain(fault);
   });
 });

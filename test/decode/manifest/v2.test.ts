@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { fromUtf8 } from "../../../src/bytes.js";
 import {
-  type Manifest, type ManifestEnvelope, decodeManifest, decodeManifestEnvelope, manifestHashInput,
+  type Manifest,
+  type ManifestEnvelope,
+  decodeManifest,
+  decodeManifestEnvelope,
+  manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
 import { faultsOf, refusalOf } from "../../support/faults.js";
 import { type Json, envelopeJson, jsonBytes, manifestJson, withMember, withPivot } from "../../support/manifest.js";
@@ -15,33 +19,59 @@ const plain = (value: Json): Json => ({ plain: { value } });
 
 describe("unknown members", () => {
   it.each([
-    ["patchSet", {}], ["extra", null], ["Namespace", {}], ["env", {}], ["pivot.extra", 1], ["pivot.environment", {}], ["pivot.dns", {}],
-    ["pivot.patchSet", null], ["dns.extra", 1], ["dns.search", []],
+    ["patchSet", {}],
+    ["extra", null],
+    ["Namespace", {}],
+    ["env", {}],
+    ["pivot.extra", 1],
+    ["pivot.environment", {}],
+    ["pivot.dns", {}],
+    ["pivot.patchSet", null],
+    ["dns.extra", 1],
+    ["dns.search", []],
   ])("%s is refused", (path, member) => {
-    expect(refusalOf(() => decodeJson(v2With(path, member)))).toMatchObject({ code: "manifest", faults: `${path}: unknown member` });
+    expect(refusalOf(() => decodeJson(v2With(path, member)))).toMatchObject({
+      code: "manifest",
+      faults: `${path}: unknown member`,
+    });
     const envelope = { ...envelopeJson("v2"), manifest: v2With(path, member) };
-    expect(refusalOf(() => decodeEnvelopeJson(envelope))).toMatchObject({ code: "manifest-envelope", faults: `manifest.${path}: unknown member` });
+    expect(refusalOf(() => decodeEnvelopeJson(envelope))).toMatchObject({
+      code: "manifest-envelope",
+      faults: `manifest.${path}: unknown member`,
+    });
   });
 
-  it.each(["extra", "manifest_set_approvals", "share_set_approvals", "approvals"])("%s of an envelope is refused", (name) => {
-    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), [name]: [] }))).toBe(`${name}: unknown member`);
-  });
+  it.each(["extra", "manifest_set_approvals", "share_set_approvals", "approvals"])(
+    "%s of an envelope is refused",
+    (name) => {
+      expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v2"), [name]: [] }))).toBe(`${name}: unknown member`);
+    },
+  );
 
   it("__proto__ is one", () => {
     const text = JSON.stringify(manifestJson("v2")).replace("{", '{"__proto__":{},');
     expect(faultsOf(() => decodeManifest(new TextEncoder().encode(text)))).toBe("__proto__: unknown member");
   });
 
-  it.each(["namespace.extra", "enclave.extra", "manifestSet.extra", "manifestSet.members.0.extra"])("%s elsewhere is not read", (path) => {
-    expect(decodeJson(v2With(path, 1))).toEqual(decodeJson(manifestJson("v2")));
-  });
+  it.each(["namespace.extra", "enclave.extra", "manifestSet.extra", "manifestSet.members.0.extra"])(
+    "%s elsewhere is not read",
+    (path) => {
+      expect(decodeJson(v2With(path, 1))).toEqual(decodeJson(manifestJson("v2")));
+    },
+  );
 });
 
 describe("bridgeConfig and debugMode", () => {
   it("are wanted, as in v1", () => {
-    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", undefined)))).toBe("pivot.bridgeConfig: missing, an array wanted");
-    expect(faultsOf(() => decodeJson(v2With("pivot.debugMode", undefined)))).toBe("pivot.debugMode: missing, true or false wanted");
-    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", [{ type: "peer", port: 1 }])))).toContain("pivot.bridgeConfig[0].type");
+    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", undefined)))).toBe(
+      "pivot.bridgeConfig: missing, an array wanted",
+    );
+    expect(faultsOf(() => decodeJson(v2With("pivot.debugMode", undefined)))).toBe(
+      "pivot.debugMode: missing, true or false wanted",
+    );
+    expect(faultsOf(() => decodeJson(v2With("pivot.bridgeConfig", [{ type: "peer", port: 1 }])))).toContain(
+      "pivot.bridgeConfig[0].type",
+    );
   });
 });
 
@@ -49,7 +79,12 @@ describe("env", () => {
   it("is read into names and values", () => {
     const env = { A: plain("1"), _b9: plain(""), ["a".repeat(1024)]: plain("é\n"), constructor: plain("c") };
     expect(withPivot(decodeJson(v2With("pivot.env", env))).pivot.env).toEqual(
-      new Map([["A", "1"], ["_b9", ""], ["a".repeat(1024), "é\n"], ["constructor", "c"]]),
+      new Map([
+        ["A", "1"],
+        ["_b9", ""],
+        ["a".repeat(1024), "é\n"],
+        ["constructor", "c"],
+      ]),
     );
   });
 
@@ -61,16 +96,27 @@ describe("env", () => {
   });
 
   it("keeps a variable called __proto__", () => {
-    const text = JSON.stringify(v2With("pivot.env", { A: plain("1") })).replace('"A":', '"__proto__":{"plain":{"value":"p"}},"A":');
+    const text = JSON.stringify(v2With("pivot.env", { A: plain("1") })).replace(
+      '"A":',
+      '"__proto__":{"plain":{"value":"p"}},"A":',
+    );
     const manifest = decodeManifest(new TextEncoder().encode(text));
     expect([...withPivot(manifest).pivot.env!.keys()]).toEqual(["__proto__", "A"]);
-    expect(fromUtf8(manifestHashInput(manifest))).toContain('"env":{"A":{"plain":{"value":"1"}},"__proto__":{"plain":{"value":"p"}}}');
+    expect(fromUtf8(manifestHashInput(manifest))).toContain(
+      '"env":{"A":{"plain":{"value":"1"}},"__proto__":{"plain":{"value":"p"}}}',
+    );
   });
 
   it.each<[string, Json]>([
-    ["an empty name", { "": plain("v") }], ["a name that starts with a digit", { "1A": plain("v") }], ["a name with a dash", { "A-B": plain("v") }],
-    ["a name with a space", { "A ": plain("v") }], ["a name with =", { "A=B": plain("v") }], ["a name with a line end", { "A\n": plain("v") }],
-    ["a name with a dot", { "A.B": plain("v") }], ["a name of other letters", { "É": plain("v") }], ["a name of 1025 bytes", { ["a".repeat(1025)]: plain("v") }],
+    ["an empty name", { "": plain("v") }],
+    ["a name that starts with a digit", { "1A": plain("v") }],
+    ["a name with a dash", { "A-B": plain("v") }],
+    ["a name with a space", { "A ": plain("v") }],
+    ["a name with =", { "A=B": plain("v") }],
+    ["a name with a line end", { "A\n": plain("v") }],
+    ["a name with a dot", { "A.B": plain("v") }],
+    ["a name of other letters", { É: plain("v") }],
+    ["a name of 1025 bytes", { ["a".repeat(1025)]: plain("v") }],
     ["NUL in a name", { "A\0": plain("v") }],
   ])("refuses %s", (_, env) => {
     expect(faultsOf(() => decodeJson(v2With("pivot.env", env)))).toContain("not a name of an environment variable");
@@ -93,7 +139,11 @@ describe("env", () => {
     ["NUL in a value", { A: plain("a\0b") }, "pivot.env.A.plain.value: contains NUL"],
     ["a value above 64 KiB", { A: plain("a".repeat(65537)) }, "pivot.env.A.plain.value: longer than 64 KiB"],
     ["a value above 64 KiB in UTF-8", { A: plain("é".repeat(32769)) }, "pivot.env.A.plain.value: longer than 64 KiB"],
-    ["513 entries", Object.fromEntries(Array.from({ length: 513 }, (__, index) => [`A${index}`, plain("")])), "pivot.env: 513 entries, at most 512 wanted"],
+    [
+      "513 entries",
+      Object.fromEntries(Array.from({ length: 513 }, (__, index) => [`A${index}`, plain("")])),
+      "pivot.env: 513 entries, at most 512 wanted",
+    ],
   ])("refuses %s", (_, env, fault) => {
     expect(faultsOf(() => decodeJson(v2With("pivot.env", env)))).toContain(fault);
   });
@@ -101,7 +151,9 @@ describe("env", () => {
   it("takes a value of 64 KiB, and 512 entries", () => {
     const env = Object.fromEntries(Array.from({ length: 512 }, (_, index) => [`A${index}`, plain("")]));
     expect(withPivot(decodeJson(v2With("pivot.env", env))).pivot.env?.size).toBe(512);
-    expect(withPivot(decodeJson(v2With("pivot.env", { A: plain("é".repeat(32768)) }))).pivot.env?.get("A")).toHaveLength(32768);
+    expect(
+      withPivot(decodeJson(v2With("pivot.env", { A: plain("é".repeat(32768)) }))).pivot.env?.get("A"),
+    ).toHaveLength(32768);
   });
 });
 
@@ -115,7 +167,9 @@ describe("dns", () => {
 
   it("keeps its resolvers in order, each in its short form", () => {
     const resolvers = ["2001:0DB8:0:0:0:0:0:1", "1.1.1.1", "::FFFF:1.2.3.4"];
-    expect(canonical(v2With("dns", { resolvers })).dns).toEqual({ resolvers: ["2001:db8::1", "1.1.1.1", "::ffff:1.2.3.4"] });
+    expect(canonical(v2With("dns", { resolvers })).dns).toEqual({
+      resolvers: ["2001:db8::1", "1.1.1.1", "::ffff:1.2.3.4"],
+    });
     expect(canonical(v2With("dns", { resolvers: [] })).dns).toEqual({ resolvers: [] });
   });
 
@@ -138,7 +192,8 @@ describe("what is hashed", () => {
   it("has every member, and nothing more", () => {
     const manifest = manifestJson("v2");
     const text = canonical(manifest);
-    const asStrings = (value: Json): Json => JSON.parse(JSON.stringify(value, (_, member: unknown) => (typeof member === "number" ? String(member) : member)));
+    const asStrings = (value: Json): Json =>
+      JSON.parse(JSON.stringify(value, (_, member: unknown) => (typeof member === "number" ? String(member) : member)));
     expect(text).toEqual(asStrings(manifest));
   });
 
@@ -149,13 +204,35 @@ describe("what is hashed", () => {
   });
 
   it.each([
-    ["namespace.name", "other"], ["namespace.nonce", 32], ["namespace.quorumKey", "04"], ["pivot.hash", "00".repeat(32)], ["pivot.restart", "Never"],
-    ["pivot.bridgeConfig", []], ["pivot.debugMode", false], ["pivot.args", []], ["pivot.env", { A: { plain: { value: "" } } }], ["manifestSet.threshold", 2],
-    ["manifestSet.members", []], ["manifestSet.members.0.alias", "x"], ["manifestSet.members.0.pubKey", "04"], ["shareSet.threshold", 2],
-    ["shareSet.members", []], ["enclave.pcr0", "00"], ["enclave.pcr1", "00"], ["enclave.pcr2", "00"], ["enclave.pcr3", "00"],
-    ["enclave.awsRootCertificate", "00"], ["enclave.qosCommit", "x"], ["dns", undefined], ["dns.resolvers", []],
-    ["pivot.bridgeConfig.0.port", 1], ["pivot.bridgeConfig.0.host", "x"], ["pivot.bridgeConfig.0.type", "client"],
+    ["namespace.name", "other"],
+    ["namespace.nonce", 32],
+    ["namespace.quorumKey", "04"],
+    ["pivot.hash", "00".repeat(32)],
+    ["pivot.restart", "Never"],
+    ["pivot.bridgeConfig", []],
+    ["pivot.debugMode", false],
+    ["pivot.args", []],
+    ["pivot.env", { A: { plain: { value: "" } } }],
+    ["manifestSet.threshold", 2],
+    ["manifestSet.members", []],
+    ["manifestSet.members.0.alias", "x"],
+    ["manifestSet.members.0.pubKey", "04"],
+    ["shareSet.threshold", 2],
+    ["shareSet.members", []],
+    ["enclave.pcr0", "00"],
+    ["enclave.pcr1", "00"],
+    ["enclave.pcr2", "00"],
+    ["enclave.pcr3", "00"],
+    ["enclave.awsRootCertificate", "00"],
+    ["enclave.qosCommit", "x"],
+    ["dns", undefined],
+    ["dns.resolvers", []],
+    ["pivot.bridgeConfig.0.port", 1],
+    ["pivot.bridgeConfig.0.host", "x"],
+    ["pivot.bridgeConfig.0.type", "client"],
   ])("differs with %s", (path, member) => {
-    expect(manifestHashInput(decodeJson(v2With(path, member)))).not.toEqual(manifestHashInput(decodeJson(manifestJson("v2"))));
+    expect(manifestHashInput(decodeJson(v2With(path, member)))).not.toEqual(
+      manifestHashInput(decodeJson(manifestJson("v2"))),
+    );
   });
 });

@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { fromHex, fromUtf8 } from "../../../src/bytes.js";
 import {
-  type ManifestEnvelope, type WorkloadManifest, decodeManifest, decodeManifestEnvelope, manifestHashInput,
+  type ManifestEnvelope,
+  type WorkloadManifest,
+  decodeManifest,
+  decodeManifestEnvelope,
+  manifestHashInput,
 } from "../../../src/decode/manifest/index.js";
 import { faultsOf, refusalOf } from "../../support/faults.js";
 import { type Json, envelopeJson, jsonBytes, manifestJson, withMember } from "../../support/manifest.js";
@@ -16,8 +20,13 @@ const decodeJson = (value: Json): WorkloadManifest => {
 const decodeEnvelopeJson = (value: Json): ManifestEnvelope => decodeManifestEnvelope(jsonBytes(value));
 const v3With = (path: string, member: Json): Json => withMember(good, path, member);
 const canonical = (value: Json): Json => JSON.parse(fromUtf8(manifestHashInput(decodeJson(value)))!);
-const workload = (name: string, more: object = {}): Json => (
-  { name, type: "oci", image: { type: "ociManifest", digest: `sha256:${"ab".repeat(32)}` }, restart: "never", ...more });
+const workload = (name: string, more: object = {}): Json => ({
+  name,
+  type: "oci",
+  image: { type: "ociManifest", digest: `sha256:${"ab".repeat(32)}` },
+  restart: "never",
+  ...more,
+});
 const file = (mountPath: string): Json => ({ type: "file", source: "/qos.manifest", mountPath, readOnly: true });
 const MOUNT = "workloads.0.mounts.0";
 
@@ -25,7 +34,9 @@ it("is read, whole", () => {
   const { workloads, volumes, dns, enclave } = decodeJson(good);
   expect(workloads).toEqual([
     {
-      name: "signer", imageDigest: fromHex(good.workloads[0].image.digest.slice(7)), restart: "always",
+      name: "signer",
+      imageDigest: fromHex(good.workloads[0].image.digest.slice(7)),
+      restart: "always",
       mounts: [
         { type: "volume", source: "scratch", mountPath: "/var/lib/signer", readOnly: false },
         { type: "volume", source: "shared", mountPath: "/srv/shared", readOnly: true },
@@ -34,23 +45,43 @@ it("is read, whole", () => {
     },
     { name: "log-0", imageDigest: fromHex(good.workloads[1].image.digest.slice(7)), restart: "never", mounts: [] },
   ]);
-  expect(volumes).toEqual(new Map([
-    ["shared", { type: "tmpfs", mountPath: "/volumes/shared" }], ["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }],
-  ]));
+  expect(volumes).toEqual(
+    new Map([
+      ["shared", { type: "tmpfs", mountPath: "/volumes/shared" }],
+      ["scratch", { type: "tmpfs", mountPath: "/volumes/scratch" }],
+    ]),
+  );
   expect(dns).toEqual({ resolvers: ["1.1.1.1", "2606:4700:4700::1111"] });
   expect(enclave).toEqual({ ...decodeManifest(jsonBytes(manifestJson("v2"))).enclave });
 });
 
 describe("unknown members", () => {
   it.each([
-    "extra", "pivot", "patchSet", "args", "debugMode", "namespace.extra", "enclave.extra", "enclave.pcr4", "manifestSet.extra",
-    "shareSet.members.0.extra", "workloads.0.extra", "workloads.0.args", "workloads.0.env", "workloads.0.image.extra",
-    `${MOUNT}.extra`, "volumes.scratch.extra", "volumes.scratch.size", "dns.extra",
+    "extra",
+    "pivot",
+    "patchSet",
+    "args",
+    "debugMode",
+    "namespace.extra",
+    "enclave.extra",
+    "enclave.pcr4",
+    "manifestSet.extra",
+    "shareSet.members.0.extra",
+    "workloads.0.extra",
+    "workloads.0.args",
+    "workloads.0.env",
+    "workloads.0.image.extra",
+    `${MOUNT}.extra`,
+    "volumes.scratch.extra",
+    "volumes.scratch.size",
+    "dns.extra",
   ])("%s is refused", (path) => {
     const fault = `${path.replaceAll(/\.(\d+)/g, "[$1]")}: unknown member`;
     expect(faultsOf(() => decodeJson(v3With(path, 1)))).toBe(fault);
     expect(faultsOf(() => decodeJson(v3With(path, null)))).toBe(fault);
-    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v3"), manifest: v3With(path, 1) }))).toBe(`manifest.${fault}`);
+    expect(faultsOf(() => decodeEnvelopeJson({ ...envelopeJson("v3"), manifest: v3With(path, 1) }))).toBe(
+      `manifest.${fault}`,
+    );
   });
 
   it("of the envelope are refused, as in v2", () => {
@@ -68,7 +99,11 @@ const RULES: [path: string, member: Json, fault: string][] = [
   ["workloads", undefined, "workloads: missing, an array wanted"],
   ["workloads", {}, "workloads: an object, an array wanted"],
   ["workloads", [], "workloads: empty"],
-  ["workloads", Array.from({ length: 17 }, (_, index) => workload(`w${index}`)), "workloads: 17 entries, at most 16 wanted"],
+  [
+    "workloads",
+    Array.from({ length: 17 }, (_, index) => workload(`w${index}`)),
+    "workloads: 17 entries, at most 16 wanted",
+  ],
   ["workloads", [workload("a"), workload("b"), workload("a")], 'workloads: the name "a" appears twice'],
   ["workloads", ["signer"], "workloads[0]: a string, an object wanted"],
   ["workloads.0.name", undefined, "workloads[0].name: missing, a string wanted"],
@@ -87,7 +122,8 @@ const RULES: [path: string, member: Json, fault: string][] = [
   ["workloads.0.restart", undefined, 'workloads[0].restart: "never" or "always" wanted'],
   ["workloads.0.mounts", {}, "workloads[0].mounts: an object, an array wanted"],
   [
-    "workloads.0.mounts", Array.from({ length: 65 }, (_, index) => file(`/m${index}`)),
+    "workloads.0.mounts",
+    Array.from({ length: 65 }, (_, index) => file(`/m${index}`)),
     "workloads[0].mounts: 65 entries, at most 64 wanted",
   ],
   ["workloads.0.mounts", [file("/a"), file("/a")], 'workloads[0].mounts: "/a" overlaps "/a"'],
@@ -101,7 +137,8 @@ const RULES: [path: string, member: Json, fault: string][] = [
   [`${MOUNT}.source`, undefined, "workloads[0].mounts[0].source: missing, a string wanted"],
   [`${MOUNT}.readOnly`, "true", "workloads[0].mounts[0].readOnly: a string, true or false wanted"],
   [
-    MOUNT, { ...file("/a"), source: "/qos.pivot" },
+    MOUNT,
+    { ...file("/a"), source: "/qos.pivot" },
     "workloads[0].mounts[0].source: one of /qos.quorum.key, /qos.ephemeral.key, /qos.manifest wanted",
   ],
   [MOUNT, { ...file("/a"), source: "/etc/passwd" }, "workloads[0].mounts[0].source: one of"],
@@ -114,12 +151,19 @@ const RULES: [path: string, member: Json, fault: string][] = [
   ["volumes.scratch.mountPath", "a", `volumes.scratch.mountPath: ${PATH}`],
   ["dns", ["1.1.1.1"], "dns: an array, an object wanted"],
   ["dns.resolvers", ["dns.example"], "dns.resolvers[0]: not an IP address"],
-  ...["", "A", "a.b", "a_b", "-a", "a-", "a".repeat(64), "a\n", "é"].map((name): [string, Json, string] =>
-    ["workloads.0.name", name, `workloads[0].name: ${LABEL}`]),
-  ...["", "/", "a", "./a", "//a", "/a/", "/a//b", "/./a", "/a/.", "/../a", "/a/..", "/a\0b"].map((path): [string, Json, string] =>
-    [`${MOUNT}.mountPath`, path, `workloads[0].mounts[0].mountPath: ${PATH}`]),
-  ...["/proc", "/sys/fs", "/dev", "/dev/nsm"].map((path): [string, Json, string] =>
-    [`${MOUNT}.mountPath`, path, `workloads[0].mounts[0].mountPath: lies in /${path.split("/")[1]!}`]),
+  ...["", "A", "a.b", "a_b", "-a", "a-", "a".repeat(64), "a\n", "é"].map((name): [string, Json, string] => [
+    "workloads.0.name",
+    name,
+    `workloads[0].name: ${LABEL}`,
+  ]),
+  ...["", "/", "a", "./a", "//a", "/a/", "/a//b", "/./a", "/a/.", "/../a", "/a/..", "/a\0b"].map(
+    (path): [string, Json, string] => [`${MOUNT}.mountPath`, path, `workloads[0].mounts[0].mountPath: ${PATH}`],
+  ),
+  ...["/proc", "/sys/fs", "/dev", "/dev/nsm"].map((path): [string, Json, string] => [
+    `${MOUNT}.mountPath`,
+    path,
+    `workloads[0].mounts[0].mountPath: lies in /${path.split("/")[1]!}`,
+  ]),
 ];
 
 describe("the rules", () => {
@@ -131,11 +175,16 @@ describe("the rules", () => {
   });
 
   it.each<[string, Json]>([
-    ["workloads.0.name", "a"], ["workloads.0.name", "a".repeat(63)], ["workloads.0.name", "0"], ["workloads.0.name", "a--b"],
+    ["workloads.0.name", "a"],
+    ["workloads.0.name", "a".repeat(63)],
+    ["workloads.0.name", "0"],
+    ["workloads.0.name", "a--b"],
     ["workloads", Array.from({ length: 16 }, (_, index) => workload(`w${index}`))],
     ["workloads.0.mounts", Array.from({ length: 64 }, (_, index) => file(`/m${index}`))],
     ["workloads.0.mounts", [file("/a"), file("/ab"), file("/a.b"), file("/b/a")]],
-    [`${MOUNT}.mountPath`, "/devices"], [`${MOUNT}.mountPath`, "/a/dev"], [`${MOUNT}.mountPath`, "/..a/.b"],
+    [`${MOUNT}.mountPath`, "/devices"],
+    [`${MOUNT}.mountPath`, "/a/dev"],
+    [`${MOUNT}.mountPath`, "/..a/.b"],
     ["volumes.other", { type: "tmpfs", mountPath: "/a" }],
   ])("%s may be %j", (path, member) => {
     expect(decodeJson(v3With(path, member)).version).toBe("v3");
@@ -143,13 +192,20 @@ describe("the rules", () => {
 
   it("all limits may be reached at once", () => {
     const mounts = Array.from({ length: 64 }, (_, index) => file(`/m${index}`));
-    const all = decodeJson(v3With("workloads", Array.from({ length: 16 }, (_, index) => workload(`w${index}`, { mounts }))));
+    const all = decodeJson(
+      v3With(
+        "workloads",
+        Array.from({ length: 16 }, (_, index) => workload(`w${index}`, { mounts })),
+      ),
+    );
     expect(all.workloads.flatMap((one) => one.mounts)).toHaveLength(1024);
   });
 
   it("two workloads may mount at the same path, and a volume may be mounted by both", () => {
     const mounts = [{ type: "volume", source: "shared", mountPath: "/a", readOnly: false }];
-    expect(decodeJson(v3With("workloads", [workload("a", { mounts }), workload("b", { mounts })])).workloads).toHaveLength(2);
+    expect(
+      decodeJson(v3With("workloads", [workload("a", { mounts }), workload("b", { mounts })])).workloads,
+    ).toHaveLength(2);
   });
 
   it("there are up to 16 volumes", () => {
@@ -162,8 +218,16 @@ describe("the rules", () => {
   });
 
   it("are all asked: every fault is in one answer", () => {
-    const bad = withMember(withMember(v3With("workloads.0.name", "A"), "volumes.scratch.type", "disk"), "enclave.type", "tdx");
-    expect(refusalOf(() => decodeJson(bad)).paths.sort()).toEqual(["enclave.type", "volumes.scratch.type", "workloads[0].name"]);
+    const bad = withMember(
+      withMember(v3With("workloads.0.name", "A"), "volumes.scratch.type", "disk"),
+      "enclave.type",
+      "tdx",
+    );
+    expect(refusalOf(() => decodeJson(bad)).paths.sort()).toEqual([
+      "enclave.type",
+      "volumes.scratch.type",
+      "workloads[0].name",
+    ]);
   });
 });
 
@@ -192,18 +256,33 @@ describe("what is hashed", () => {
   });
 
   it("keeps a volume called __proto__", () => {
-    const text = JSON.stringify(good).replace('"volumes":{', '"volumes":{"__proto__":{"type":"tmpfs","mountPath":"/p"},');
+    const text = JSON.stringify(good).replace(
+      '"volumes":{',
+      '"volumes":{"__proto__":{"type":"tmpfs","mountPath":"/p"},',
+    );
     const manifest = decodeManifest(new TextEncoder().encode(text));
     expect(fromUtf8(manifestHashInput(manifest))).toContain('"volumes":{"__proto__":{"mountPath":"/p","type":"tmpfs"}');
   });
 
   it.each<[string, Json]>([
-    ["namespace.name", "other"], ["namespace.nonce", 32], ["workloads.0.name", "other"], ["workloads.0.restart", "never"],
-    ["workloads.0.image.digest", `sha256:${"00".repeat(32)}`], ["workloads.0.mounts", []], [`${MOUNT}.source`, "shared"],
-    [`${MOUNT}.mountPath`, "/other"], [`${MOUNT}.readOnly`, true], ["workloads", [good.workloads[1], good.workloads[0]]],
-    ["manifestSet.threshold", 2], ["shareSet.members", []], ["enclave.pcr0", "00"], ["enclave.qosCommit", "x"],
-    ["volumes.scratch.mountPath", "/other"], ["volumes.more", { type: "tmpfs", mountPath: "/a" }],
-    ["dns", undefined], ["dns.resolvers", []],
+    ["namespace.name", "other"],
+    ["namespace.nonce", 32],
+    ["workloads.0.name", "other"],
+    ["workloads.0.restart", "never"],
+    ["workloads.0.image.digest", `sha256:${"00".repeat(32)}`],
+    ["workloads.0.mounts", []],
+    [`${MOUNT}.source`, "shared"],
+    [`${MOUNT}.mountPath`, "/other"],
+    [`${MOUNT}.readOnly`, true],
+    ["workloads", [good.workloads[1], good.workloads[0]]],
+    ["manifestSet.threshold", 2],
+    ["shareSet.members", []],
+    ["enclave.pcr0", "00"],
+    ["enclave.qosCommit", "x"],
+    ["volumes.scratch.mountPath", "/other"],
+    ["volumes.more", { type: "tmpfs", mountPath: "/a" }],
+    ["dns", undefined],
+    ["dns.resolvers", []],
   ])("differs with %s", (path, member) => {
     expect(manifestHashInput(decodeJson(v3With(path, member)))).not.toEqual(manifestHashInput(decodeJson(good)));
   });
