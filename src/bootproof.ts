@@ -37,7 +37,7 @@ import { sha256 } from "./verify/digest.js";
 import { type Expected, type Question, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
 import { inTurns } from "./verify/in-turns.js";
 import { type WantedKey, checkNonce } from "./verify/manifest-binding.js";
-import { SignatureMemory } from "./verify/signature-memory.js";
+import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
 
 /**
@@ -67,7 +67,7 @@ export interface VerifyOptions {
   /** Let debug mode pass with a warning, also where the policy does not. */
   readonly allowDebug?: boolean;
   /** Remembers valid signatures from one verification to the next: pass the same one to make later ones cheaper. */
-  readonly memory?: SignatureMemory;
+  readonly cache?: SignatureCache;
   /** Remembers what each app proof stood for: pass the same one, and no app proof stands for two activities. */
   readonly uses?: AppProofUses;
 }
@@ -143,14 +143,14 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   const organizationId = taken.activity?.value.organizationId ?? context.question?.organizationId ?? null;
   const appraisal = policy && appraise(bootProofs, appProofs, policy, { now: context.now, organizationId });
 
-  const logs = [
-    ...boots.map(({ log }) => log),
+  const checklists = [
+    ...boots.map(({ checklist }) => checklist),
     ...unaskedProofs(taken, context),
-    ...apps.map(({ log }) => log),
-    ...(taken.activity ? [taken.activity.log] : []),
+    ...apps.map(({ checklist }) => checklist),
+    ...(taken.activity ? [taken.activity.checklist] : []),
   ];
   const pieces = [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
-  const judged = judge(logs, bootProofs.length === 0 ? [null] : pieces, policy, appraisal);
+  const judged = judge(checklists, bootProofs.length === 0 ? [null] : pieces, policy, appraisal);
   if (judged.verdict !== "rejected" && activity && taken.activity)
     uses?.record(activity.appProofs, usedFor(context.question, taken.activity.value));
   const claims = judged.verdict === "rejected" ? null : evidenceClaims(boots, appProofs, activity, appraisal);
@@ -212,14 +212,14 @@ export async function verifyAttestation(
   const bytes = new Uint8Array(piece.value);
   const documented = await documentation([{ subject: "boot[0]", piece }], policy, options.now);
 
-  const log = new Checklist("boot[0]");
-  const checked = await checkAttestation(bytes, context, log);
-  const isAsked = context.nonce === null || checkNonce(checked.document.nonce, context.nonce, log);
-  const debug = checkDebugMode(checked.document, null, context.allowDebug, log);
+  const checklist = new Checklist("boot[0]");
+  const checked = await checkAttestation(bytes, context, checklist);
+  const isAsked = context.nonce === null || checkNonce(checked.document.nonce, context.nonce, checklist);
+  const debug = checkDebugMode(checked.document, null, context.allowDebug, checklist);
   const attestation = isAsked && debug !== null ? verifiedAttestation(checked) : null;
   const appraisal = policy && appraise([attestation], [], policy, { now: context.now, organizationId: null });
 
-  const judged = judge([log], [attestation], policy, appraisal);
+  const judged = judge([checklist], [attestation], policy, appraisal);
   const claims =
     judged.verdict === "rejected" || attestation === null
       ? null
@@ -252,7 +252,7 @@ const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   nonce: true,
   expected: true,
   allowDebug: true,
-  memory: true,
+  cache: true,
   uses: true,
 };
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
@@ -266,7 +266,7 @@ function takeOptions(options: VerifyOptions): TakenOptions {
     nonce,
     expected,
     allowDebug = false,
-    memory = new SignatureMemory(),
+    cache = new SignatureCache(),
     uses,
   } = options;
   if (options.policy !== NO_POLICY_ANY_ENCLAVE && !isPolicy(options.policy))
@@ -278,7 +278,7 @@ function takeOptions(options: VerifyOptions): TakenOptions {
   if (at !== "document" && at !== "now" && !isInstant(at))
     throw new TypeError('at: "document", "now" or a valid Date wanted');
   if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
-  if (!(memory instanceof SignatureMemory)) throw new TypeError("memory: a SignatureMemory wanted");
+  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
   if (uses !== undefined && !(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
   const context = {
     trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
@@ -287,7 +287,7 @@ function takeOptions(options: VerifyOptions): TakenOptions {
     allowDebug: allowDebug || policy?.allowDebug === true,
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
     question: expected === undefined ? null : questionOf(expected),
-    memory,
+    cache,
   };
   const wantedKeys =
     ephemeralKey === undefined ? [] : [{ what: WANTED_KEY, key: bytesOf("ephemeralKey", ephemeralKey) }];
@@ -350,7 +350,7 @@ function takeEvidence(evidence: Evidence, wantedKeys: readonly WantedKey[]): Tak
   const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
   return {
     bootProofs: boots.map(({ piece: { value, ephemeralKey } }) => ({
-      input: VerifiedBootProof.isOne(value) ? value : takeInput(value),
+      input: VerifiedBootProof.isVerified(value) ? value : takeInput(value),
       wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, { what: WANTED_KEY, key: ephemeralKey }],
     })),
     appProofs: inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`, budget)),
@@ -397,14 +397,15 @@ function requireQuestionOfProofs(question: Question | null): void {
 /** What was asked of app proofs, where there are none. */
 function unaskedProofs({ appProofs, activity }: TakenEvidence, { question }: VerifyContext): Checklist[] {
   if (activity !== null || appProofs.length > 0 || question === null) return [];
-  const log = new Checklist("app[0]");
-  if (question.addresses !== null) log.fail("app.request", "addresses were asked about, and no app proof was given");
+  const checklist = new Checklist("app[0]");
+  if (question.addresses !== null)
+    checklist.fail("app.request", "addresses were asked about, and no app proof was given");
   else
-    log.skip(
+    checklist.skip(
       "app.request",
       "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for",
     );
-  return [log];
+  return [checklist];
 }
 
 // The report.
@@ -431,12 +432,12 @@ async function digestOf(value: unknown): Promise<string | null> {
 
 /** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
 function judge(
-  logs: readonly Checklist[],
+  checklists: readonly Checklist[],
   pieces: readonly unknown[],
   policy: Policy | null,
   appraisal: Appraisal | null,
 ): { readonly verdict: Verdict; readonly checks: readonly Check[] } {
-  const checks = [...logs, ...(appraisal?.logs ?? [])].flatMap((log) => log.list());
+  const checks = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
   const isRejected = pieces.includes(null) || checks.some((check) => check.status === "fail");
   if (isRejected) return { verdict: "rejected", checks };
   return { verdict: policy === null ? "authentic" : "verified", checks };

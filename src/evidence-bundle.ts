@@ -20,7 +20,7 @@ import { FaultList, MalformedError, attempt, cut } from "./errors.js";
 import type { Report } from "./report/report.js";
 import { VerifiedBootProof } from "./verify/boot-proof.js";
 import type { Expected } from "./verify/expectation.js";
-import { SignatureMemory } from "./verify/signature-memory.js";
+import { SignatureCache } from "./verify/signature-cache.js";
 import { certificatePem } from "./verify/trust-anchor.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
@@ -90,7 +90,7 @@ const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
 /** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
 export function packEvidence(evidence: Evidence): BundleFile {
   const bootProofs = evidence.bootProofs.map(valueOf);
-  if (bootProofs.some((bootProof) => VerifiedBootProof.isOne(bootProof)))
+  if (bootProofs.some((bootProof) => VerifiedBootProof.isVerified(bootProof)))
     throw new TypeError("bootProofs: JSON values wanted");
   return {
     bundle: BUNDLE_FORMAT,
@@ -239,8 +239,8 @@ function instant(reader: MemberReader): Date | undefined {
   const text = reader.string("now");
   if (text === undefined) return undefined;
   const now = new Date(text);
-  const isOne = !Number.isNaN(now.getTime()) && now.toISOString() === text;
-  return isOne ? now : reader.fault("now", "not a time such as 2026-03-04T05:06:07.000Z");
+  const isTime = !Number.isNaN(now.getTime()) && now.toISOString() === text;
+  return isTime ? now : reader.fault("now", "not a time such as 2026-03-04T05:06:07.000Z");
 }
 
 function packedPolicy(reader: MemberReader): Policy | undefined {
@@ -290,18 +290,18 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   const { evidence, judgement } = bundle;
   const own = options.policy === POLICY_OF_THE_BUNDLE;
   if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
-  const memory = options.memory ?? new SignatureMemory();
+  const cache = options.cache ?? new SignatureCache();
   const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
-  const verification = await verifyEvidence(evidence, { ...options, policy, memory });
-  const packed = judgement && (await comparePacked(evidence, judgement, { memory, ...nonce }));
+  const verification = await verifyEvidence(evidence, { ...options, policy, cache });
+  const packed = judgement && (await comparePacked(evidence, judgement, { cache, ...nonce }));
   return { ...verification, policyFrom: own ? "bundle" : "caller", packed };
 }
 
 async function comparePacked(
   evidence: Evidence,
   { now, policy, report }: Judgement,
-  options: Pick<VerifyOptions, "memory" | "nonce">,
+  options: Pick<VerifyOptions, "cache" | "nonce">,
 ): Promise<PackedReport> {
   const anew = await verifyEvidence(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now });
   return {

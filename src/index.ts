@@ -46,7 +46,7 @@ export { VerifiedBootProof } from "./verify/boot-proof.js";
 export { manifestHash } from "./verify/digest.js";
 export type { Expected } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
-export { SignatureMemory } from "./verify/signature-memory.js";
+export { SignatureCache } from "./verify/signature-cache.js";
 export { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "./verify/trust-anchor.js";
 export type { TrustAnchor } from "./verify/trust-anchor.js";
 

@@ -47,8 +47,8 @@ describe("a call that asks for what nobody can answer", () => {
     ["expected.id", { expected: { organizationId: "o", id: "" } }],
     ["allowDebug", { allowDebug: 1 }],
     ["allowDebug", { allowDebug: null }],
-    ["memory", { memory: {} }],
-    ["memory", { memory: null }],
+    ["cache", { cache: {} }],
+    ["cache", { cache: null }],
     ["uses", { uses: new Map() }],
     ["trustAnchors", { trustAnchors: [] }],
     ["now", { now: 0 }],
@@ -220,7 +220,7 @@ it("a boot proof may be held against a key of its own, beside the one of all", a
   expect(idsOf((await verifyBootProof(own, both)).report, "fail")).toEqual(["bind.key"]);
 });
 
-describe("an app proof, with a memory of uses", () => {
+describe("an app proof, with a store of uses", () => {
   const asked = { organizationId: LAB_ADDRESS.organizationId };
   const judged = async (
     uses: AppProofUses,
@@ -266,7 +266,7 @@ describe("an app proof, with a memory of uses", () => {
     expect(outcomes.sort()).toEqual(["activity.claims", "verified"]);
   });
 
-  it("is forgotten where too many came after it, and a memory of none is a mistake", () => {
+  it("is forgotten where too many came after it, and a store of none is a mistake", () => {
     for (const limit of [0, -1, 1.5, NaN, "1"]) expect(() => new AppProofUses(limit as number)).toThrow(TypeError);
   });
 });

@@ -30,9 +30,9 @@ describe("texts that the input chose", () => {
   });
 
   it("stand cut in the answers of checks, and in the sentence about those that failed", () => {
-    const logs = Array.from({ length: 100 }, (_, index) => new Checklist(`boot[${index}]`));
-    for (const log of logs) log.fail("boot.decode", LONG, { expected: LONG, actual: LONG });
-    const checks = logs.flatMap((log) => log.list());
+    const checklists = Array.from({ length: 100 }, (_, index) => new Checklist(`boot[${index}]`));
+    for (const checklist of checklists) checklist.fail("boot.decode", LONG, { expected: LONG, actual: LONG });
+    const checks = checklists.flatMap((checklist) => checklist.list());
     expect(JSON.stringify(checks[0]).length).toBeLessThan(25_000);
     expect(checks[0]!.detail).toMatch(/^n+… \(1000000 characters\)$/);
     expect(failureText(checks).length).toBeLessThan(40_000);

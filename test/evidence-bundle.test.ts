@@ -13,11 +13,11 @@ import {
   selfContainedPolicy,
   verifyBundle,
 } from "../src/evidence-bundle.js";
-import { Lab, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
 import type { Loose } from "./support/loose.js";
 
-const lab = new Lab();
+const lab = new Forge();
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const NOW = new Date("2026-03-04T05:16:07.000Z");
 const YEARS_LATER = new Date("2036-03-04T05:06:07.000Z");

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../src/bytes.js";
-import { NO_POLICY_ANY_ENCLAVE, SignatureMemory, decodeAttestationDocument, verifyEvidence } from "../src/index.js";
+import { NO_POLICY_ANY_ENCLAVE, SignatureCache, decodeAttestationDocument, verifyEvidence } from "../src/index.js";
 import type { Report } from "../src/report/report.js";
 import type { Json } from "./support/manifest.js";
 import { readVectorJson } from "./support/vectors.js";
@@ -94,13 +94,13 @@ describe.each<[string, Evidence, Part[]]>([
   ["a document with a manifest in JSON", provisioned(), PARTS],
 ])("every flipped byte of %s is rejected", (_, genuine, parts) => {
   // Only what is valid is remembered, so that what was not flipped is quick, and what was flipped is verified.
-  const memory = new SignatureMemory();
+  const cache = new SignatureCache();
   const document = decodeAttestationDocument(fromBase64(genuine.bootProof.cloudAttestationDocB64 as string)!);
   const now = new Date(document.timestamp + HOUR);
 
   async function judge({ bootProof, appProof }: Evidence): Promise<Report> {
     const evidence = { bootProofs: [bootProof], appProofs: appProof === null ? [] : [appProof] };
-    const { report } = await verifyEvidence(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now, memory });
+    const { report } = await verifyEvidence(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now, cache });
     return report;
   }
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { fromBase64, toBase64 } from "../src/bytes.js";
 import {
   NO_POLICY_ANY_ENCLAVE,
-  SignatureMemory,
+  SignatureCache,
   type VerifyOptions,
   verifyAttestation,
   verifyEvidence,
@@ -19,7 +19,7 @@ const appProof = readVectorJson<Json>(vector.appProofs[0]!);
 const options: VerifyOptions = {
   policy: NO_POLICY_ANY_ENCLAVE,
   now: new Date(vector.now),
-  memory: new SignatureMemory(),
+  cache: new SignatureCache(),
 };
 
 function expectRejected(report: Report): void {

@@ -9,7 +9,7 @@ import {
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
   RejectedError,
-  SignatureMemory,
+  SignatureCache,
   type VerifyOptions,
   parsePolicy,
   requireAuthentic,
@@ -314,13 +314,13 @@ describe("a verdict", () => {
     expect(appProofs.map((proof) => proof !== null)).toEqual([true, false, true]);
   });
 
-  it("does not change when it is asked for again, or with a memory", async () => {
-    const memory = new SignatureMemory();
+  it("does not change when it is verified again, or with a cache", async () => {
+    const cache = new SignatureCache();
     const expected = (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, options))
       .report;
     for (let round = 0; round < 3; round++) {
       expect(
-        (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, memory }))
+        (await verifyEvidence({ bootProofs: [whole.bootProof], appProofs: whole.appProofs }, { ...options, cache }))
           .report,
       ).toEqual(expected);
     }

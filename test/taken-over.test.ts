@@ -111,10 +111,10 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   decodeBundle: [[bytesOf(bundleFile), (bytes) => library.decodeBundle(bytes)]],
   packEvidence: [[bytesOf(bootProof), (bytes) => library.packEvidence({ bootProofs: [bytes] })]],
   packBundle: [[bytesOf(bootProof), (bytes) => packed(bytes)]],
-  SignatureMemory: [
+  SignatureCache: [
     [
       Uint8Array.of(4, ...new Uint8Array(64).fill(1)),
-      (bytes) => new library.SignatureMemory().verify("P-256", bytes, bytes, bytes),
+      (bytes) => new library.SignatureCache().verify("P-256", bytes, bytes, bytes),
     ],
   ],
   verifyWebhook: [

@@ -10,7 +10,7 @@ import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
-  SignatureMemory,
+  SignatureCache,
   type VerifyOptions,
   decodeManifest,
   decodeManifestEnvelope,
@@ -278,9 +278,9 @@ describe("boot proofs", () => {
   it("give the same report again from what was remembered", async () => {
     const { bootProofs, appProofs, now } = bootProofVectors()[2]!;
     const evidence = { bootProofs: bootProofs.map(readVectorText), appProofs: appProofs.map(readVectorText) };
-    const memory = new SignatureMemory();
-    const { report: first } = await verifyEvidence(evidence, options(now, { memory }));
-    const { report: second } = await verifyEvidence(evidence, options(now, { memory }));
+    const cache = new SignatureCache();
+    const { report: first } = await verifyEvidence(evidence, options(now, { cache }));
+    const { report: second } = await verifyEvidence(evidence, options(now, { cache }));
     expect(second).toEqual(first);
     expect(first).toEqual((await verifyEvidence(evidence, options(now))).report);
   });

@@ -35,7 +35,7 @@ export interface MatchedDeployment {
 }
 
 export interface Appraisal {
-  readonly logs: readonly Checklist[];
+  readonly checklists: readonly Checklist[];
   /** One for each boot proof; null where it matches none, or was rejected before. */
   readonly deployments: readonly (MatchedDeployment | null)[];
 }
@@ -58,17 +58,25 @@ export function appraise(
   setting: AppraisalSetting,
 ): Appraisal {
   const { now } = setting;
-  const logs = bootProofs.map((_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""));
+  const checklists = bootProofs.map(
+    (_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""),
+  );
   const matched = bootProofs.map((bootProof, index) => {
-    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, logs[index]!);
-    logs[index]!.skipRest(DEPLOYMENT_CHECKS, `boot[${index}] was rejected before it could be held against the policy`);
+    if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, checklists[index]!);
+    checklists[index]!.skipRest(
+      DEPLOYMENT_CHECKS,
+      `boot[${index}] was rejected before it could be held against the policy`,
+    );
     return null;
   });
   const appLog = new Checklist("policy");
   if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
   const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
   appraiseAppProofs(appProofs, (proof) => signers.get(proof.bootProof) ?? null, policy, setting, appLog);
-  return { logs: [...logs, appLog], deployments: matched.map((match) => match && matchedDeployment(match)) };
+  return {
+    checklists: [...checklists, appLog],
+    deployments: matched.map((match) => match && matchedDeployment(match)),
+  };
 }
 
 /** A deployment, compared. */
@@ -99,30 +107,30 @@ function appraiseDeployment(
   evidence: VerifiedBootProof | VerifiedAttestation,
   policy: Policy,
   now: Date,
-  log: Checklist,
+  checklist: Checklist,
 ): Compared | null {
   const facts = factsOf(evidence);
   const { timestamp } = "attestation" in evidence ? evidence.attestation.document : evidence.document;
-  appraiseAge(timestamp, policy, now, log);
+  appraiseAge(timestamp, policy, now, checklist);
   const [kind, what] =
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
-    log.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`);
-    log.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
+    checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`);
+    checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
   }
   const compared = candidates.map((pins) => compareDeployment(pins, facts));
   const nearest = leastBy(compared, ({ differing }) => differing.length);
   const { pins, differing } = nearest;
-  if (differing.length === 0) log.pass("policy.deployment", `is ${pins.name}`);
+  if (differing.length === 0) checklist.pass("policy.deployment", `is ${pins.name}`);
   else
-    log.fail(
+    checklist.fail(
       "policy.deployment",
       `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`,
     );
-  for (const id of PIN_CHECKS) report(id, nearest, log);
-  reportScope(nearest, log);
+  for (const id of PIN_CHECKS) report(id, nearest, checklist);
+  reportScope(nearest, checklist);
   return differing.length === 0 ? nearest : null;
 }
 
@@ -138,14 +146,14 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
 }
 
 /** Several pins may be answered by one check. */
-function report(id: CheckId, { pins, answers }: Compared, log: Checklist): boolean {
+function report(id: CheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
   const own = [...answers].filter(([name]) => PINS[name].check === id).map(([, answer]) => answer);
-  const unmet = own.filter((answer) => !answer.met).map((answer) => answer.tell());
+  const unmet = own.filter((answer) => !answer.met).map((answer) => answer.explain());
   const [first] = own;
-  if (first === undefined) return log.skip(id, `${pins.name} does not pin it`);
-  if (unmet.length === 0) return log.pass(id, first.tell().detail);
+  if (first === undefined) return checklist.skip(id, `${pins.name} does not pin it`);
+  if (unmet.length === 0) return checklist.pass(id, first.explain().detail);
   const compared = unmet.map((difference) => difference.compared).filter((one) => one !== undefined);
-  return log.fail(
+  return checklist.fail(
     id,
     unmet.map(({ detail }) => detail).join("; "),
     compared.length === 0
@@ -157,21 +165,21 @@ function report(id: CheckId, { pins, answers }: Compared, log: Checklist): boole
   );
 }
 
-function reportScope({ pins, scope, differing }: Compared, log: Checklist): void {
-  if (scope.faults.length > 0) log.fail("policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
-  else if (differing.length > 0) log.skip("policy.scope", "no pinned deployment matches");
-  else if (scope.reasons.length > 0) log.warn("policy.scope", `${pins.name}: ${scope.reasons.join("; ")}`);
-  else log.pass("policy.scope");
+function reportScope({ pins, scope, differing }: Compared, checklist: Checklist): void {
+  if (scope.faults.length > 0) checklist.fail("policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
+  else if (differing.length > 0) checklist.skip("policy.scope", "no pinned deployment matches");
+  else if (scope.reasons.length > 0) checklist.warn("policy.scope", `${pins.name}: ${scope.reasons.join("; ")}`);
+  else checklist.pass("policy.scope");
 }
 
-function appraiseAge(timestamp: number, policy: Policy, now: Date, log: Checklist): boolean {
-  if (policy.maxAge === null) return log.skip("policy.age", "the policy sets no maxAge");
+function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Checklist): boolean {
+  if (policy.maxAge === null) return checklist.skip("policy.age", "the policy sets no maxAge");
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
-    return log.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`);
-  if (age <= policy.maxAge) return log.pass("policy.age", `made at ${made}`);
-  return log.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
+    return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`);
+  if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
+  return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
     expected: `at most ${durationText(policy.maxAge)} at ${now.toISOString()}`,
     actual: `made at ${made}`,
   });
@@ -185,7 +193,7 @@ function appraiseAppProofs(
   signerOf: (proof: VerifiedAppProof) => DeploymentPins | null,
   policy: Policy,
   { now, organizationId }: AppraisalSetting,
-  log: Checklist,
+  checklist: Checklist,
 ): void {
   const { required, decision } = policy.appProofs;
   const verified = appProofs.filter((proof) => proof !== null);
@@ -198,11 +206,11 @@ function appraiseAppProofs(
       ? ["the policy demands the decision to allow, and no app proof of it was verified"]
       : []),
   ];
-  if (faults.length > 0) log.fail("policy.app-proof", listed(faults, "; "));
-  else if (given === 0) log.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
+  if (faults.length > 0) checklist.fail("policy.app-proof", listed(faults, "; "));
+  else if (given === 0) checklist.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
   else if (verified.length < given)
-    log.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
-  else log.pass("policy.app-proof");
+    checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
+  else checklist.pass("policy.app-proof");
 }
 
 /** Characters of the list of types, which the fault of each app proof repeats. */

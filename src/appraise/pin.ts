@@ -27,7 +27,7 @@ export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?
 
 /** {@link pinPolicy}, with what the policy leaves open or answers weakly. */
 export function makePolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): MadePolicy {
-  if (!VerifiedBootProof.isOne(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
+  if (!VerifiedBootProof.isVerified(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
   const { namespace } = verified.manifest;
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;

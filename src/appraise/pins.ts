@@ -170,7 +170,7 @@ export interface Difference {
 /** What a comparison found. The words are made only for the one deployment that the report speaks of. */
 export interface PinAnswer {
   readonly met: boolean;
-  readonly tell: () => Difference;
+  readonly explain: () => Difference;
 }
 
 interface PinRow<K extends PinName> {
@@ -202,7 +202,7 @@ function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts)
 }
 
 function unmet(detail: string): PinAnswer {
-  return { met: false, tell: () => ({ detail }) };
+  return { met: false, explain: () => ({ detail }) };
 }
 
 function answer(
@@ -214,7 +214,7 @@ function answer(
 ): PinAnswer {
   return {
     met,
-    tell: () => (met ? { detail: metDetail } : { detail, compared: { expected: expected(), actual: actual() } }),
+    explain: () => (met ? { detail: metDetail } : { detail, compared: { expected: expected(), actual: actual() } }),
   };
 }
 
@@ -271,10 +271,10 @@ const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
 /** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
-  if (images.some((image) => image.every(isMet))) return { met: true, tell: () => ({ detail: "as pinned" }) };
+  if (images.some((image) => image.every(isMet))) return { met: true, explain: () => ({ detail: "as pinned" }) };
   return {
     met: false,
-    tell: () => {
+    explain: () => {
       const differing = leastBy(
         images.map((image) => image.filter((pin) => !isMet(pin))),
         (pins) => pins.length,

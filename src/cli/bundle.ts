@@ -64,7 +64,7 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   if (flags.organizationId === "") args.fault("--organization-id: empty");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
-  args.settle();
+  args.throwFaults();
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
     import("../evidence-bundle.js"),
     import("../bootproof.js"),

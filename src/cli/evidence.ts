@@ -2,7 +2,7 @@
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
-import { unarmoured } from "../decode/armour.js";
+import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { BundleVerification } from "../evidence-bundle.js";
@@ -76,8 +76,8 @@ async function reportOn(
       return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
     case "attestation": {
       const document = await files.bytes(source.file);
-      files.settle();
-      const piece = new NamedEvidence(nameOf(source.file), unarmoured(document!).bytes, { bytes: document! });
+      files.throwFaults();
+      const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
       return (await verifyAttestation(piece, options)).report;
     }
     case "key": {
@@ -105,7 +105,7 @@ async function reportOnActivity(
 ): Promise<Report> {
   const { file, connection } = source;
   const given = file === undefined ? undefined : await files.piece(file);
-  files.settle();
+  files.throwFaults();
   const { fetchActivityEvidence } = await import("./fetch.js");
   const wanted =
     given === undefined
@@ -181,7 +181,7 @@ export async function readEvidence(
     apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
   const read = activity === undefined ? undefined : await files.piece(activity);
   if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
-  files.settle();
+  files.throwFaults();
   const named = read && new NamedEvidence(nameOf(activity!), read.value, { bytes: read.bytes });
   return { bootProofs: boots, appProofs: apps, ...(named && { activity: named }) };
 }
@@ -237,9 +237,9 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
         "or --attestation",
     );
   }
-  files.settle();
+  files.throwFaults();
   const bundle = files.decoded(file, () => bundles.decodeBundle(read!.value));
-  files.settle();
+  files.throwFaults();
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }

@@ -51,8 +51,8 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
     args.refuseRepeated();
     const wanted = wantedOf(args, flags);
     const connection = connectionOf(args, flags, io);
-    args.settle();
-    const evidence = await fetched(wanted!, connection!, io);
+    args.throwFaults();
+    const evidence = await fetchWanted(wanted!, connection!, io);
     io.stdout.write(printableJson(`${JSON.stringify(evidence, undefined, 2)}\n`));
     finish(EXIT.good);
   });
@@ -70,7 +70,7 @@ function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFl
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
-async function fetched(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
+async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
   if (!("activityId" in wanted)) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
   const { packEvidence } = await import("../evidence-bundle.js");
   const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
@@ -144,13 +144,13 @@ export async function fetchActivityEvidence(
   io: Io,
 ): Promise<ActivityEvidence<JsonValue>> {
   const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
-  const ask: AskService = (name, parameters) => client.query(name, parameters);
+  const query: AskService = (name, parameters) => client.query(name, parameters);
   const activity =
-    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(ask, wanted.activityId), connection);
+    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
-  const whole = await reached(library.withAppProofs(ask, activity), connection);
+  const whole = await reached(library.withAppProofs(query, activity), connection);
   return reached(
-    library.fetchEvidence(whole, (key) => library.fetchBootProof(ask, key)),
+    library.fetchEvidence(whole, (key) => library.fetchBootProof(query, key)),
     connection,
   );
 }

@@ -22,7 +22,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: "a circle of links",
 };
 
-/** The files of one command. Readers answer undefined where there is a fault; {@link settle} throws all of them. */
+/**
+ * The files of one command. Readers answer undefined where there is a fault; {@link throwFaults} throws all of them.
+ */
 export class InputFiles {
   readonly faults: string[] = [];
   readonly #stdin: Io["stdin"];
@@ -94,7 +96,7 @@ export class InputFiles {
   }
 
   /** Throws {@link UsageError} where there was a fault. */
-  settle(): void {
+  throwFaults(): void {
     if (this.faults.length > 0) throw new UsageError(this.faults);
   }
 }

@@ -27,7 +27,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
   command.action(async (path: string, flags: { readonly format?: string }) => {
     args.refuseRepeated();
     const format = args.format(flags.format);
-    args.settle();
+    args.throwFaults();
     io.stdout.write(await rendered(await inspect(path, io), format, io));
     finish(EXIT.good);
   });
@@ -37,14 +37,14 @@ async function inspect(path: string, io: Io): Promise<Inspection> {
   const { inspectUnverified } = await import("../report/inspect.js");
   const files = new InputFiles(io);
   const bytes = await files.bytes(path);
-  files.settle();
+  files.throwFaults();
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!));
   if (inspection === null)
     files.fault(
       path,
       "not recognised: no boot proof, attestation document, manifest, envelope, app proof, activity or certificate",
     );
-  files.settle();
+  files.throwFaults();
   return inspection!;
 }
 

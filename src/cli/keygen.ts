@@ -29,7 +29,7 @@ export function addKeygenCommand(program: Command, io: Io, finish: (code: number
   command.action(async ({ out }: { readonly out?: string }) => {
     args.refuseRepeated();
     if (out === "" || out === "-") args.fault("--out: a file wanted: a private key is not printed");
-    args.settle();
+    args.throwFaults();
     io.stdout.write(`${await makeKey(out ?? DEFAULT_FILE)}\n`);
     io.stderr.write(printable(`${out ?? DEFAULT_FILE} holds the private key; the public key is above`) + "\n");
     finish(EXIT.good);

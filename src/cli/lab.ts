@@ -86,7 +86,7 @@ function optionsOf(
   const version = known.versions.find((one) => one === manifestVersion);
   if (manifestVersion !== undefined && version === undefined)
     args.fault(`--manifest-version ${manifestVersion}: one of ${known.versions.join(", ")} wanted`);
-  args.settle();
+  args.throwFaults();
   return {
     port: Number(port),
     faults: fault,

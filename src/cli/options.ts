@@ -57,7 +57,7 @@ export class ArgumentReader {
   }
 
   /** Throws {@link UsageError} where there was a fault. */
-  settle(): void {
+  throwFaults(): void {
     if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
   }
 }

@@ -104,7 +104,7 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   if (flags.nonce !== undefined) nonceOf(args, flags.nonce);
   args.refuseRepeated();
   args.refuseRepeatedStdin([bootProof, release, trustAnchor, manifestSet]);
-  args.settle();
+  args.throwFaults();
 }
 
 async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
@@ -112,7 +112,7 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
   const files = new InputFiles(io);
   const bootProof = await files.json(flags.bootProof!);
   const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor);
-  files.settle();
+  files.throwFaults();
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
@@ -159,7 +159,7 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   const text = await files.text(path, MAX_RELEASE_BYTES);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
-  files.settle();
+  files.throwFaults();
   const options: ReleaseOptions = {
     ...(flags.name !== undefined && { name: flags.name }),
     ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
@@ -168,7 +168,7 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
     ...(flags.namespace !== undefined && { namespace: flags.namespace }),
   };
   const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
-  files.settle();
+  files.throwFaults();
   writePolicy(made!, io);
   io.stderr.write(
     [

@@ -29,11 +29,11 @@ export function addStampCommand(program: Command, io: Io, finish: (code: number)
   command.action(async (flags: KeyFlags) => {
     args.refuseRepeated();
     const source = keySourceOf(args, flags, io);
-    args.settle();
+    args.throwFaults();
     const stamper = await stamperOf(source!, io);
     const files = new InputFiles(io);
     const body = await files.bytes(STDIN, MAX_BODY_BYTES);
-    files.settle();
+    files.throwFaults();
     io.stdout.write(`${(await stamper.stamp(body!)).value}\n`);
     finish(EXIT.good);
   });

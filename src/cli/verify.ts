@@ -165,7 +165,7 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const options = verifyOptions(args, flags, io);
   const source = sourceOf(args, flags, bundle, io);
   const asked = askedOf(args, flags, io);
-  args.settle();
+  args.throwFaults();
   // Commander has `policy` true where neither --policy nor --no-policy is given.
   const chosen = typeof policy === "string" ? policy : args.has("no-policy") ? false : undefined;
   return { source: source!, policy: chosen, trustAnchor, options, asked, format };

@@ -33,8 +33,8 @@ export interface ActivityEvidence<T> {
 }
 
 /** The activity of an id, where the service answers that, which the interface does not promise; else null. */
-export async function fetchActivity(ask: AskService, activityId: string): Promise<JsonObject | null> {
-  const answer = await ask("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
+export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
+  const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
   const activity = isJsonObject(answer) ? answer["activity"] : null;
   return isJsonObject(activity) ? activity : null;
 }
@@ -63,18 +63,18 @@ export async function fetchEvidence<T>(
 }
 
 /** The boot proof of a key, as the service answers it; null where it has none. */
-export async function fetchBootProof(ask: AskService, key: string): Promise<JsonValue | null> {
-  const answer = await ask("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
+export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
+  const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
 }
 
 /** The activity, with the app proofs that the service lists for it where it carries none. */
-export async function withAppProofs(ask: AskService, activity: JsonValue): Promise<JsonValue> {
+export async function withAppProofs(query: AskService, activity: JsonValue): Promise<JsonValue> {
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
   const holders = [activity, outcomeOf(activity).repetition];
   if (typeof id !== "string" || id === "" || holders.some((holder) => !isEmpty(holder?.["appProofs"]))) return activity;
-  const listed = await ask("list_app_proofs", { activityId: id });
+  const listed = await query("list_app_proofs", { activityId: id });
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
   if (!Array.isArray(appProofs))
     throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");

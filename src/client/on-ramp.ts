@@ -1,6 +1,6 @@
 /** Secrets of a fiat on-ramp provider, encrypted for the service (service-interface.md 2.3). */
 import { fromHex, toUtf8 } from "../bytes.js";
-import { sealBundle } from "./bundle.js";
+import { sealBundle } from "./credential-bundle.js";
 import { ClientError } from "./errors.js";
 import { uncompressed } from "./p256.js";
 

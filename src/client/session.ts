@@ -1,6 +1,6 @@
 /** Sessions: a key that the service makes for a user, for a while, and seals to a key made here. */
 import { toHex } from "../bytes.js";
-import { openBundle } from "./bundle.js";
+import { openBundle } from "./credential-bundle.js";
 import type { CallOptions } from "./requests.js";
 import { ClientError } from "./errors.js";
 import type { SubmitParameters, SubmitResult } from "./operations.js";

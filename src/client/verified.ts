@@ -13,8 +13,8 @@ import type { Report } from "../report/report.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { type Expected, questionOf, soleMember } from "../verify/expectation.js";
-import { SignatureMemory } from "../verify/signature-memory.js";
-import { BootProofMemory, type FetchedBootProof } from "./boot-proof-memory.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
 import { type ActivityEvidence, type AskService, fetchEvidence, withAppProofs } from "./evidence.js";
 import {
@@ -46,13 +46,13 @@ export interface VerificationOptions {
    */
   readonly bootProofMaxAgeMs?: number;
   /** Remembers valid signatures; may be shared with other verifications. */
-  readonly memory?: SignatureMemory;
+  readonly cache?: SignatureCache;
 }
 
 const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = {
   bootProofLimit: "count",
   bootProofMaxAgeMs: "count",
-  memory: "object",
+  cache: "object",
 };
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
@@ -106,8 +106,8 @@ export function verifiedClient(
 ): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   requireTypes("options", options, VERIFICATION_OPTIONS);
-  if (options.memory !== undefined && !(options.memory instanceof SignatureMemory))
-    throw new TypeError("options.memory: a SignatureMemory wanted");
+  if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
+    throw new TypeError("options.cache: a SignatureCache wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
   const documented = Object.entries(SUBMIT_OPERATIONS).map(
     ([name, operation]) =>
@@ -138,19 +138,19 @@ interface Case {
 class ActivityVerifier {
   readonly #transport: Transport;
   readonly #policy: Policy;
-  readonly #signatures: SignatureMemory;
-  readonly #bootProofs: BootProofMemory;
+  readonly #signatures: SignatureCache;
+  readonly #bootProofs: BootProofCache;
   readonly #uses = new AppProofUses();
 
   constructor(transport: Transport, policy: Policy, options: VerificationOptions) {
     this.#transport = transport;
     this.#policy = policy;
-    this.#signatures = options.memory ?? new SignatureMemory();
+    this.#signatures = options.cache ?? new SignatureCache();
     const bounds = {
       limit: options.bootProofLimit ?? DEFAULT_LIMIT,
       maxAgeMs: options.bootProofMaxAgeMs ?? DEFAULT_MAX_AGE_MS,
     };
-    this.#bootProofs = new BootProofMemory(transport, policy, this.#signatures, bounds);
+    this.#bootProofs = new BootProofCache(transport, policy, this.#signatures, bounds);
   }
 
   async submit<Result>(
@@ -189,10 +189,10 @@ class ActivityVerifier {
   /** The app proofs of a past activity, where it carries none, and the boot proofs of the keys that they name. */
   async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
     const { organizationId } = expected;
-    const ask: AskService = (name, parameters) =>
+    const queryService: AskService = (name, parameters) =>
       query(this.#transport, { name }, parameters, { organizationId, ...(signal && { signal }) });
     try {
-      const whole = sent === null ? await withAppProofs(ask, activity) : activity;
+      const whole = sent === null ? await withAppProofs(queryService, activity) : activity;
       return await untilAborted(
         fetchEvidence(whole, (key) => this.#bootProofs.get(key)),
         signal,
@@ -214,7 +214,7 @@ class ActivityVerifier {
     return verifyEvidence(evidence, {
       policy: this.#policy,
       now: this.#transport.now(),
-      memory: this.#signatures,
+      cache: this.#signatures,
       expected,
       uses: this.#uses,
     });

@@ -10,7 +10,7 @@ import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index
 import { type CborItem, encodeCbor } from "./cbor.js";
 import { type AppProofAlterations, type DocumentAlterations, customPayload } from "./enclave.js";
 import type { Fleet, SavedRelease } from "./fleet.js";
-import { type ForgeOptions, Lab as Forge, type ManifestAlterations } from "./forge.js";
+import { type ForgeOptions, Forge, type ManifestAlterations } from "./forge.js";
 import { generateKeyPair } from "./keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, keyUsage } from "./pki.js";
 import { type QosKeyPair, approve, generateQosKeyPair, manifestHash, memberSet, qosKeyPair, sha256 } from "./qos.js";

@@ -7,7 +7,7 @@ import type { JsonObject } from "../decode/json.js";
 import { type ManifestVersion, manifestEncodings } from "../decode/manifest/index.js";
 import type { AppProofAlterations, Generation } from "./enclave.js";
 import { SoftwareEnclave, labMeasurements } from "./enclave.js";
-import { type ForgeOptions, Lab as Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
+import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
 import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
 import {
   type JsonSpelling,

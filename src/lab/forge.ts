@@ -48,7 +48,7 @@ import {
 } from "./qos.js";
 
 /** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
-export interface LabParts {
+export interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
   readonly quorumKey: QosKeyPair;
@@ -61,18 +61,18 @@ export interface LabParts {
 }
 
 /** Keys and measurements that many pieces of evidence share: making them is slow. */
-export class Lab implements LabParts {
+export class Forge implements ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
   readonly quorumKey: QosKeyPair;
   readonly ephemeralKey: QosKeyPair;
   readonly manifestMembers: readonly LabMember[];
   readonly shareMembers: readonly LabMember[];
-  readonly namespace: LabParts["namespace"];
+  readonly namespace: ForgeParts["namespace"];
   readonly pivotHash: Uint8Array;
   readonly labels: BootProofLabels;
 
-  constructor(parts: Partial<LabParts> = {}) {
+  constructor(parts: Partial<ForgeParts> = {}) {
     this.pki = parts.pki ?? new NitroPki();
     this.measurements = parts.measurements ?? labMeasurements();
     this.quorumKey = parts.quorumKey ?? generateQosKeyPair();
@@ -122,7 +122,7 @@ export interface ManifestAlterations {
 }
 
 export interface ForgeOptions {
-  readonly lab: Lab;
+  readonly lab: Forge;
   /** When the document is made; the app proofs follow a minute later. */
   readonly at: Date;
   /** v2 where not given. */
@@ -286,7 +286,7 @@ export function fingerprintOf(body: Uint8Array): string {
 }
 
 /** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */
-export function labDeployment(lab: Lab, version: ManifestVersion = "v2"): JsonObject {
+export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
     threshold: set.threshold,

@@ -29,7 +29,7 @@ const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn",
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
 /** The service as HTTP. */
-export class HttpDoor {
+export class HttpServer {
   readonly #server: Server;
 
   constructor(service: Service, resources: Resources) {

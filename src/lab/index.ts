@@ -11,11 +11,4 @@ export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
 export { StoreInUseError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
-export {
-  type ForgeOptions,
-  type ForgedEvidence,
-  Lab as Forge,
-  forgeEvidence,
-  labDeployment,
-  labPolicy,
-} from "./forge.js";
+export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";

@@ -7,13 +7,13 @@ import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { FAULTS, type FaultName } from "./faults.js";
 import { LAB_FILE } from "./files.js";
 import { APPS, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
-import { HttpDoor, type Resource } from "./http.js";
+import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
 import { noncesId, putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { invalid } from "./refusal.js";
-import { type Seed, plantSeed } from "./seed.js";
+import { type Seed, createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction, timestamp } from "./state.js";
 import { levelStore, memoryStore } from "./store.js";
@@ -94,15 +94,15 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       onAttempt: options.onDelivery,
     });
     const service = new Service({ state, fleet, webhooks, misbehaviour, now });
-    const door = new HttpDoor(
+    const httpServer = new HttpServer(
       service,
       new Map<string, Resource>([
         [JWKS_PATH, { get: () => webhooks.jwks }],
         [FAULTS_PATH, faultsResource(misbehaviour)],
       ]),
     );
-    const baseUrl = await door.listen(options.port ?? 0);
-    return new RunningLab({ state, fleet, misbehaviour, webhooks, door, baseUrl, seed, now });
+    const baseUrl = await httpServer.listen(options.port ?? 0);
+    return new RunningLab({ state, fleet, misbehaviour, webhooks, httpServer, baseUrl, seed, now });
   } catch (error) {
     await state.close();
     throw error;
@@ -138,9 +138,9 @@ async function openInstallation(
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
-      const planted = plantSeed(tx, fleet, now());
-      tx.put("installation", "lab", { ...installation, seed: planted });
-      return planted;
+      const created = createSeed(tx, fleet, now());
+      tx.put("installation", "lab", { ...installation, seed: created });
+      return created;
     }));
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
@@ -184,7 +184,7 @@ interface Parts {
   readonly fleet: Fleet;
   readonly misbehaviour: Misbehaviour;
   readonly webhooks: Webhooks;
-  readonly door: HttpDoor;
+  readonly httpServer: HttpServer;
   readonly baseUrl: string;
   readonly seed: Seed;
   readonly now: () => Date;
@@ -311,11 +311,11 @@ class RunningLab implements Lab {
   }
 
   deliveriesSettled(): Promise<void> {
-    return this.#parts.webhooks.settled();
+    return this.#parts.webhooks.whenDelivered();
   }
 
   async close(): Promise<void> {
-    await this.#parts.door.close();
+    await this.#parts.httpServer.close();
     await this.#parts.webhooks.close();
     await this.#parts.state.close();
   }

@@ -44,8 +44,8 @@ const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const DAI = "eip155:1/erc20:0x6B175474E89094C44Da98b954EedeAC495271d0F";
 
 /** Makes everything. The enclaves have to run already: they answer for the wallets' addresses. */
-export function plantSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
-  const planter = new Planter(tx, fleet, now);
+export function createSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
+  const fixtures = new FixtureBuilder(tx, fleet, now);
   const [organizationId, childOrganizationId] = [randomUUID(), randomUUID()];
   const [apiKey, spareApiKey, operatorKey, childKey] = [
     generateApiKey(),
@@ -53,34 +53,34 @@ export function plantSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
     generateApiKey(),
     generateApiKey(),
   ];
-  const userTagId = planter.tag(organizationId, "engineers");
-  const spare = planter.apiKey("spare", spareApiKey);
-  const admin = planter.user(organizationId, "admin", [planter.apiKey("lab", apiKey), spare], {
-    oauthProviders: [planter.oauthProvider()],
+  const userTagId = fixtures.tag(organizationId, "engineers");
+  const spare = fixtures.apiKey("spare", spareApiKey);
+  const admin = fixtures.user(organizationId, "admin", [fixtures.apiKey("lab", apiKey), spare], {
+    oauthProviders: [fixtures.oauthProvider()],
   });
-  const operator = planter.user(organizationId, "operator", [planter.apiKey("operator", operatorKey)], {
+  const operator = fixtures.user(organizationId, "operator", [fixtures.apiKey("operator", operatorKey)], {
     userTags: [userTagId],
   });
-  const customer = planter.user(childOrganizationId, "customer", [planter.apiKey("customer", childKey)]);
-  planter.organization({ organizationId, organizationName: "Lab", rootUserIds: [admin], features: [] });
-  planter.organization({
+  const customer = fixtures.user(childOrganizationId, "customer", [fixtures.apiKey("customer", childKey)]);
+  fixtures.organization({ organizationId, organizationName: "Lab", rootUserIds: [admin], features: [] });
+  fixtures.organization({
     organizationId: childOrganizationId,
     organizationName: "Lab, first customer",
     parentOrganizationId: organizationId,
     rootUserIds: [customer],
     features: [],
   });
-  const wallet = planter.wallet(organizationId, admin, "treasury");
-  const childWallet = planter.wallet(childOrganizationId, customer, "savings");
+  const wallet = fixtures.wallet(organizationId, admin, "treasury");
+  const childWallet = fixtures.wallet(childOrganizationId, customer, "savings");
   const ids = {
     userId: admin,
     walletId: wallet.walletId,
     userTagId,
-    policyId: planter.policies(organizationId),
+    policyId: fixtures.policies(organizationId),
     spareApiKeyId: spare.apiKeyId,
-    fiatOnrampCredentialId: planter.onRampCredential(organizationId),
+    fiatOnrampCredentialId: fixtures.onRampCredential(organizationId),
   };
-  planter.vaults(organizationId, wallet.address);
+  fixtures.vaults(organizationId, wallet.address);
   return {
     organizationId,
     childOrganizationId,
@@ -97,7 +97,7 @@ export function plantSeed(tx: Transaction, fleet: Fleet, now: Date): Seed {
   };
 }
 
-class Planter {
+class FixtureBuilder {
   readonly #tx: Transaction;
   readonly #fleet: Fleet;
   readonly #now: Date;

@@ -312,7 +312,7 @@ export class Service {
         ? this.#unfinished(voted, organization, rejected, tx)
         : await this.#finish(voted, organization, stamped.now, votes.length > 0, tx);
     tx.put("activities", after.activity.id, after);
-    tx.afterwards(() => this.#tell(organization, after.activity));
+    tx.afterwards(() => this.#notify(organization, after.activity));
     return after;
   }
 
@@ -408,7 +408,7 @@ export class Service {
   }
 
   /** Delivers to the webhook that was in force when the activity was made: the organization's own, and its parent's. */
-  #tell(organization: Organization, activity: JsonObject): void {
+  #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
       const url = features.find((feature) => feature.name === FEATURE_NAME_WEBHOOK)?.value ?? "";

@@ -82,14 +82,14 @@ export class Webhooks {
   }
 
   /** When every delivery so far was accepted or given up. */
-  async settled(): Promise<void> {
+  async whenDelivered(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
   /** Gives up what is not delivered yet. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.settled();
+    await this.whenDelivered();
   }
 
   async #deliver(url: string, activity: JsonObject): Promise<void> {

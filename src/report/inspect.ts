@@ -8,7 +8,7 @@ import {
   readAppProof,
   readAppProofPayloadText,
 } from "../decode/app-proof.js";
-import { unarmoured } from "../decode/armour.js";
+import { decodeFile } from "../decode/text-encoding.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
@@ -69,15 +69,17 @@ const BASIC_CONSTRAINTS = "2.5.29.19";
 const PEM_START = "-----BEGIN CERTIFICATE-----";
 
 /** The part of an inspection that each kind makes. */
-type Look = Omit<Inspection, "NOT VERIFIED">;
+type Inspected = Omit<Inspection, "NOT VERIFIED">;
 
 /**
  * Recognises evidence by its content and tells what it says, WITHOUT VERIFYING anything. Null where the bytes are no
  * evidence of any kind. Throws `MalformedError` (`json`) where they begin as JSON and are not.
  */
 export async function inspectUnverified(bytes: Uint8Array): Promise<Inspection | null> {
-  const look = await lookAt(new Uint8Array(bytes));
-  return look && { "NOT VERIFIED": NOT_VERIFIED, ...look, says: bounded(look.says, { left: MAX_VALUES }) };
+  const inspected = await inspectContent(new Uint8Array(bytes));
+  return (
+    inspected && { "NOT VERIFIED": NOT_VERIFIED, ...inspected, says: bounded(inspected.says, { left: MAX_VALUES }) }
+  );
 }
 
 /** A value as far as there is room; of the lists and objects that are not whole, how much is left out. */
@@ -97,21 +99,21 @@ function bounded(value: Described, budget: ValueBudget): Described {
   return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
 }
 
-async function lookAt(bytes: Uint8Array): Promise<Look | null> {
-  const plain = (await lookAtText(bytes)) ?? (await lookAtBinary(bytes));
+async function inspectContent(bytes: Uint8Array): Promise<Inspected | null> {
+  const plain = (await inspectText(bytes)) ?? (await inspectBinary(bytes));
   if (plain !== null) return plain;
-  const { bytes: content, armour } = unarmoured(bytes);
-  if (armour === "binary") return null;
-  const inside = (await lookAtText(content)) ?? (await lookAtBinary(content));
-  return inside && { ...inside, encoding: `${inside.encoding} in ${armour}` };
+  const { bytes: content, encoding: textEncoding } = decodeFile(bytes);
+  if (textEncoding === "binary") return null;
+  const inside = (await inspectText(content)) ?? (await inspectBinary(content));
+  return inside && { ...inside, encoding: `${inside.encoding} in ${textEncoding}` };
 }
 
-async function lookAtText(bytes: Uint8Array): Promise<Look | null> {
-  if (beginsAsJson(bytes)) return lookAtJson(parseJson(bytes), bytes);
+async function inspectText(bytes: Uint8Array): Promise<Inspected | null> {
+  if (beginsAsJson(bytes)) return inspectJson(parseJson(bytes), bytes);
   const text = fromUtf8(bytes);
   if (text === null || !text.includes(PEM_START)) return null;
   const decoded = attempt(() => parseTrustAnchor("inspected", text).certificate);
-  return lookOf(
+  return inspectedAs(
     "certificate",
     "PEM",
     decoded.faults,
@@ -125,28 +127,28 @@ function beginsAsJson(bytes: Uint8Array): boolean {
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
 }
 
-async function lookAtJson(json: JsonValue, bytes: Uint8Array): Promise<Look | null> {
+async function inspectJson(json: JsonValue, bytes: Uint8Array): Promise<Inspected | null> {
   const has = (value: unknown, ...names: string[]): boolean =>
     isJsonObject(value) && names.some((name) => Object.hasOwn(value, name));
   const all = (value: unknown, ...names: string[]): boolean => names.every((name) => has(value, name));
   if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64"))
-    return lookAtBootProof(json);
+    return inspectBootProof(json);
   if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest"))
-    return lookAtEnvelope(bytes, "JSON");
-  if (all(json, "namespace") && has(json, "pivot", "workloads")) return lookAtManifest(bytes, "JSON");
-  if (has(json, "activity") || all(json, "intent", "result")) return lookAtActivity(json);
+    return inspectEnvelope(bytes, "JSON");
+  if (all(json, "namespace") && has(json, "pivot", "workloads")) return inspectManifest(bytes, "JSON");
+  if (has(json, "activity") || all(json, "intent", "result")) return inspectActivity(json);
   const proofs = appProofList(json);
   if (proofs.length === 0 || !proofs.every((proof) => has(proof, "proofPayload"))) return null;
   return Array.isArray(json) || has(json, "appProofs")
-    ? lookAtAppProofs(proofs)
-    : lookAtAppProof(proofs[0], { left: MAX_PAYLOADS_VALUES });
+    ? inspectAppProofs(proofs)
+    : inspectAppProof(proofs[0], { left: MAX_PAYLOADS_VALUES });
 }
 
-async function lookAtBinary(bytes: Uint8Array): Promise<Look | null> {
-  if (attempt(() => decodeCertificate(bytes)).value !== undefined) return lookAtCertificate(bytes);
-  if (attempt(() => decodeManifestEnvelope(bytes)).value !== undefined) return lookAtEnvelope(bytes, "borsh");
-  if (attempt(() => decodeManifest(bytes)).value !== undefined) return lookAtManifest(bytes, "borsh");
-  return beginsAsCoseSign1(bytes) ? lookAtDocument(bytes) : null;
+async function inspectBinary(bytes: Uint8Array): Promise<Inspected | null> {
+  if (attempt(() => decodeCertificate(bytes)).value !== undefined) return inspectCertificate(bytes);
+  if (attempt(() => decodeManifestEnvelope(bytes)).value !== undefined) return inspectEnvelope(bytes, "borsh");
+  if (attempt(() => decodeManifest(bytes)).value !== undefined) return inspectManifest(bytes, "borsh");
+  return beginsAsCoseSign1(bytes) ? inspectDocument(bytes) : null;
 }
 
 /** An array of four whose first item is the byte string of the protected header, tagged 18 or not. */
@@ -155,11 +157,11 @@ function beginsAsCoseSign1(bytes: Uint8Array): boolean {
   return bytes[start] === 0x84 && bytes[start + 1] === 0x44;
 }
 
-async function lookAtBootProof(json: JsonValue): Promise<Look> {
+async function inspectBootProof(json: JsonValue): Promise<Inspected> {
   const { value, faults } = readBootProof(json);
-  const document = value.attestationDocument && (await lookAtDocument(value.attestationDocument));
-  const manifest = value.manifest && (await lookAtManifest(value.manifest, ""));
-  const envelope = value.manifestEnvelope && (await lookAtEnvelope(value.manifestEnvelope, ""));
+  const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
+  const manifest = value.manifest && (await inspectManifest(value.manifest, ""));
+  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
   const says = {
     ephemeralPublicKey: hexOf(value.ephemeralPublicKey),
     labels: value.labels && { ...value.labels },
@@ -170,7 +172,7 @@ async function lookAtBootProof(json: JsonValue): Promise<Look> {
     manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
   };
   return {
-    ...lookOf("boot proof", "JSON", faults, says),
+    ...inspectedAs("boot proof", "JSON", faults, says),
     faults: [
       ...faultList(faults),
       ...within("attestationDocument", document),
@@ -188,8 +190,8 @@ function withoutRepetition(envelope: Described | undefined, manifest: Described 
   return enclosed && hash(enclosed) === hash(manifest) ? { manifestHash: hash(manifest), ...approvals } : envelope;
 }
 
-function within(place: string, look: Look | undefined): string[] {
-  return (look?.faults ?? []).map((fault) => `${place}: ${fault}`);
+function within(place: string, inspected: Inspected | undefined): string[] {
+  return (inspected?.faults ?? []).map((fault) => `${place}: ${fault}`);
 }
 
 function createdAt(time: BootProof["createdAt"] | null | undefined): Described | undefined {
@@ -198,13 +200,13 @@ function createdAt(time: BootProof["createdAt"] | null | undefined): Described |
   return milliseconds <= 8.64e15 ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
 }
 
-async function lookAtDocument(bytes: Uint8Array): Promise<Look> {
+async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
   const cose = attempt(() => decodeCoseSign1(bytes));
-  if (cose.value === undefined) return lookOf("attestation document", "CBOR", cose.faults, null);
+  if (cose.value === undefined) return inspectedAs("attestation document", "CBOR", cose.faults, null);
   const { value, faults, unknownKeys } = readAttestationDocument(cose.value.payload);
   const header = algorithmFaults(cose.value).map((message) => ({ path: "", message }));
   const unknown = unknownKeys.map((key) => ({ path: "", message: `unknown key ${JSON.stringify(key)}` }));
-  return lookOf("attestation document", "CBOR", [...header, ...faults, ...unknown], await describeDocument(value));
+  return inspectedAs("attestation document", "CBOR", [...header, ...faults, ...unknown], await describeDocument(value));
 }
 
 async function describeDocument(document: Reading<AttestationDocument>["value"]): Promise<Described> {
@@ -223,8 +225,8 @@ async function describeDocument(document: Reading<AttestationDocument>["value"])
   };
 }
 
-async function lookAtCertificate(der: Uint8Array): Promise<Look> {
-  return lookOf("certificate", "DER", [], await describeCertificate(decodeCertificate(der)));
+async function inspectCertificate(der: Uint8Array): Promise<Inspected> {
+  return inspectedAs("certificate", "DER", [], await describeCertificate(decodeCertificate(der)));
 }
 
 async function describeCertificate(certificate: Certificate): Promise<Described> {
@@ -241,19 +243,19 @@ async function describeCertificate(certificate: Certificate): Promise<Described>
   };
 }
 
-async function lookAtManifest(bytes: Uint8Array, encoding: string): Promise<Look> {
+async function inspectManifest(bytes: Uint8Array, encoding: string): Promise<Inspected> {
   const { value, faults } = attempt(() => decodeManifest(bytes));
-  return lookOf("manifest", encoding, faults, value === undefined ? null : await describeManifest(value));
+  return inspectedAs("manifest", encoding, faults, value === undefined ? null : await describeManifest(value));
 }
 
-async function lookAtEnvelope(bytes: Uint8Array, encoding: string): Promise<Look> {
+async function inspectEnvelope(bytes: Uint8Array, encoding: string): Promise<Inspected> {
   const { value, faults } = attempt(() => decodeManifestEnvelope(bytes));
   const says = value && {
     manifest: await describeManifest(value.manifest),
     manifestSetApprovals: value.manifestSetApprovals.map(describeApproval),
     shareSetApprovals: value.shareSetApprovals.map(describeApproval),
   };
-  return lookOf("manifest envelope", encoding, faults, says ?? null);
+  return inspectedAs("manifest envelope", encoding, faults, says ?? null);
 }
 
 async function describeManifest(manifest: Manifest): Promise<Described> {
@@ -318,7 +320,7 @@ function describeApproval(approval: Approval): Described {
   return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
 }
 
-function lookAtAppProof(proof: unknown, budget: ValueBudget): Look {
+function inspectAppProof(proof: unknown, budget: ValueBudget): Inspected {
   const { value, faults } = readAppProof(proof);
   const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload, budget);
   const { timestampMs, json } = payload?.value ?? {};
@@ -329,30 +331,30 @@ function lookAtAppProof(proof: unknown, budget: ValueBudget): Look {
     signature: hexOf(value.signature),
   };
   const payloadFaults = faultList(payload?.faults ?? []).map((fault) => `proofPayload: ${fault}`);
-  return { ...lookOf("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
+  return { ...inspectedAs("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
 }
 
-function lookAtAppProofs(proofs: readonly unknown[]): Look {
+function inspectAppProofs(proofs: readonly unknown[]): Inspected {
   const budget = { left: MAX_PAYLOADS_VALUES };
-  const looks = proofs.slice(0, MAX_APP_PROOFS).map((proof) => lookAtAppProof(proof, budget));
-  const all = looks.flatMap((look, index) => within(`[${index}]`, look));
+  const inspected = proofs.slice(0, MAX_APP_PROOFS).map((proof) => inspectAppProof(proof, budget));
+  const all = inspected.flatMap((look, index) => within(`[${index}]`, look));
   const faults = all.length > MAX_FAULTS ? [...all.slice(0, MAX_FAULTS), `and ${all.length - MAX_FAULTS} more`] : all;
   if (proofs.length > MAX_APP_PROOFS)
     faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
-  return { kind: "app proofs", encoding: "JSON", faults, says: looks.map((look) => look.says) };
+  return { kind: "app proofs", encoding: "JSON", faults, says: inspected.map((look) => look.says) };
 }
 
-function lookAtActivity(json: JsonValue): Look {
+function inspectActivity(json: JsonValue): Inspected {
   const { value, faults } = readActivity(json);
-  const proofs = value.appProofs && lookAtAppProofs(value.appProofs);
+  const proofs = value.appProofs && inspectAppProofs(value.appProofs);
   const says = { ...(value as DescribedObject), appProofs: proofs?.says };
   return {
-    ...lookOf("activity", "JSON", faults, says),
+    ...inspectedAs("activity", "JSON", faults, says),
     faults: [...faultList(faults), ...within("appProofs", proofs)],
   };
 }
 
-function lookOf(kind: InspectedKind, encoding: string, faults: readonly Fault[], says: Described): Look {
+function inspectedAs(kind: InspectedKind, encoding: string, faults: readonly Fault[], says: Described): Inspected {
   return { kind, encoding, faults: faultList(faults), says };
 }
 

@@ -54,8 +54,8 @@ export class VerifiedActivity {
   readonly resultWithoutProof: readonly string[];
 
   /** @internal */
-  constructor({ activity, appProofs, coverage, question, wallet, subOrganizationId }: ActivityFacts, leave: symbol) {
-    if (leave !== LEAVE) throw new TypeError("a VerifiedActivity is made by verification only");
+  constructor({ activity, appProofs, coverage, question, wallet, subOrganizationId }: ActivityFacts, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
     this.asked = askedMembers(question, activity);
@@ -67,19 +67,19 @@ export class VerifiedActivity {
     Object.freeze(this);
   }
 
-  static isOne(value: unknown): value is VerifiedActivity {
+  static isVerified(value: unknown): value is VerifiedActivity {
     return typeof value === "object" && value !== null && #verified in value;
   }
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const LEAVE = Symbol("verified");
+const TOKEN = Symbol("verified");
 
 type ReadActivity = Reading<Activity>["value"];
 
 /** What could be read of an activity: its app proofs are judged before it is. */
 export interface OpenedActivity {
-  readonly log: Checklist;
+  readonly checklist: Checklist;
   readonly value: ReadActivity;
   /** Null where there is a fault. */
   readonly whole: Activity | null;
@@ -87,10 +87,10 @@ export interface OpenedActivity {
 
 /** Asks `activity.decode` of the input, bare or in its wrapper. */
 export function openActivity(input: TakenInput): OpenedActivity {
-  const log = new Checklist("activity");
+  const checklist = new Checklist("activity");
   const reading = readInput(input, readActivity);
-  log.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
-  return { log, value: reading.value, whole: wholeOf(reading) };
+  checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  return { checklist, value: reading.value, whole: wholeOf(reading) };
 }
 
 /** What an activity is held against. */
@@ -111,7 +111,7 @@ export function checkActivity(
   appProofs: readonly (VerifiedAppProof | null)[],
   { question, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
-  const { log, value, whole } = opened;
+  const { checklist, value, whole } = opened;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
@@ -123,7 +123,7 @@ export function checkActivity(
     mayRepeatIntent: (question?.parameters ?? null) !== null || !MAKES_KEYS.test(value.type ?? ""),
     proofs: derivations,
   });
-  const answers = checkRequest(question, value, coverage, log);
+  const answers = checkRequest(question, value, coverage, checklist);
   const organization = spokenOf(value, proofs, question);
   // Of what could not be read nothing is known to differ.
   const isRead = value.intent !== undefined && value.result !== undefined;
@@ -140,9 +140,9 @@ export function checkActivity(
     proofs.length,
     appProofs.length,
     organization.subOrganizationId,
-    log,
+    checklist,
   );
-  const covers = checkCoverage(value, coverage, required, log);
+  const covers = checkCoverage(value, coverage, required, checklist);
   if (whole === null || !answers || !agrees || !covers || proofs.length !== appProofs.length) return null;
   const facts = {
     activity: whole,
@@ -152,7 +152,7 @@ export function checkActivity(
     wallet: wallet.id,
     subOrganizationId: organization.subOrganizationId,
   };
-  return new VerifiedActivity(facts, LEAVE);
+  return new VerifiedActivity(facts, TOKEN);
 }
 
 /** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
@@ -163,9 +163,14 @@ export function usedFor(question: Question | null, activity: ReadActivity): Used
   return { activityId: activity.id ?? "", submitted };
 }
 
-function checkRequest(question: Question | null, activity: ReadActivity, coverage: Coverage, log: Checklist): boolean {
+function checkRequest(
+  question: Question | null,
+  activity: ReadActivity,
+  coverage: Coverage,
+  checklist: Checklist,
+): boolean {
   if (question === null) {
-    log.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
+    checklist.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
     return true;
   }
   const missing = unansweredAddresses(question, coverage.covered);
@@ -173,7 +178,7 @@ function checkRequest(question: Question | null, activity: ReadActivity, coverag
     ...activityContradictions(question, activity),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
   ];
-  return log.conclude("activity.request", reasons, `as asked: ${askedMembers(question, activity).join(", ")}`);
+  return checklist.conclude("activity.request", reasons, `as asked: ${askedMembers(question, activity).join(", ")}`);
 }
 
 interface Organizations {
@@ -300,16 +305,16 @@ function checkClaims(
   proofs: number,
   given: number,
   subOrganizationId: string | null,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
-  if (contradictions.length > 0) return log.conclude("activity.claims", contradictions);
+  if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);
   if (activity.organizationId === undefined || !activity.intent || !activity.result)
-    log.skip("activity.claims", "the activity could not be read");
-  else if (proofs === 0) log.skip("activity.claims", "there is no verified app proof to compare with");
+    checklist.skip("activity.claims", "the activity could not be read");
+  else if (proofs === 0) checklist.skip("activity.claims", "there is no verified app proof to compare with");
   else if (proofs < given)
-    log.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
-  else if (subOrganizationId !== null) log.warn("activity.claims", NEW_ORGANIZATION);
-  else log.pass("activity.claims");
+    checklist.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
+  else if (subOrganizationId !== null) checklist.warn("activity.claims", NEW_ORGANIZATION);
+  else checklist.pass("activity.claims");
   return proofs > 0;
 }
 
@@ -317,17 +322,17 @@ function checkCoverage(
   activity: ReadActivity,
   { covered, uncovered }: Coverage,
   required: boolean,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   if (activity.result === undefined) {
-    log.skip("activity.coverage", "the result could not be read");
+    checklist.skip("activity.coverage", "the result could not be read");
     return false;
   }
   const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
   if (uncovered.length === 0)
-    log.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
-  else if (required) log.fail("activity.coverage", reason);
-  else log.warn("activity.coverage", reason);
+    checklist.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
+  else if (required) checklist.fail("activity.coverage", reason);
+  else checklist.warn("activity.coverage", reason);
   return uncovered.length === 0 || !required;
 }
 

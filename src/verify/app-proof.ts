@@ -10,7 +10,7 @@ import { COMMITMENTS } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import { proofContradictions } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 
 interface AppProofFacts {
   readonly payload: AppProofPayload;
@@ -27,21 +27,21 @@ export class VerifiedAppProof {
   readonly bootProof: VerifiedBootProof;
 
   /** @internal */
-  constructor({ payload, signature, bootProof }: AppProofFacts, leave: symbol) {
-    if (leave !== LEAVE) throw new TypeError("a VerifiedAppProof is made by verification only");
+  constructor({ payload, signature, bootProof }: AppProofFacts, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a VerifiedAppProof is made by verification only");
     this.payload = payload;
     this.signature = signature;
     this.bootProof = bootProof;
     Object.freeze(this);
   }
 
-  static isOne(value: unknown): value is VerifiedAppProof {
+  static isVerified(value: unknown): value is VerifiedAppProof {
     return typeof value === "object" && value !== null && #verified in value;
   }
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const LEAVE = Symbol("verified");
+const TOKEN = Symbol("verified");
 
 /** A boot proof that an app proof may speak of; `verified` is null where it was rejected. */
 export interface BootProofCandidate {
@@ -61,7 +61,7 @@ export interface AppProofSetting {
 }
 
 export interface CheckedAppProof {
-  readonly log: Checklist;
+  readonly checklist: Checklist;
   readonly verified: VerifiedAppProof | null;
 }
 
@@ -70,7 +70,7 @@ type ReadPayload = Reading<AppProofPayload>["value"];
 
 /** An app proof and its payload, as far as they could be read. */
 export interface OpenedAppProof {
-  readonly log: Checklist;
+  readonly checklist: Checklist;
   readonly proof: ReadAppProof;
   readonly payload: ReadPayload;
   /** Null where there is a fault. */
@@ -79,26 +79,26 @@ export interface OpenedAppProof {
 
 /** Asks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
 export function openAppProof(input: TakenInput, subject: CheckSubject, budget: ValueBudget): OpenedAppProof {
-  const log = new Checklist(subject);
+  const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);
-  log.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const payload = openPayload(read.value, log, budget);
+  checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
+  const payload = openPayload(read.value, checklist, budget);
   const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
-  return { log, proof: read.value, payload: payload?.value ?? {}, whole };
+  return { checklist, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
 function openPayload(
   { proofPayload }: ReadAppProof,
-  log: Checklist,
+  checklist: Checklist,
   budget: ValueBudget,
 ): Reading<AppProofPayload> | null {
   if (proofPayload === undefined) {
-    log.skip("app.payload", "the payload could not be read");
+    checklist.skip("app.payload", "the payload could not be read");
     return null;
   }
   const reading = readAppProofPayloadText(proofPayload, budget);
-  log.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
+  checklist.conclude("app.payload", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
   return reading;
 }
 
@@ -108,15 +108,15 @@ export async function checkAppProof(
   setting: AppProofSetting,
   context: VerifyContext,
 ): Promise<CheckedAppProof> {
-  const { log, proof, payload, whole } = opened;
-  const named = checkKey(proof, setting.candidates, log);
-  const isSigned = await checkSignature(proof, named.bootProof, context.memory, log);
-  const isTimely = checkTime(payload.timestampMs, named.bootProof, setting.requestedAt, context.now, log);
-  const isAnswer = checkRequest(payload, setting, context, log);
+  const { checklist, proof, payload, whole } = opened;
+  const named = checkKey(proof, setting.candidates, checklist);
+  const isSigned = await checkSignature(proof, named.bootProof, context.cache, checklist);
+  const isTimely = checkTime(payload.timestampMs, named.bootProof, setting.requestedAt, context.now, checklist);
+  const isAnswer = checkRequest(payload, setting, context, checklist);
   if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer)
-    return { log, verified: null };
+    return { checklist, verified: null };
   const facts = { payload: whole.payload, signature: whole.proof.signature, bootProof: named.bootProof };
-  return { log, verified: new VerifiedAppProof(facts, LEAVE) };
+  return { checklist, verified: new VerifiedAppProof(facts, TOKEN) };
 }
 
 interface NamedBootProof {
@@ -131,26 +131,26 @@ const NOBODY: NamedBootProof = { bootProof: null, maySign: false };
 function checkKey(
   { publicKey }: ReadAppProof,
   candidates: readonly BootProofCandidate[],
-  log: Checklist,
+  checklist: Checklist,
 ): NamedBootProof {
   if (publicKey === undefined) {
-    log.skip("app.key", "the key could not be read");
+    checklist.skip("app.key", "the key could not be read");
     return NOBODY;
   }
   const named = candidates.filter(({ statedKey }) => statedKey !== null && equalBytes(statedKey, publicKey));
   const bootProof = named.find(({ verified }) => verified !== null)?.verified ?? null;
-  if (bootProof !== null) return checkKind(bootProof, log);
-  if (named.length > 0) log.skip("app.key", "the boot proof of this key was rejected");
+  if (bootProof !== null) return checkKind(bootProof, checklist);
+  if (named.length > 0) checklist.skip("app.key", "the boot proof of this key was rejected");
   else if (candidates.some(({ statedKey }) => statedKey === null))
-    log.skip("app.key", "no readable boot proof attests this key");
-  else log.fail("app.key", "no boot proof that was given attests this key");
+    checklist.skip("app.key", "no readable boot proof attests this key");
+  else checklist.fail("app.key", "no boot proof that was given attests this key");
   return NOBODY;
 }
 
 /** Only keys of the kinds that are listed for it sign app proofs. */
-function checkKind(bootProof: VerifiedBootProof, log: Checklist): NamedBootProof {
+function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBootProof {
   const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
-  log.conclude(
+  checklist.conclude(
     "app.key",
     maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
   );
@@ -160,19 +160,19 @@ function checkKind(bootProof: VerifiedBootProof, log: Checklist): NamedBootProof
 async function checkSignature(
   { publicKey, proofPayload, signature }: ReadAppProof,
   bootProof: VerifiedBootProof | null,
-  memory: SignatureMemory,
-  log: Checklist,
+  cache: SignatureCache,
+  checklist: Checklist,
 ): Promise<boolean> {
   if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
-    log.skip("app.signature", "key, payload or signature could not be read");
+    checklist.skip("app.signature", "key, payload or signature could not be read");
     return false;
   }
-  const key = await (bootProof?.signingKey() ?? memory.key("P-256", signingPoint(publicKey)));
+  const key = await (bootProof?.signingKey() ?? cache.key("P-256", signingPoint(publicKey)));
   const isValid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
   const wrong = isQosPublicKey(publicKey)
     ? "the signature is not one of the key over this payload"
     : "the key is not two points of P-256";
-  return log.conclude("app.signature", isValid ? [] : [wrong]);
+  return checklist.conclude("app.signature", isValid ? [] : [wrong]);
 }
 
 function checkTime(
@@ -180,10 +180,10 @@ function checkTime(
   bootProof: VerifiedBootProof | null,
   requestedAt: number | null,
   now: Date,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   if (timestampMs === undefined) {
-    log.skip("app.time", "timestampMs could not be read");
+    checklist.skip("app.time", "timestampMs could not be read");
     return false;
   }
   const made = new Date(timestampMs).toISOString();
@@ -201,10 +201,11 @@ function checkTime(
       ? [`made at ${made}, before the request of ${new Date(requestedAt).toISOString()} was sent`]
       : []),
   ];
-  if (reasons.length > 0) return log.conclude("app.time", reasons);
-  if (booted === undefined) log.skip("app.time", "there is no verified boot proof to compare with");
-  else if (beforeBoot.length > 0) log.warn("app.time", `${beforeBoot[0]!}, which a live enclave may make at any time`);
-  else log.pass("app.time", `made at ${made}`);
+  if (reasons.length > 0) return checklist.conclude("app.time", reasons);
+  if (booted === undefined) checklist.skip("app.time", "there is no verified boot proof to compare with");
+  else if (beforeBoot.length > 0)
+    checklist.warn("app.time", `${beforeBoot[0]!}, which a live enclave may make at any time`);
+  else checklist.pass("app.time", `made at ${made}`);
   return booted !== undefined;
 }
 
@@ -213,10 +214,10 @@ function checkRequest(
   payload: ReadPayload,
   { withActivity, unanswered }: AppProofSetting,
   { question }: VerifyContext,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   const skipped = (reason: string): boolean => {
-    log.skip("app.request", reason);
+    checklist.skip("app.request", reason);
     return true;
   };
   if (withActivity) return skipped("an activity is given: that is held against the question");
@@ -224,9 +225,9 @@ function checkRequest(
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
   if (claim === undefined && missing.length === 0) {
-    return log.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
+    return checklist.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
   }
-  return log.conclude("app.request", [
+  return checklist.conclude("app.request", [
     ...(claim === undefined ? [] : proofContradictions(question, claim)),
     ...missing,
   ]);

@@ -2,7 +2,7 @@
 import { toHex } from "../bytes.js";
 import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 
 export interface CheckedApprovals {
   readonly faults: readonly string[];
@@ -20,7 +20,7 @@ export async function checkApprovals(
   approvals: readonly Approval[],
   set: MemberSet,
   manifestHash: Uint8Array,
-  memory: SignatureMemory,
+  cache: SignatureCache,
 ): Promise<CheckedApprovals> {
   const members = new Set(set.members.map(identityOf));
   const seen = new Set<string>();
@@ -31,7 +31,7 @@ export async function checkApprovals(
       if (!members.has(identityOf(member))) return { fault: `${who} is not of a member of the set` };
       const isRepeated = seen.has(key);
       seen.add(key);
-      const valid = await memory.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
+      const valid = await cache.verify("P-256", signingPoint(member.pubKey), manifestHash, signature);
       if (!valid) return { fault: `${who}: the signature is not one of its member over this manifest` };
       return isRepeated ? { repeated: `${who} is a second one of the same member` } : { member };
     }),

@@ -12,7 +12,7 @@ import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
 export const ATTESTATION_CHECKS = [
@@ -49,36 +49,36 @@ export class VerifiedAttestation {
   readonly validationTime: Date;
 
   /** @internal */
-  constructor({ document, trustAnchor, validationTime }: AttestationFacts, leave: symbol) {
-    if (leave !== LEAVE) throw new TypeError("a VerifiedAttestation is made by verification only");
+  constructor({ document, trustAnchor, validationTime }: AttestationFacts, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a VerifiedAttestation is made by verification only");
     this.document = document;
     this.trustAnchor = trustAnchor;
     this.validationTime = validationTime;
     Object.freeze(this);
   }
 
-  static isOne(value: unknown): value is VerifiedAttestation {
+  static isVerified(value: unknown): value is VerifiedAttestation {
     return typeof value === "object" && value !== null && #verified in value;
   }
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const LEAVE = Symbol("verified");
+const TOKEN = Symbol("verified");
 
 /** Asks {@link ATTESTATION_CHECKS} of the bytes of a COSE_Sign1. */
 export async function checkAttestation(
   bytes: Uint8Array,
   context: VerifyContext,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<CheckedAttestation> {
-  const message = checkStructure(bytes, log);
-  if (message === undefined) return unread(log, "the COSE_Sign1 could not be read");
-  const isEs384 = log.conclude("cose.algorithm", algorithmFaults(message));
-  const { value: document, whole } = checkDocument(message, log);
+  const message = checkStructure(bytes, checklist);
+  if (message === undefined) return unread(checklist, "the COSE_Sign1 could not be read");
+  const isEs384 = checklist.conclude("cose.algorithm", algorithmFaults(message));
+  const { value: document, whole } = checkDocument(message, checklist);
   const validationTime = validationTimeOf(document, context) ?? null;
   const [trustAnchor, isSigned] = await Promise.all([
-    checkPath(document, validationTime ?? undefined, context, log),
-    checkSignature(message, document, context.memory, log),
+    checkPath(document, validationTime ?? undefined, context, checklist),
+    checkSignature(message, document, context.cache, checklist),
   ]);
   const isGood = isEs384 && isSigned && whole !== null && trustAnchor !== null && validationTime !== null;
   return { document, validationTime, facts: isGood ? { document: whole, trustAnchor, validationTime } : null };
@@ -86,34 +86,34 @@ export async function checkAttestation(
 
 /** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */
 export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAttestation | null {
-  return facts && new VerifiedAttestation(facts, LEAVE);
+  return facts && new VerifiedAttestation(facts, TOKEN);
 }
 
 /** The answer where there is no document to ask. */
-export function unread(log: Checklist, reason: string): CheckedAttestation {
-  log.skipRest(ATTESTATION_CHECKS, reason);
+export function unread(checklist: Checklist, reason: string): CheckedAttestation {
+  checklist.skipRest(ATTESTATION_CHECKS, reason);
   return { document: {}, validationTime: null, facts: null };
 }
 
-function checkStructure(bytes: Uint8Array, log: Checklist): CoseSign1 | undefined {
+function checkStructure(bytes: Uint8Array, checklist: Checklist): CoseSign1 | undefined {
   const decoded = attempt(() => decodeCoseSign1(bytes));
-  log.conclude("cose.structure", decoded.faults.length > 0 ? [faultText(decoded.faults)] : []);
+  checklist.conclude("cose.structure", decoded.faults.length > 0 ? [faultText(decoded.faults)] : []);
   return decoded.value;
 }
 
 function checkDocument(
   message: CoseSign1,
-  log: Checklist,
+  checklist: Checklist,
 ): { value: AttestationDocumentReading["value"]; whole: AttestationDocument | null } {
   const reading = readAttestationDocument(message.payload);
   const { value, faults, unknownKeys } = reading;
   if (faults.length === 0 && unknownKeys.length > 0) {
-    log.warn(
+    checklist.warn(
       "doc.structure",
       `the document has keys that its format does not name, ignored: ${unknownKeys.join(", ")}`,
     );
   } else {
-    log.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
+    checklist.conclude("doc.structure", faults.length > 0 ? [faultText(faults)] : []);
   }
   return { value, whole: wholeOf<AttestationDocument>(reading) };
 }
@@ -132,30 +132,34 @@ async function checkPath(
   document: AttestationDocumentReading["value"],
   time: Date | undefined,
   context: VerifyContext,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<TrustAnchor | null> {
   const { certificate, cabundle } = document;
   if (certificate === undefined || cabundle === undefined) {
-    log.skipRest(PATH_CHECKS, "the document's certificates could not be read");
+    checklist.skipRest(PATH_CHECKS, "the document's certificates could not be read");
     return null;
   }
-  return checkCertificatePath({ certificate, cabundle }, context.trustAnchors, time, context.memory, log);
+  return checkCertificatePath({ certificate, cabundle }, context.trustAnchors, time, context.cache, checklist);
 }
 
 async function checkSignature(
   message: CoseSign1,
   document: AttestationDocumentReading["value"],
-  memory: SignatureMemory,
-  log: Checklist,
+  cache: SignatureCache,
+  checklist: Checklist,
 ): Promise<boolean> {
   const { signature } = message;
   if (signature.length !== COSE_SIGNATURE_LENGTH) {
-    return log.fail("cose.signature", `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`);
+    return checklist.fail(
+      "cose.signature",
+      `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`,
+    );
   }
-  if (document.certificate === undefined) return log.skip("cose.signature", "the leaf certificate could not be read");
+  if (document.certificate === undefined)
+    return checklist.skip("cose.signature", "the leaf certificate could not be read");
   const point = pointOfSpki("P-384", document.certificate.subjectPublicKeyInfo);
-  const isValid = point !== null && (await memory.verify("P-384", point, signatureInput(message), signature));
-  return log.conclude(
+  const isValid = point !== null && (await cache.verify("P-384", point, signatureInput(message), signature));
+  return checklist.conclude(
     "cose.signature",
     isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"],
   );
@@ -169,7 +173,7 @@ export function checkDebugMode(
   document: AttestationDocumentReading["value"],
   manifest: Manifest | null | undefined,
   allowDebug: boolean,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean | null {
   const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
   const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));
@@ -180,26 +184,26 @@ export function checkDebugMode(
   ];
   if (reasons.length > 0) {
     if (!allowDebug) {
-      log.fail("mode.debug", reasons.join("; "));
+      checklist.fail("mode.debug", reasons.join("; "));
       return null;
     }
-    return log.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
+    return checklist.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
   }
   if (missing.length > 0) {
     const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
     // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
-      log.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
+      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
       return null;
     }
-    log.skip("mode.debug", reason);
+    checklist.skip("mode.debug", reason);
     return null;
   }
   if (manifest === undefined) {
-    log.skip("mode.debug", "the manifest could not be read");
+    checklist.skip("mode.debug", "the manifest could not be read");
     return null;
   }
-  log.pass("mode.debug");
+  checklist.pass("mode.debug");
   return false;
 }

@@ -30,7 +30,7 @@ import { manifestHash } from "./digest.js";
 import { type VerifyingKey, importPoint } from "./ecdsa.js";
 import { type WantedKey, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
 import { signingPoint } from "./qos-key.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
 type ReadBootProof = Reading<BootProof>["value"];
@@ -74,8 +74,8 @@ export class VerifiedBootProof {
   readonly checks: readonly Check[];
 
   /** @internal */
-  constructor(facts: BootProofFacts, leave: symbol) {
-    if (leave !== LEAVE) throw new TypeError("a VerifiedBootProof is made by verification only");
+  constructor(facts: BootProofFacts, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a VerifiedBootProof is made by verification only");
     this.attestation = facts.attestation;
     this.manifest = facts.manifest;
     this.manifestHash = facts.manifestHash;
@@ -95,16 +95,16 @@ export class VerifiedBootProof {
     return this.#signingKey;
   }
 
-  static isOne(value: unknown): value is VerifiedBootProof {
+  static isVerified(value: unknown): value is VerifiedBootProof {
     return typeof value === "object" && value !== null && #verified in value;
   }
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const LEAVE = Symbol("verified");
+const TOKEN = Symbol("verified");
 
 export interface CheckedBootProof {
-  readonly log: Checklist;
+  readonly checklist: Checklist;
   readonly verified: VerifiedBootProof | null;
   /** The key that the document names, verified or not: for finding the boot proof an app proof speaks of. */
   readonly statedKey: Uint8Array | null;
@@ -125,22 +125,22 @@ export async function checkBootProof(
   context: VerifyContext,
   subject: CheckSubject,
 ): Promise<CheckedBootProof> {
-  if (VerifiedBootProof.isOne(input)) return recheckBootProof(input, wantedKeys, context, subject);
-  const log = new Checklist(subject);
-  const { value: proof, whole } = checkDecoding(input, log);
+  if (VerifiedBootProof.isVerified(input)) return recheckBootProof(input, wantedKeys, context, subject);
+  const checklist = new Checklist(subject);
+  const { value: proof, whole } = checkDecoding(input, checklist);
   const [checked, approved] = await Promise.all([
-    checkDocument(proof, context, log),
-    checkManifest(proof, context.memory, log),
+    checkDocument(proof, context, checklist),
+    checkManifest(proof, context.cache, checklist),
   ]);
   const { document } = checked;
   const bound = [
-    checkUserData(document.userData, approved.manifestHash, log),
-    checkPcrs(document.pcrs, approved.manifest, log),
-    checkNonce(document.nonce, context.nonce, log),
+    checkUserData(document.userData, approved.manifestHash, checklist),
+    checkPcrs(document.pcrs, approved.manifest, checklist),
+    checkNonce(document.nonce, context.nonce, checklist),
   ].every(Boolean);
-  const ephemeralKey = checkKey(document.publicKey, proof.ephemeralPublicKey, wantedKeys, log);
-  const commitment = await checkCommitment(document, approved.manifestHash, log);
-  const debug = checkDebugMode(document, approved.manifest, context.allowDebug, log);
+  const ephemeralKey = checkKey(document.publicKey, proof.ephemeralPublicKey, wantedKeys, checklist);
+  const commitment = await checkCommitment(document, approved.manifestHash, checklist);
+  const debug = checkDebugMode(document, approved.manifest, context.allowDebug, checklist);
   const attestation = verifiedAttestation(checked);
   const isWhole =
     whole !== null &&
@@ -159,13 +159,19 @@ export async function checkBootProof(
           debug,
           ephemeralKey,
           unverifiedLabels: whole.labels,
-          checks: Object.freeze(log.list()),
+          checks: Object.freeze(checklist.list()),
         },
-        LEAVE,
+        TOKEN,
       )
     : null;
   const trustAnchor = attestation?.trustAnchor ?? null;
-  return { log, verified, statedKey: document.publicKey ?? null, validationTime: checked.validationTime, trustAnchor };
+  return {
+    checklist,
+    verified,
+    statedKey: document.publicKey ?? null,
+    validationTime: checked.validationTime,
+    trustAnchor,
+  };
 }
 
 /** Asks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
@@ -175,32 +181,32 @@ function recheckBootProof(
   context: VerifyContext,
   subject: CheckSubject,
 ): CheckedBootProof {
-  const log = new Checklist(subject);
+  const checklist = new Checklist(subject);
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
-  log.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
+  checklist.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
   const validationTime = validationTimeOf(document, context) ?? null;
-  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, log);
-  const key = checkKey(ephemeralKey, ephemeralKey, wantedKeys, log);
-  const isAsked = checkNonce(document.nonce, context.nonce, log);
-  const debug = checkDebugMode(document, verified.manifest, context.allowDebug, log);
+  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, checklist);
+  const key = checkKey(ephemeralKey, ephemeralKey, wantedKeys, checklist);
+  const isAsked = checkNonce(document.nonce, context.nonce, checklist);
+  const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
   const isStillGood = trustAnchor !== null && key !== null && isAsked && debug !== null;
-  return { log, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
+  return { checklist, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
 }
 
 const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
 
 function checkDecoding(
   input: TakenInput,
-  log: Checklist,
+  checklist: Checklist,
 ): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
   const reading =
     input.faults.length > 0 ? { value: {}, faults: input.faults, missing: [] } : readBootProof(input.value);
   const { value, faults, missing } = reading;
   if (faults.length === 0 && missing.length > 0) {
-    log.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
+    checklist.warn("boot.decode", `not there: ${missing.join(", ")} (the service's word, which nobody signs)`);
   } else {
-    log.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
+    checklist.conclude("boot.decode", faults.length > 0 ? [faultText(faults)] : []);
   }
   return { value, whole: wholeOf<BootProof>(reading) };
 }
@@ -208,10 +214,11 @@ function checkDecoding(
 async function checkDocument(
   proof: ReadBootProof,
   context: VerifyContext,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<CheckedAttestation> {
-  if (proof.attestationDocument === undefined) return unread(log, "the attestation document's field could not be read");
-  return checkAttestation(proof.attestationDocument, context, log);
+  if (proof.attestationDocument === undefined)
+    return unread(checklist, "the attestation document's field could not be read");
+  return checkAttestation(proof.attestationDocument, context, checklist);
 }
 
 interface ApprovedManifest {
@@ -227,7 +234,11 @@ interface CheckedManifest {
   readonly facts: ApprovedManifest | null;
 }
 
-async function checkManifest(proof: ReadBootProof, memory: SignatureMemory, log: Checklist): Promise<CheckedManifest> {
+async function checkManifest(
+  proof: ReadBootProof,
+  cache: SignatureCache,
+  checklist: Checklist,
+): Promise<CheckedManifest> {
   const declared = proof.declaredManifestVersion;
   const { value: manifest, isDeclared } = decodeAs(
     "manifest.decode",
@@ -235,7 +246,7 @@ async function checkManifest(proof: ReadBootProof, memory: SignatureMemory, log:
     decodeManifest,
     (value) => value,
     declared,
-    log,
+    checklist,
   );
   const envelope = decodeAs(
     "envelope.decode",
@@ -243,11 +254,11 @@ async function checkManifest(proof: ReadBootProof, memory: SignatureMemory, log:
     decodeManifestEnvelope,
     (value) => value.manifest,
     declared,
-    log,
+    checklist,
   );
   const hash = manifest && (await manifestHash(manifest));
-  const isSame = await checkSameManifest(manifest, hash, envelope.value, log);
-  const approvers = await checkEnvelopeApprovals(envelope.value, memory, log);
+  const isSame = await checkSameManifest(manifest, hash, envelope.value, checklist);
+  const approvers = await checkEnvelopeApprovals(envelope.value, cache, checklist);
   const isGood =
     manifest !== undefined && hash !== undefined && isDeclared && envelope.isDeclared && isSame && approvers !== null;
   return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
@@ -268,20 +279,21 @@ function decodeAs<T>(
   decode: (bytes: Uint8Array) => T,
   manifestOf: (value: T) => Manifest,
   declared: string | null | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): DecodedAs<T> {
   if (bytes === undefined)
-    return { value: undefined, isDeclared: log.skip(id, "its field of the boot proof could not be read") };
+    return { value: undefined, isDeclared: checklist.skip(id, "its field of the boot proof could not be read") };
   const decoded = attempt(() => decode(bytes));
-  if (decoded.value === undefined) return { value: undefined, isDeclared: log.fail(id, faultText(decoded.faults)) };
+  if (decoded.value === undefined)
+    return { value: undefined, isDeclared: checklist.fail(id, faultText(decoded.faults)) };
   const { version } = manifestOf(decoded.value);
   const agrees = declared === null || declared === undefined || declaredManifestVersion(declared) === version;
   const other = `the bytes are of version ${version}, qosManifestVersion declares ${JSON.stringify(declared)}`;
   const draft = manifestDraft(version);
   const isDeclared =
     agrees && draft !== null
-      ? log.warn(id, `version ${version}: ${draft}`)
-      : log.conclude(id, agrees ? [] : [other], `version ${version}`);
+      ? checklist.warn(id, `version ${version}: ${draft}`)
+      : checklist.conclude(id, agrees ? [] : [other], `version ${version}`);
   return { value: decoded.value, isDeclared };
 }
 
@@ -289,11 +301,12 @@ async function checkSameManifest(
   manifest: Manifest | undefined,
   hash: Uint8Array | undefined,
   envelope: ManifestEnvelope | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<boolean> {
-  if (!manifest || !hash || !envelope) return log.skip("envelope.manifest", "manifest or envelope could not be read");
+  if (!manifest || !hash || !envelope)
+    return checklist.skip("envelope.manifest", "manifest or envelope could not be read");
   const approvedHash = await manifestHash(envelope.manifest);
-  return log.conclude("envelope.manifest", [
+  return checklist.conclude("envelope.manifest", [
     ...(envelope.manifest.version === manifest.version
       ? []
       : [`the envelope's manifest is ${envelope.manifest.version}, the manifest is ${manifest.version}`]),
@@ -307,27 +320,22 @@ async function checkSameManifest(
  */
 async function checkEnvelopeApprovals(
   envelope: ManifestEnvelope | undefined,
-  memory: SignatureMemory,
-  log: Checklist,
+  cache: SignatureCache,
+  checklist: Checklist,
 ): Promise<readonly QuorumMember[] | null> {
   if (envelope === undefined) {
-    log.skipRest(["envelope.approvals", "envelope.shares"], "the envelope could not be read");
+    checklist.skipRest(["envelope.approvals", "envelope.shares"], "the envelope could not be read");
     return null;
   }
   const { manifestSet } = envelope.manifest;
   const hash = await manifestHash(envelope.manifest);
-  const { faults, repeated, approvers } = await checkApprovals(
-    envelope.manifestSetApprovals,
-    manifestSet,
-    hash,
-    memory,
-  );
+  const { faults, repeated, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, cache);
   const summary =
     `${approvers.length} of ${manifestSet.members.length} members approved, ${manifestSet.threshold} ` + `wanted`;
   const reasons = [...faults, ...repeated, ...thresholdFaults(manifestSet, approvers.length)];
   const answers = [
-    log.conclude("envelope.approvals", reasons, summary),
-    await checkShares(envelope, hash, memory, log),
+    checklist.conclude("envelope.approvals", reasons, summary),
+    await checkShares(envelope, hash, cache, checklist),
   ];
   return answers.every(Boolean) ? approvers : null;
 }
@@ -339,12 +347,13 @@ async function checkEnvelopeApprovals(
 async function checkShares(
   { manifest, shareSetApprovals }: ManifestEnvelope,
   hash: Uint8Array,
-  memory: SignatureMemory,
-  log: Checklist,
+  cache: SignatureCache,
+  checklist: Checklist,
 ): Promise<boolean> {
-  if (shareSetApprovals.length === 0) return log.pass("envelope.shares", "there are no share-set approvals");
-  const { faults, repeated, approvers } = await checkApprovals(shareSetApprovals, manifest.shareSet, hash, memory);
-  if (faults.length > 0) return log.conclude("envelope.shares", faults);
-  if (repeated.length > 0) return log.warn("envelope.shares", `${listed(repeated, "; ")}: a repeated one counts once`);
-  return log.pass("envelope.shares", `${approvers.length} share-set approvals`);
+  if (shareSetApprovals.length === 0) return checklist.pass("envelope.shares", "there are no share-set approvals");
+  const { faults, repeated, approvers } = await checkApprovals(shareSetApprovals, manifest.shareSet, hash, cache);
+  if (faults.length > 0) return checklist.conclude("envelope.shares", faults);
+  if (repeated.length > 0)
+    return checklist.warn("envelope.shares", `${listed(repeated, "; ")}: a repeated one counts once`);
+  return checklist.pass("envelope.shares", `${approvers.length} share-set approvals`);
 }

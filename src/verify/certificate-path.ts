@@ -8,7 +8,7 @@ import type { AttestationDocument } from "../decode/attestation-document.js";
 import { type Certificate, decodeBasicConstraints, decodeKeyUsage, nameText } from "../decode/certificate.js";
 import { attempt, faultText } from "../errors.js";
 import { pointOfSpki, rawSignature } from "./ecdsa.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
 export const PATH_CHECKS = [
@@ -38,29 +38,29 @@ export async function checkCertificatePath(
   document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
   anchors: readonly TrustAnchor[],
   validationTime: Date | undefined,
-  memory: SignatureMemory,
-  log: Checklist,
+  cache: SignatureCache,
+  checklist: Checklist,
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
   const anchor = anchorOf(claimedRoot, anchors);
   // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
-  const broken = await brokenLinks(path, memory);
+  const broken = await brokenLinks(path, cache);
   const answers = [
     reportAnchor(
       anchor,
       anchors,
       claimedRoot,
       broken.some((link) => link.below === 1),
-      log,
+      checklist,
     ),
-    log.conclude(
+    checklist.conclude(
       "chain.signature",
       broken.map((link) => link.fault),
     ),
-    log.conclude("chain.algorithm", await algorithmFaults(path, memory)),
-    reportValidity(path, validationTime, log),
-    log.conclude("chain.constraints", path.flatMap(constraintFaults)),
+    checklist.conclude("chain.algorithm", await algorithmFaults(path, cache)),
+    reportValidity(path, validationTime, checklist),
+    checklist.conclude("chain.constraints", path.flatMap(constraintFaults)),
   ];
   return answers.every(Boolean) ? anchor : null;
 }
@@ -73,12 +73,12 @@ export function recheckCertificatePath(
   attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
   anchors: readonly TrustAnchor[],
   validationTime: Date | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): TrustAnchor | null {
   const { certificate, cabundle } = attestation.document;
   const anchor = anchorOf(cabundle[0]!, anchors);
-  const isAnchored = reportAnchor(anchor, anchors, cabundle[0]!, false, log);
-  const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, log);
+  const isAnchored = reportAnchor(anchor, anchors, cabundle[0]!, false, checklist);
+  const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, checklist);
   return isAnchored && isValid ? anchor : null;
 }
 
@@ -102,18 +102,21 @@ function reportAnchor(
   anchors: readonly TrustAnchor[],
   claimed: Certificate,
   firstLinkBroken: boolean,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   const names = anchors.map((candidate) => candidate.name).join(", ");
   if (anchor === null) {
     const reason =
       `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ` + `${names}`;
-    return log.fail("chain.anchor", reason);
+    return checklist.fail("chain.anchor", reason);
   }
   if (firstLinkBroken)
-    return log.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
-  if (isAwsNitroRoot(anchor)) return log.pass("chain.anchor", `starts at ${anchor.name}`);
-  return log.warn(
+    return checklist.fail(
+      "chain.anchor",
+      `the certificate below the root was not issued by the trust anchor ${anchor.name}`,
+    );
+  if (isAwsNitroRoot(anchor)) return checklist.pass("chain.anchor", `starts at ${anchor.name}`);
+  return checklist.warn(
     "chain.anchor",
     `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
       `word is`,
@@ -126,13 +129,13 @@ interface BrokenLink {
   readonly fault: string;
 }
 
-async function brokenLinks(path: readonly Placed[], memory: SignatureMemory): Promise<BrokenLink[]> {
+async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Promise<BrokenLink[]> {
   const links = await Promise.all(
     path.slice(1).map(async (lower, index): Promise<BrokenLink[]> => {
       const issuer = path[index]!.certificate;
       const fault = (message: string): BrokenLink => ({ below: index + 1, fault: `${lower.place}: ${message}` });
       const named = equalBytes(lower.certificate.issuer, issuer.subject);
-      const signed = await isSignedBy(lower.certificate, issuer, memory);
+      const signed = await isSignedBy(lower.certificate, issuer, cache);
       return [
         ...(named
           ? []
@@ -146,14 +149,14 @@ async function brokenLinks(path: readonly Placed[], memory: SignatureMemory): Pr
   return links.flat();
 }
 
-async function isSignedBy(certificate: Certificate, issuer: Certificate, memory: SignatureMemory): Promise<boolean> {
+async function isSignedBy(certificate: Certificate, issuer: Certificate, cache: SignatureCache): Promise<boolean> {
   const point = pointOfSpki("P-384", issuer.subjectPublicKeyInfo);
   const signature = rawSignature(certificate.signature, P384_SCALAR);
   if (point === null || signature === null) return false;
-  return memory.verify("P-384", point, certificate.tbsCertificate, signature);
+  return cache.verify("P-384", point, certificate.tbsCertificate, signature);
 }
 
-async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory): Promise<string[]> {
+async function algorithmFaults(path: readonly Placed[], cache: SignatureCache): Promise<string[]> {
   const faults = await Promise.all(
     path.map(async (entry) => {
       const {
@@ -162,7 +165,7 @@ async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory)
         subjectPublicKeyInfo,
       } = entry.certificate;
       const point = pointOfSpki("P-384", subjectPublicKeyInfo);
-      const key = point === null ? null : await memory.key("P-384", point);
+      const key = point === null ? null : await cache.key("P-384", point);
       const reasons = [
         ...(key === null ? ["its key is not a point of P-384"] : []),
         ...(equalBytes(inner, outer)
@@ -176,9 +179,9 @@ async function algorithmFaults(path: readonly Placed[], memory: SignatureMemory)
   return faults.flat();
 }
 
-function reportValidity(path: readonly Placed[], time: Date | undefined, log: Checklist): boolean {
-  if (time === undefined) return log.skip("chain.validity", "the document's time could not be read");
-  return log.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
+function reportValidity(path: readonly Placed[], time: Date | undefined, checklist: Checklist): boolean {
+  if (time === undefined) return checklist.skip("chain.validity", "the document's time could not be read");
+  return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
 /** Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). */

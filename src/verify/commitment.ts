@@ -90,15 +90,15 @@ type Pcrs = AttestationDocument["pcrs"];
 export async function checkCommitment(
   document: AttestationDocumentReading["value"],
   manifestHash: Uint8Array | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<Commitment | null> {
   const { pcrs, publicKey } = document;
   if (pcrs === undefined) {
-    log.skip("bind.commitment", "the PCRs could not be read");
+    checklist.skip("bind.commitment", "the PCRs could not be read");
     return null;
   }
   if ([...pcrs.keys()].every((index) => index < LEGACY_PCRS)) {
-    log.warn(
+    checklist.warn(
       "bind.commitment",
       "legacy: this enclave commits to manifest and key in no PCR, so that an application inside could have asked " +
         "for this document itself",
@@ -106,14 +106,14 @@ export async function checkCommitment(
     return { kind: "legacy", manifestCommitted: false };
   }
   if (!REGISTERED.some((kind) => pcrs.has(COMMITMENTS[kind].register.pcr))) {
-    log.fail("bind.commitment", "PCRs above 15 are attested, and neither PCR16 nor PCR17 is among them");
+    checklist.fail("bind.commitment", "PCRs above 15 are attested, and neither PCR16 nor PCR17 is among them");
     return null;
   }
   if (!publicKey || manifestHash === undefined) {
-    log.skip("bind.commitment", "public_key or the manifest could not be read");
+    checklist.skip("bind.commitment", "public_key or the manifest could not be read");
     return null;
   }
-  return matchCommitment(pcrs, publicKey, manifestHash, log);
+  return matchCommitment(pcrs, publicKey, manifestHash, checklist);
 }
 
 /**
@@ -124,7 +124,7 @@ async function matchCommitment(
   pcrs: Pcrs,
   publicKey: Uint8Array,
   manifestHash: Uint8Array,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<Commitment | null> {
   const wanted = await Promise.all(
     REGISTERED.map(async (kind) => {
@@ -144,28 +144,28 @@ async function matchCommitment(
       expected: wanted.map(({ pcr, value }) => `PCR${pcr} ${toHex(value)}`).join("\nor "),
       actual: wanted.map(({ pcr }) => `PCR${pcr} ${toHex(pcrs.get(pcr) ?? new Uint8Array()) || "absent"}`).join("\n"),
     };
-    log.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
+    checklist.conclude("bind.commitment", reasons, undefined, kind === null ? compared : undefined);
     return null;
   }
-  return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, log) };
+  return { kind, manifestCommitted: await checkManifestCommitment(kind, pcrs, manifestHash, checklist) };
 }
 
 async function checkManifestCommitment(
   kind: RegisteredKind,
   pcrs: Pcrs,
   manifestHash: Uint8Array,
-  log: Checklist,
+  checklist: Checklist,
 ): Promise<boolean> {
   const attested = pcrs.get(MANIFEST_COMMITMENT.pcr);
   const isSet = attested !== undefined && !isAllZero(attested);
   const matches = isSet && equalBytes(attested, await manifestCommitmentPcr(manifestHash));
   if (isSet && !matches) {
-    log.warn(
+    checklist.warn(
       "bind.commitment",
       `${kind} commitment; PCR18 is set, and is no commitment to this manifest: released QOS leaves it to applications`,
     );
   } else {
-    log.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);
+    checklist.pass("bind.commitment", `${kind} commitment${matches ? ", and PCR18 commits to the manifest too" : ""}`);
   }
   return matches;
 }

@@ -1,6 +1,6 @@
 /** What verification takes from its caller: nothing is read from a clock or a network inside. */
 import type { Question } from "./expectation.js";
-import type { SignatureMemory } from "./signature-memory.js";
+import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
 export interface VerifyContext {
@@ -15,7 +15,7 @@ export interface VerifyContext {
   readonly nonce: Uint8Array | null;
   /** What was asked of activities and app proofs; null where nobody said. */
   readonly question: Question | null;
-  readonly memory: SignatureMemory;
+  readonly cache: SignatureCache;
 }
 
 /** How far the clocks of verifier and enclave may differ (checks.md, app.time), in milliseconds. */

@@ -4,12 +4,12 @@
 export async function inTurns<Item, Answer>(
   items: readonly Item[],
   atOnce: number,
-  ask: (item: Item, index: number) => Promise<Answer>,
+  task: (item: Item, index: number) => Promise<Answer>,
 ): Promise<Answer[]> {
   const answers = new Map<number, Answer>();
   const queue = items.entries();
   const work = async (): Promise<void> => {
-    for (const [index, item] of queue) answers.set(index, await ask(item, index));
+    for (const [index, item] of queue) answers.set(index, await task(item, index));
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
   return items.map((_, index) => answers.get(index)!);

@@ -11,31 +11,34 @@ import { isQosPublicKey } from "./qos-key.js";
 export function checkUserData(
   userData: AttestationDocument["userData"] | undefined,
   hash: Uint8Array | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   if (userData === undefined || hash === undefined)
-    return log.skip("bind.user-data", "user_data or the manifest could not be read");
-  if (userData !== null && equalBytes(userData, hash)) return log.pass("bind.user-data");
+    return checklist.skip("bind.user-data", "user_data or the manifest could not be read");
+  if (userData !== null && equalBytes(userData, hash)) return checklist.pass("bind.user-data");
   const actual = userData === null ? "absent" : toHex(userData);
-  return log.fail("bind.user-data", "user_data is not the hash of the manifest", { expected: toHex(hash), actual });
+  return checklist.fail("bind.user-data", "user_data is not the hash of the manifest", {
+    expected: toHex(hash),
+    actual,
+  });
 }
 
 /** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
 export function checkPcrs(
   pcrs: AttestationDocument["pcrs"] | undefined,
   manifest: Manifest | undefined,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
   if (pcrs === undefined || manifest === undefined)
-    return log.skip("bind.pcrs", "the PCRs or the manifest could not be read");
+    return checklist.skip("bind.pcrs", "the PCRs or the manifest could not be read");
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
   const differing = [pcr0, pcr1, pcr2, pcr3].flatMap((wanted, index) => {
     const attested = pcrs.get(index);
     return attested !== undefined && equalBytes(attested, wanted) ? [] : [{ index, wanted, attested }];
   });
-  if (differing.length === 0) return log.pass("bind.pcrs");
+  if (differing.length === 0) return checklist.pass("bind.pcrs");
   const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
-  return log.fail(
+  return checklist.fail(
     "bind.pcrs",
     `the document attests others than the manifest names: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
     {
@@ -58,14 +61,14 @@ export function checkKey(
   publicKey: AttestationDocument["publicKey"] | undefined,
   claimed: Uint8Array | undefined,
   wanted: readonly WantedKey[],
-  log: Checklist,
+  checklist: Checklist,
 ): Uint8Array | null {
   if (publicKey === undefined) {
-    log.skip("bind.key", "the document's public_key could not be read");
+    checklist.skip("bind.key", "the document's public_key could not be read");
     return null;
   }
   if (publicKey === null) {
-    log.fail("bind.key", "the document attests no public_key");
+    checklist.fail("bind.key", "the document attests no public_key");
     return null;
   }
   const all = [...(claimed === undefined ? [] : [{ what: "ephemeralPublicKeyHex", key: claimed }]), ...wanted];
@@ -76,14 +79,14 @@ export function checkKey(
   ];
   const compared = other[0] && { expected: toHex(other[0].key), actual: toHex(publicKey) };
   if (reasons.length > 0) {
-    log.fail("bind.key", reasons.join("; "), compared);
+    checklist.fail("bind.key", reasons.join("; "), compared);
     return null;
   }
   if (claimed === undefined) {
-    log.skip("bind.key", "ephemeralPublicKeyHex could not be read");
+    checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
     return null;
   }
-  log.pass("bind.key");
+  checklist.pass("bind.key");
   return publicKey;
 }
 
@@ -91,19 +94,25 @@ export function checkKey(
 export function checkNonce(
   nonce: AttestationDocument["nonce"] | undefined,
   wanted: Uint8Array | null,
-  log: Checklist,
+  checklist: Checklist,
 ): boolean {
-  if (nonce === undefined) return log.skip("bind.nonce", "the nonce could not be read");
+  if (nonce === undefined) return checklist.skip("bind.nonce", "the nonce could not be read");
   const found = nonce === null || nonce.length === 0 ? null : nonce;
   if (wanted === null && found === null)
-    return log.pass("bind.nonce", "the document carries no nonce, and none was asked for");
+    return checklist.pass("bind.nonce", "the document carries no nonce, and none was asked for");
   if (wanted === null)
-    return log.fail("bind.nonce", `the document carries a nonce of ${found!.length} bytes, and none was asked for`);
+    return checklist.fail(
+      "bind.nonce",
+      `the document carries a nonce of ${found!.length} bytes, and none was asked for`,
+    );
   if (found !== null && equalBytes(found, wanted))
-    return log.pass("bind.nonce", "the document carries the nonce that was asked for");
+    return checklist.pass("bind.nonce", "the document carries the nonce that was asked for");
   const detail =
     found === null
       ? "the document carries no nonce, and one was asked for"
       : "the document carries another nonce than was asked for";
-  return log.fail("bind.nonce", detail, { expected: toHex(wanted), actual: found === null ? "absent" : toHex(found) });
+  return checklist.fail("bind.nonce", detail, {
+    expected: toHex(wanted),
+    actual: found === null ? "absent" : toHex(found),
+  });
 }

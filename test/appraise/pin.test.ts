@@ -18,7 +18,7 @@ import {
 } from "../../src/index.js";
 import { makeReleasePolicy } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
-import { Lab } from "../../src/lab/forge.js";
+import { Forge } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
@@ -619,5 +619,5 @@ describe("pinning always answers", () => {
 });
 
 function withMeasurements(measurements: typeof lab.measurements): Alterations {
-  return { lab: new Lab({ ...lab, measurements }) };
+  return { lab: new Forge({ ...lab, measurements }) };
 }

@@ -115,7 +115,7 @@ describe.each(PIN_NAMES)("%s", (name) => {
     for (const file of differs) {
       const answer = compared(name, file, against)!;
       expect(answer.met, JSON.stringify(file)).toBe(false);
-      const { detail, compared: values } = answer.tell();
+      const { detail, compared: values } = answer.explain();
       expect(detail).not.toBe("");
       expect(values!.expected).not.toBe(values!.actual);
     }

@@ -6,7 +6,7 @@ import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type MalformedError, parsePolicy } from "../../src/index.js";
-import { Lab, labDeployment } from "../../src/lab/forge.js";
+import { Forge, labDeployment } from "../../src/lab/forge.js";
 import { forge, idsOf, judge, lab, manifest, pcrs as withPcrs } from "../attacks/support.js";
 
 const A = "ab".repeat(48);
@@ -237,7 +237,7 @@ describe("policy.scope", () => {
   const all = labDeployment(lab);
   const only = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, all[name]!]));
   const image = Object.fromEntries(Object.entries(all["pcrs"] as JsonObject).filter(([index]) => index !== "3"));
-  const roleless = new Lab({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } });
+  const roleless = new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } });
   const scopeOf = async (deployments: JsonObject[], evidence = forge()): Promise<[string, string]> => {
     const report = await judge(evidence, { deployments: () => deployments });
     const { status, detail } = report.checks.find(({ id }) => id === "policy.scope")!;

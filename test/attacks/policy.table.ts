@@ -1,7 +1,7 @@
 /** Whole evidence of an enclave that is not the pinned one, or not as the policy asks for. */
 import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { LAB_ADDRESS, Lab, type LabParts, labDeployment } from "../../src/lab/forge.js";
+import { LAB_ADDRESS, Forge, type ForgeParts, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
 import { toUtf8 } from "../../src/bytes.js";
 import {
@@ -81,7 +81,7 @@ function keys(name: "manifestSet" | "shareSet"): string[] {
 }
 
 /** Somebody else, who runs public images and applications over keys and approvals of his own, on the same hardware. */
-const strangers: LabParts = {
+const strangers: ForgeParts = {
   ...lab,
   quorumKey: otherKey,
   ephemeralKey: generateQosKeyPair(),
@@ -90,8 +90,8 @@ const strangers: LabParts = {
 };
 const ownRole = { ...lab.measurements, pcr3: sha384(toUtf8("his role")) };
 const ownImage = { ...ownRole, pcr0: otherPcr, pcr1: otherPcr, pcr2: otherPcr };
-const stranger = (parts: Partial<LabParts>, alter: Alterations = {}): Alterations => ({
-  lab: new Lab({ ...strangers, ...parts }),
+const stranger = (parts: Partial<ForgeParts>, alter: Alterations = {}): Alterations => ({
+  lab: new Forge({ ...strangers, ...parts }),
   ...alter,
 });
 const only =
@@ -122,7 +122,7 @@ const byStrangers: Attack[] = [
   {
     name: "another application that the same people approved",
     forge: {
-      lab: new Lab({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }),
+      lab: new Forge({ ...lab, pivotHash: new Uint8Array(32).fill(1), namespace: { name: "lab/notary", nonce: 7 } }),
     },
     judge: { deployments: only("manifestSet", "namespace", "minNonce") },
     fails: ["policy.deployment", "policy.namespace"],
@@ -160,7 +160,7 @@ const byStrangers: Attack[] = [
   {
     name: "a legacy document in no role over the pinned manifest, which any application of anybody can ask for",
     forge: {
-      lab: new Lab({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }),
+      lab: new Forge({ ...lab, measurements: { ...lab.measurements, pcr3: new Uint8Array(48) } }),
       generation: "legacy",
     },
     judge: { deployments: (all) => [{ ...noRole(all), commitment: "legacy" }] },

@@ -1,6 +1,6 @@
 /** What a verifier keeps from one verification to the next must not vouch for anything else. */
 import { describe, expect, it } from "vitest";
-import { SignatureMemory, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
+import { SignatureCache, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
@@ -22,15 +22,15 @@ const signatureAttacks = [...DOCUMENT_ATTACKS, ...CHAIN_ATTACKS, ...BOOT_PROOF_A
   ({ fails }) => fails.some((id) => ofSignatures.includes(id)),
 );
 
-describe("a memory of signatures", () => {
-  const memory = new SignatureMemory();
+describe("a cache of signatures", () => {
+  const cache = new SignatureCache();
 
   it.each(signatureAttacks)(
     "filled by whole evidence does not help $name",
     async ({ forge: alterations, judge: judgement, fails, more }) => {
-      expect((await verifyEvidence(given, { ...optionsOf(whole), memory })).report.verdict).toBe("verified");
+      expect((await verifyEvidence(given, { ...optionsOf(whole), cache })).report.verdict).toBe("verified");
       const evidence = forge(alterations);
-      const options = { ...optionsOf(evidence, judgement), memory };
+      const options = { ...optionsOf(evidence, judgement), cache };
       const { report } = await verifyEvidence(
         judgement?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs },
         options,
@@ -41,13 +41,13 @@ describe("a memory of signatures", () => {
   );
 
   it("answers the same the second time", async () => {
-    const first = await verifyEvidence(given, { ...optionsOf(whole), memory });
-    const second = await verifyEvidence(given, { ...optionsOf(whole), memory });
+    const first = await verifyEvidence(given, { ...optionsOf(whole), cache });
+    const second = await verifyEvidence(given, { ...optionsOf(whole), cache });
     expect(second.report).toEqual(first.report);
   });
 
   it("may hold as little as one signature", async () => {
-    const { report } = await verifyEvidence(given, { ...optionsOf(whole), memory: new SignatureMemory(1) });
+    const { report } = await verifyEvidence(given, { ...optionsOf(whole), cache: new SignatureCache(1) });
     expect(report.verdict).toBe("verified");
   });
 });

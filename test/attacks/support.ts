@@ -17,7 +17,7 @@ import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import {
   type ForgeOptions,
   type ForgedEvidence,
-  Lab,
+  Forge,
   forgeEvidence,
   labDeployment,
   labPolicy,
@@ -29,9 +29,9 @@ import type { Report } from "../../src/report/report.js";
 export const AT = new Date("2026-03-04T05:06:07.000Z");
 /** When they are judged: five minutes later, four after the app proofs. */
 export const NOW = after(300);
-export const lab = new Lab();
+export const lab = new Forge();
 /** Somebody else, with keys and a root of their own under the same names. */
-export const otherLab = new Lab();
+export const otherLab = new Forge();
 
 export function after(seconds: number): Date {
   return new Date(AT.getTime() + 1000 * seconds);

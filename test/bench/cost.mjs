@@ -7,7 +7,7 @@ import crypto from "node:crypto";
 import { readFileSync } from "node:fs";
 import {
   NO_POLICY_ANY_ENCLAVE,
-  SignatureMemory,
+  SignatureCache,
   verifyAppProof,
   verifyBootProof,
   verifyEvidence,
@@ -25,14 +25,14 @@ const pairs = [1, 2].map((n) => ({ bootProof: read(`bootproof-${n}.json`), appPr
 const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date("2026-01-01T00:00:00Z") };
 
 /**
- * A memory that knows what a second document of the same instance shares with the first: the links above the leaf, the
+ * A cache that knows what a second document of the same instance shares with the first: the links above the leaf, the
  * approvals.
  */
-const memories = [];
+const caches = [];
 async function freshMemory() {
-  const memory = new SignatureMemory();
-  for (const verify of shared) if (!(await verify(memory))) throw new Error("a genuine signature is invalid");
-  return memory;
+  const cache = new SignatureCache();
+  for (const verify of shared) if (!(await verify(cache))) throw new Error("a genuine signature is invalid");
+  return cache;
 }
 function sharedSignatures(bootProof) {
   const { attestationDocument, manifestEnvelope } = decodeBootProof(bootProof);
@@ -42,8 +42,8 @@ function sharedSignatures(bootProof) {
   const links = cabundle
     .slice(1)
     .map(
-      (entry, index) => (memory) =>
-        memory.verify(
+      (entry, index) => (cache) =>
+        cache.verify(
           "P-384",
           pointOfSpki("P-384", cabundle[index].subjectPublicKeyInfo),
           entry.tbsCertificate,
@@ -52,15 +52,15 @@ function sharedSignatures(bootProof) {
     );
   const approvals = [...manifestSetApprovals, ...shareSetApprovals].map(
     ({ member, signature }) =>
-      (memory) =>
-        memory.verify("P-256", member.pubKey.subarray(65), hash, signature),
+      (cache) =>
+        cache.verify("P-256", member.pubKey.subarray(65), hash, signature),
   );
   return [...links, ...approvals];
 }
 function secondPair() {
   return verifyEvidence(
     { bootProofs: [pairs[0].bootProof], appProofs: [pairs[0].appProof] },
-    { ...options, memory: memories.pop() },
+    { ...options, cache: caches.pop() },
   );
 }
 async function demand(pending) {
@@ -101,8 +101,8 @@ function appSignatureOf({ publicKey, proofPayload, signature }) {
 const shared = sharedSignatures(pairs[0].bootProof);
 const p384 = linksOf(pairs[0].bootProof);
 const p256 = appSignatureOf(pairs[0].appProof);
-const warm = new SignatureMemory();
-const verified = (await verifyBootProof(pairs[0].bootProof, { ...options, memory: warm })).bootProof;
+const warm = new SignatureCache();
+const verified = (await verifyBootProof(pairs[0].bootProof, { ...options, cache: warm })).bootProof;
 if (verified === null) throw new Error("the genuine boot proof was rejected");
 
 const subjects = {
@@ -122,8 +122,8 @@ const times = Object.keys(subjects).map(() => []);
 for (let round = -5; round < ROUNDS; round++) {
   for (const [index, run] of Object.values(subjects).entries()) {
     const prepared = index === 3 ? await Promise.all(Array.from({ length: repeats[3] }, freshMemory)) : [];
-    memories.length = 0;
-    memories.push(...prepared);
+    caches.length = 0;
+    caches.push(...prepared);
     const start = performance.now();
     for (let i = 0; i < repeats[index]; i++) await run();
     if (round >= 0) times[index].push((performance.now() - start) / repeats[index]);

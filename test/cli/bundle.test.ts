@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { BundleFile } from "../../src/evidence-bundle.js";
-import { Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Loose } from "../support/loose.js";
 import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson } from "./support.js";
 
@@ -37,7 +37,7 @@ describe("bundle", () => {
   });
 
   it("has the certificates of the policy's files inside", async () => {
-    const lab = new Lab();
+    const lab = new Forge();
     const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
     const folder = mkdtempSync(join(tmpdir(), "bootproof-bundle-"));
     writeFileSync(join(folder, "root.pem"), forged.anchorPem);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
-import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { APP_1, BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
-const lab = new Lab();
+const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
 
 async function pinned(...args: string[]): Promise<PolicyFile> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex } from "../../src/bytes.js";
-import { Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
 import { APP_1, APP_2, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson, vector } from "./support.js";
 
@@ -12,7 +12,7 @@ const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name",
 const here = (path: string): string => relative(process.cwd(), path);
 const PAIR = ["verify", "--boot-proof", here(BOOT_1), "--app-proof", here(APP_1)];
 
-const lab = new Lab();
+const lab = new Forge();
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const forged = forgeEvidence({ lab, at: AT });
 const ANCHOR = fileOf(forged.anchorPem, "lab-root.pem");

@@ -8,14 +8,14 @@ import { type Client, type ClientOptions, SUBMIT_OPERATIONS, type SubmitOperatio
 import { type JsonObject, parseJson } from "../../src/decode/json.js";
 import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { type ForgeOptions, Lab, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type QosKeyPair, generateQosKeyPair } from "../../src/lab/qos.js";
 import { ACTIVITY_RULES } from "../../src/verify/expectation.js";
 import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
 
-export const lab = new Lab();
+export const lab = new Forge();
 /** Somebody else, with keys and a root of their own under the same names. */
-export const otherLab = new Lab();
+export const otherLab = new Forge();
 /** When the enclave booted. Requests begin five minutes later. */
 export const BOOTED = new Date("2026-03-04T05:06:07.000Z");
 const FIRST_REQUEST = 300_000;

@@ -80,8 +80,8 @@ describe("an honest service", () => {
       activity: { id: activity.id },
       appProofs: [{ type: "APP_PROOF_TYPE_POLICY_OUTCOME" }],
     });
-    expect(VerifiedActivity.isOne(proven)).toBe(true);
-    expect(VerifiedBootProof.isOne(proven.appProofs[0]!.bootProof)).toBe(true);
+    expect(VerifiedActivity.isVerified(proven)).toBe(true);
+    expect(VerifiedBootProof.isVerified(proven.appProofs[0]!.bootProof)).toBe(true);
     expect(toHex(proven.appProofs[0]!.bootProof.ephemeralKey)).toBe(service.asked[0]);
     const [submitted] = service.requests;
     expect(submitted!.body).toMatchObject({
@@ -767,7 +767,7 @@ describe("evidence that cannot be fetched", () => {
   });
 });
 
-describe("the memory of boot proofs", () => {
+describe("the cache of boot proofs", () => {
   it("fetches each key once, for calls one after the other and at once", async () => {
     const service = new AttestedService();
     const verified = (await service.client()).withVerification(policyOf());
@@ -1028,7 +1028,7 @@ describe("a call that asks for what nobody can answer", () => {
     await expect(new AttestedService().client(options as never)).rejects.toThrow(TypeError);
   });
 
-  it.each([{ bootProofLimit: "5" }, { memory: {} }, { memory: null }, { limit: 5 }])(
+  it.each([{ bootProofLimit: "5" }, { cache: {} }, { cache: null }, { limit: 5 }])(
     "of verified calls with %j is a TypeError",
     async (options) => {
       const client = await new AttestedService().client();

@@ -22,14 +22,14 @@ import {
 } from "../../src/decode/manifest/index.js";
 import { type QosJsonInput, canonicalQosJson } from "../../src/decode/qos-json.js";
 import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { type ForgeOptions, Lab, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { type ForgeOptions, Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { publicPoint, signRaw, withS } from "../../src/lab/keys.js";
 import { certificatePem } from "../../src/lab/pki.js";
 import { commitmentPcr, extendedPcr, generateQosKeyPair, sha256 } from "../../src/lab/qos.js";
 import { manifestCommitmentPcr } from "../../src/verify/commitment.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
-const lab = new Lab();
+const lab = new Forge();
 
 const kinds = MANIFEST_VERSIONS.flatMap((version) =>
   manifestEncodings(version).flatMap((encoding) =>

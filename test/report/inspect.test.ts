@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
-import { Lab, forgeEvidence } from "../../src/lab/forge.js";
+import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderInspection } from "../../src/report/inspect-text.js";
 import { type DescribedObject, inspectUnverified } from "../../src/report/inspect.js";
 import { renderJson } from "../../src/report/json.js";
@@ -13,7 +13,7 @@ const VECTORS = new URL("../../test-vectors/", import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
 const json = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
 
-const lab = new Lab();
+const lab = new Forge();
 const at = new Date("2026-03-04T05:06:07.000Z");
 const live = forgeEvidence({ lab, at });
 const v1 = forgeEvidence({ lab, at, version: "v1" });

@@ -32,7 +32,7 @@ const { attestation } = await verifyAttestation(whole.document, optionsOf(whole,
 
 interface VerifiedClass {
   new (...facts: never[]): object;
-  isOne(value: unknown): boolean;
+  isVerified(value: unknown): boolean;
 }
 
 const kinds: { name: string; type: VerifiedClass; genuine: object }[] = [
@@ -83,16 +83,16 @@ function isPlain(value: unknown): boolean {
 describe.each(kinds)("a $name", ({ name, type, genuine }) => {
   it("is what verification made", () => {
     expect(genuine).toBeInstanceOf(type);
-    expect(type.isOne(genuine)).toBe(true);
+    expect(type.isVerified(genuine)).toBe(true);
   });
 
   it("is of its own kind only", () => {
     for (const other of kinds.filter((kind) => kind.type !== type))
-      expect(other.type.isOne(genuine), other.name).toBe(false);
+      expect(other.type.isVerified(genuine), other.name).toBe(false);
   });
 
   it.each(imitations(genuine, type))("is not %s", (_, value) => {
-    expect(type.isOne(value)).toBe(false);
+    expect(type.isVerified(value)).toBe(false);
   });
 
   it("cannot be constructed, whatever the constructor is given", () => {
@@ -138,7 +138,7 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
       }
     }
     const imitation = new Returning();
-    expect(type.isOne(imitation)).toBe(false);
+    expect(type.isVerified(imitation)).toBe(false);
     expect(escaped).toBeUndefined();
   });
 

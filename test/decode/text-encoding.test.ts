@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
-import { unarmoured } from "../../src/decode/armour.js";
+import { decodeFile } from "../../src/decode/text-encoding.js";
 import { hex } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { genuineDocuments } from "../support/vectors.js";
@@ -8,25 +8,25 @@ import { genuineDocuments } from "../support/vectors.js";
 const document = genuineDocuments()[0]!.bytes;
 const wrapped = (text: string): string => text.replaceAll(/.{64}/g, "$&\r\n") + "\n";
 
-describe("unarmoured", () => {
+describe("decodeFile", () => {
   it("finds the same bytes in binary, hex and base64, wrapped or not", () => {
-    expect(unarmoured(document)).toEqual({ bytes: document, armour: "binary" });
+    expect(decodeFile(document)).toEqual({ bytes: document, encoding: "binary" });
     for (const text of [
       toHex(document),
       toHex(document).toUpperCase(),
       wrapped(toHex(document)),
       `\t${toHex(document)} `,
     ]) {
-      expect(unarmoured(toUtf8(text))).toEqual({ bytes: document, armour: "hex" });
+      expect(decodeFile(toUtf8(text))).toEqual({ bytes: document, encoding: "hex" });
     }
     for (const text of [toBase64(document), wrapped(toBase64(document)), ` ${toBase64(document)}\n`]) {
-      expect(unarmoured(toUtf8(text))).toEqual({ bytes: document, armour: "base64" });
+      expect(decodeFile(toUtf8(text))).toEqual({ bytes: document, encoding: "base64" });
     }
   });
 
   it("takes hex before base64, which it is too", () => {
-    expect(unarmoured(toUtf8("abcd"))).toEqual({ bytes: hex("abcd"), armour: "hex" });
-    expect(unarmoured(toUtf8("abcg"))).toEqual({ bytes: hex("69b720"), armour: "base64" });
+    expect(decodeFile(toUtf8("abcd"))).toEqual({ bytes: hex("abcd"), encoding: "hex" });
+    expect(decodeFile(toUtf8("abcg"))).toEqual({ bytes: hex("69b720"), encoding: "base64" });
   });
 
   it.each<[string, Uint8Array]>([
@@ -42,7 +42,7 @@ describe("unarmoured", () => {
     ["hex with DEL", toUtf8("ab\u007fcd")],
     ["hex after a byte order mark", toUtf8("\ufeffabcd")],
   ])("leaves %s as it is", (_, file) => {
-    expect(unarmoured(file)).toEqual({ bytes: file, armour: "binary" });
+    expect(decodeFile(file)).toEqual({ bytes: file, encoding: "binary" });
   });
 
   it("leaves bytes that are no text as they are", () => {
@@ -52,7 +52,7 @@ describe("unarmoured", () => {
         fc.integer({ min: 0x80, max: 0xff }),
         (bytes, byte) => {
           const file = Uint8Array.of(...bytes, byte);
-          expect(unarmoured(file)).toEqual({ bytes: file, armour: "binary" });
+          expect(decodeFile(file)).toEqual({ bytes: file, encoding: "binary" });
         },
       ),
     );

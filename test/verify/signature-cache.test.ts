@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import { type Curve, importPoint } from "../../src/verify/ecdsa.js";
-import { SignatureMemory } from "../../src/verify/signature-memory.js";
+import { SignatureCache } from "../../src/verify/signature-cache.js";
 import { withS } from "../../src/lab/keys.js";
 import { fc } from "../support/property.js";
 import { CURVES, newSigner } from "./keys.js";
@@ -67,8 +67,8 @@ async function withoutMemory({ curve, point, message, signature }: Question): Pr
   return key !== null && (await key.verify(message, signature));
 }
 
-function ask(memory: SignatureMemory, { curve, point, message, signature }: Question): Promise<boolean> {
-  return memory.verify(curve, point, message, signature);
+function ask(cache: SignatureCache, { curve, point, message, signature }: Question): Promise<boolean> {
+  return cache.verify(curve, point, message, signature);
 }
 
 afterEach(() => {
@@ -83,15 +83,15 @@ function watch(): { verified: () => number; imported: () => number } {
   return { verified: () => verify.mock.calls.length, imported: () => createPublicKey.mock.calls.length };
 }
 
-describe("a memory of signatures", () => {
-  it("answers as without one: each question, first with an empty memory, then with a full one", async () => {
-    const memory = new SignatureMemory();
+describe("a cache of signatures", () => {
+  it("answers as without one: each question, first with an empty cache, then with a full one", async () => {
+    const cache = new SignatureCache();
     for (const question of all)
-      expect(await ask(new SignatureMemory(), question), question.name).toBe(await withoutMemory(question));
-    for (const question of good) expect(await ask(memory, question), question.name).toBe(true);
-    for (const question of bad) expect(await ask(memory, question), question.name).toBe(false);
+      expect(await ask(new SignatureCache(), question), question.name).toBe(await withoutMemory(question));
+    for (const question of good) expect(await ask(cache, question), question.name).toBe(true);
+    for (const question of bad) expect(await ask(cache, question), question.name).toBe(false);
     for (const question of [...all].reverse())
-      expect(await ask(memory, question), question.name).toBe(await withoutMemory(question));
+      expect(await ask(cache, question), question.name).toBe(await withoutMemory(question));
   });
 
   it(
@@ -105,10 +105,10 @@ describe("a memory of signatures", () => {
           fc.integer({ min: 1, max: 8 }),
           fc.boolean(),
           async (questions, limit, atOnce) => {
-            const memory = new SignatureMemory(limit);
+            const cache = new SignatureCache(limit);
             const answers: boolean[] = [];
-            if (atOnce) answers.push(...(await Promise.all(questions.map((each) => ask(memory, each)))));
-            else for (const each of questions) answers.push(await ask(memory, each));
+            if (atOnce) answers.push(...(await Promise.all(questions.map((each) => ask(cache, each)))));
+            else for (const each of questions) answers.push(await ask(cache, each));
             expect(answers).toEqual(questions.map((each) => expected.get(each)));
           },
         ),
@@ -118,114 +118,114 @@ describe("a memory of signatures", () => {
   );
 
   it("does not take one key's signature for another's", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const [first, second] = [signers[0]!, signers[1]!];
     const signature = first.sign(messages[0]!);
-    expect(await memory.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
-    expect(await memory.verify("P-256", second.point, messages[0]!, signature)).toBe(false);
-    expect(await memory.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
+    expect(await cache.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
+    expect(await cache.verify("P-256", second.point, messages[0]!, signature)).toBe(false);
+    expect(await cache.verify("P-256", first.point, messages[0]!, signature)).toBe(true);
   });
 
   it("does not take one curve's key for another's", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     for (const question of good) {
-      expect(await ask(memory, question)).toBe(true);
-      expect(await ask(memory, { ...question, curve: otherCurve(question.curve) })).toBe(false);
-      expect(await memory.key(otherCurve(question.curve), question.point)).toBeNull();
-      expect(await memory.key(question.curve, question.point)).not.toBeNull();
+      expect(await ask(cache, question)).toBe(true);
+      expect(await ask(cache, { ...question, curve: otherCurve(question.curve) })).toBe(false);
+      expect(await cache.key(otherCurve(question.curve), question.point)).toBeNull();
+      expect(await cache.key(question.curve, question.point)).not.toBeNull();
     }
   });
 
   it("takes both forms of a signature's S, each for itself", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const [question] = good;
     for (const half of ["low", "high", "low", "high"] as const) {
-      expect(await ask(memory, { ...question!, signature: withS(half, question!.signature) })).toBe(true);
+      expect(await ask(cache, { ...question!, signature: withS(half, question!.signature) })).toBe(true);
     }
   });
 
   it("is not misled by a buffer that changes while it is asked", async () => {
     const question = good[0]!;
     for (const part of ["message", "signature", "point"] as const) {
-      const memory = new SignatureMemory();
+      const cache = new SignatureCache();
       const wrong = question[part].map((byte, index) => (index === 2 ? byte ^ 1 : byte));
       const buffer = wrong.slice();
-      const pending = ask(memory, { ...question, [part]: buffer });
+      const pending = ask(cache, { ...question, [part]: buffer });
       buffer.set(question[part]);
       await pending;
-      expect(await ask(memory, { ...question, [part]: wrong }), part).toBe(false);
+      expect(await ask(cache, { ...question, [part]: wrong }), part).toBe(false);
     }
   });
 
   it("keeps its answer when the caller's buffers change", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const point = good[0]!.point.slice();
     const message = good[0]!.message.slice();
     const signature = good[0]!.signature.slice();
-    expect(await memory.verify("P-256", point, message, signature)).toBe(true);
+    expect(await cache.verify("P-256", point, message, signature)).toBe(true);
     for (const buffer of [point, message, signature]) buffer.fill(1);
-    expect(await memory.verify("P-256", point, message, signature)).toBe(false);
-    expect(await ask(memory, good[0]!)).toBe(true);
+    expect(await cache.verify("P-256", point, message, signature)).toBe(false);
+    expect(await ask(cache, good[0]!)).toBe(true);
   });
 });
 
 describe("what is remembered", () => {
   it("is the valid signature: it is verified once", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const count = watch();
-    for (let round = 0; round < 3; round++) for (const question of good) expect(await ask(memory, question)).toBe(true);
+    for (let round = 0; round < 3; round++) for (const question of good) expect(await ask(cache, question)).toBe(true);
     expect(count.verified()).toBe(good.length);
     expect(count.imported()).toBe(signers.length);
   });
 
   it("is not the invalid one: it is verified each time", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const invalid = { ...good[0]!, message: toUtf8("another") };
     const count = watch();
     for (let round = 1; round <= 3; round++) {
-      expect(await ask(memory, invalid)).toBe(false);
+      expect(await ask(cache, invalid)).toBe(false);
       expect(count.verified()).toBe(round);
     }
   });
 
   it("is bounded: the oldest goes first", async () => {
-    const memory = new SignatureMemory(2);
+    const cache = new SignatureCache(2);
     const [a, b, c] = good.slice(0, 3) as [Question, Question, Question];
-    for (const question of [a, b, c]) await ask(memory, question);
+    for (const question of [a, b, c]) await ask(cache, question);
     const count = watch();
-    await ask(memory, c);
-    await ask(memory, b);
+    await ask(cache, c);
+    await ask(cache, b);
     expect(count.verified()).toBe(0);
-    await ask(memory, a);
+    await ask(cache, a);
     expect(count.verified()).toBe(1);
-    await ask(memory, b);
+    await ask(cache, b);
     expect(count.verified()).toBe(2);
   });
 
   it("of keys is bounded too", async () => {
-    const memory = new SignatureMemory(2);
+    const cache = new SignatureCache(2);
     const [a, b, c] = [signers[0]!, signers[1]!, signers[2]!];
-    const first = await memory.key(a.curve, a.point);
-    for (const signer of [a, b]) await memory.key(signer.curve, signer.point);
-    expect(await memory.key(a.curve, a.point)).toBe(first);
-    await memory.key(c.curve, c.point);
-    expect(await memory.key(a.curve, a.point)).not.toBe(first);
+    const first = await cache.key(a.curve, a.point);
+    for (const signer of [a, b]) await cache.key(signer.curve, signer.point);
+    expect(await cache.key(a.curve, a.point)).toBe(first);
+    await cache.key(c.curve, c.point);
+    expect(await cache.key(a.curve, a.point)).not.toBe(first);
   });
 
   it("is nothing of a key that is none, but that it is none", async () => {
-    const memory = new SignatureMemory();
+    const cache = new SignatureCache();
     const point = signers[0]!.point.map((byte, index) => (index === 64 ? byte ^ 1 : byte));
-    expect(await memory.key("P-256", point)).toBeNull();
-    expect(await memory.key("P-256", point)).toBeNull();
-    expect(await memory.verify("P-256", point, messages[0]!, good[0]!.signature)).toBe(false);
-    expect(await memory.key("P-256", signers[0]!.point)).not.toBeNull();
+    expect(await cache.key("P-256", point)).toBeNull();
+    expect(await cache.key("P-256", point)).toBeNull();
+    expect(await cache.verify("P-256", point, messages[0]!, good[0]!.signature)).toBe(false);
+    expect(await cache.key("P-256", signers[0]!.point)).not.toBeNull();
   });
 
   it("stays small, whatever is asked", async () => {
-    const memory = new SignatureMemory(3);
-    for (const question of all) await ask(memory, question);
+    const cache = new SignatureCache(3);
+    for (const question of all) await ask(cache, question);
     const count = watch();
-    for (const question of good) await ask(memory, question);
+    for (const question of good) await ask(cache, question);
     expect(count.verified()).toBeGreaterThanOrEqual(good.length - 3);
   });
 
@@ -237,6 +237,6 @@ describe("what is remembered", () => {
   });
 });
 
-it.each([0, -1, 1.5, NaN, Infinity])("a memory of %d signatures is refused", (limit) => {
-  expect(() => new SignatureMemory(limit)).toThrow(TypeError);
+it.each([0, -1, 1.5, NaN, Infinity])("a cache of %d signatures is refused", (limit) => {
+  expect(() => new SignatureCache(limit)).toThrow(TypeError);
 });

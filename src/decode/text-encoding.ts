@@ -3,21 +3,21 @@
  */
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 
-export type Armour = "binary" | "hex" | "base64";
+export type TextEncoding = "binary" | "hex" | "base64";
 
-export interface Unarmoured {
+export interface DecodedFile {
   readonly bytes: Uint8Array;
-  readonly armour: Armour;
+  readonly encoding: TextEncoding;
 }
 
 /** The bytes that a file stands for: those of its hex or base64 text, and its own where it is neither. */
-export function unarmoured(file: Uint8Array): Unarmoured {
+export function decodeFile(file: Uint8Array): DecodedFile {
   const text = asciiText(file);
-  if (text === null || text === "") return { bytes: file, armour: "binary" };
+  if (text === null || text === "") return { bytes: file, encoding: "binary" };
   const hex = fromHex(text);
-  if (hex !== null) return { bytes: hex, armour: "hex" };
+  if (hex !== null) return { bytes: hex, encoding: "hex" };
   const base64 = fromBase64(text);
-  return base64 === null ? { bytes: file, armour: "binary" } : { bytes: base64, armour: "base64" };
+  return base64 === null ? { bytes: file, encoding: "binary" } : { bytes: base64, encoding: "base64" };
 }
 
 /** The text without white space; null where the file is not printable ASCII. */

@@ -6,7 +6,7 @@ import { verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
 import type { JsonValue } from "../decode/json.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { SignatureMemory } from "../verify/signature-memory.js";
+import type { SignatureCache } from "../verify/signature-cache.js";
 import { type AskService, fetchBootProof } from "./evidence.js";
 import { query } from "./requests.js";
 import type { Transport } from "./transport.js";
@@ -23,10 +23,10 @@ interface Entry {
   readonly fetched: Promise<FetchedBootProof | null>;
 }
 
-export class BootProofMemory {
+export class BootProofCache {
   readonly #transport: Transport;
   readonly #policy: Policy;
-  readonly #signatures: SignatureMemory;
+  readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
   /** The least recently used first. */
@@ -35,7 +35,7 @@ export class BootProofMemory {
   constructor(
     transport: Transport,
     policy: Policy,
-    signatures: SignatureMemory,
+    signatures: SignatureCache,
     bounds: { readonly limit: number; readonly maxAgeMs: number },
   ) {
     this.#transport = transport;
@@ -70,13 +70,13 @@ export class BootProofMemory {
 
   /** Without the signal of the caller: another caller may be waiting for the same key. */
   async #fetch(key: string): Promise<FetchedBootProof | null> {
-    const ask: AskService = (name, parameters) => query(this.#transport, { name }, parameters);
-    const answer = await fetchBootProof(ask, key);
+    const queryService: AskService = (name, parameters) => query(this.#transport, { name }, parameters);
+    const answer = await fetchBootProof(queryService, key);
     if (answer === null) return null;
     const { bootProof } = await verifyBootProof(answer, {
       policy: this.#policy,
       now: this.#transport.now(),
-      memory: this.#signatures,
+      cache: this.#signatures,
       ephemeralKey: fromHex(key)!,
     });
     return { evidence: bootProof ?? answer, verified: bootProof };
