@@ -25,18 +25,13 @@ import {
   openAppProof,
 } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
-import {
-  type VerifiedAttestation,
-  checkAttestation,
-  checkDebugMode,
-  verifiedAttestation,
-} from "./verify/attestation.js";
+import { type VerifiedAttestation, checkAttestation, verifiedAttestation } from "./verify/attestation.js";
 import { type CheckedBootProof, VerifiedBootProof, checkBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { sha256 } from "./verify/digest.js";
 import { type Expected, type Question, questionOf, requestTime, unansweredAddresses } from "./verify/expectation.js";
 import { inTurns } from "./verify/in-turns.js";
-import { type WantedKey, checkNonce } from "./verify/manifest-binding.js";
+import { type WantedKey, checkDebugMode, checkNonce } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
 

@@ -43,7 +43,7 @@ export { VerifiedAppProof } from "./verify/app-proof.js";
 export { AppProofUses } from "./verify/app-proof-uses.js";
 export { VerifiedAttestation } from "./verify/attestation.js";
 export { VerifiedBootProof } from "./verify/boot-proof.js";
-export { manifestHash } from "./verify/digest.js";
+export { manifestHash } from "./verify/manifest-binding.js";
 export type { Expected } from "./verify/expectation.js";
 export type { CommitmentKind } from "./verify/commitment.js";
 export { SignatureCache } from "./verify/signature-cache.js";
@@ -58,18 +58,15 @@ export type { MatchedDeployment, Question } from "./appraise/appraise.js";
 
 export type * from "./report/report.js";
 
-export { inspectUnverified } from "./report/inspect.js";
-export type { Described, DescribedObject, InspectedKind, Inspection } from "./report/inspect.js";
-export { renderInspection } from "./report/inspect-text.js";
+export { inspectUnverified } from "./inspect/inspect.js";
+export type { Described, DescribedObject, InspectedKind, Inspection } from "./inspect/inspect.js";
+export { renderInspection } from "./inspect/text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 
-export {
-  POLICY_OF_THE_BUNDLE,
-  decodeBundle,
-  packBundle,
-  packEvidence,
-  selfContainedPolicy,
-  verifyBundle,
-} from "./evidence-bundle.js";
-export type { Bundle, BundleFile, BundleVerification, BundleVerifyOptions, PackOptions } from "./evidence-bundle.js";
+export { decodeBundle } from "./bundle/file.js";
+export type { Bundle, BundleFile } from "./bundle/file.js";
+export { packBundle, packEvidence, selfContainedPolicy } from "./bundle/pack.js";
+export type { PackOptions } from "./bundle/pack.js";
+export { POLICY_OF_THE_BUNDLE, verifyBundle } from "./bundle/verify.js";
+export type { BundleVerification, BundleVerifyOptions } from "./bundle/verify.js";

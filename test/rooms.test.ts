@@ -117,7 +117,7 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "bootproof", "evidence-bundle"];
+const FACADE = [...REPORT, "bootproof", "inspect", "bundle", "formats"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -128,7 +128,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   appraise: VERIFY,
   report: [...APPRAISE, "version"],
   bootproof: REPORT,
-  "evidence-bundle": [...REPORT, "bootproof"],
+  inspect: REPORT,
+  bundle: [...REPORT, "bootproof"],
+  formats: [...REPORT, "inspect", "bundle"],
   index: FACADE,
   client: FACADE,
   lab: [...FACADE, "client"],

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
-import type { PackOptions } from "../evidence-bundle.js";
+import type { PackOptions } from "../bundle/pack.js";
 import { printableJson } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
@@ -66,7 +66,7 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   args.throwFaults();
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
-    import("../evidence-bundle.js"),
+    import("../bundle/pack.js"),
     import("../bootproof.js"),
     import("./evidence.js"),
   ]);
@@ -93,7 +93,7 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
 }
 
 async function readPolicyFile(files: InputFiles, path: string): Promise<PolicyFile | undefined> {
-  const { selfContainedPolicy } = await import("../evidence-bundle.js");
+  const { selfContainedPolicy } = await import("../bundle/pack.js");
   const bytes = await files.bytes(path);
   return bytes && files.decoded(path, () => selfContainedPolicy(bytes, { readFile: readerBeside(path) }));
 }

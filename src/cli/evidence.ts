@@ -5,7 +5,7 @@ import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { BundleVerification } from "../evidence-bundle.js";
+import type { BundleVerification } from "../bundle/verify.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
@@ -206,7 +206,7 @@ async function piecesOf(
 async function bootProofList(files: InputFiles, path: string, json: JsonValue): Promise<readonly unknown[]> {
   const list = isJsonObject(json) ? json["bootProofs"] : undefined;
   if (!Array.isArray(list) || list.length === 0) return [json];
-  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../evidence-bundle.js");
+  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
   return bounded(files, path, list, "boot proofs", MAX_BUNDLE_BOOT_PROOFS);
 }
 
@@ -228,9 +228,10 @@ function bounded(
 }
 
 async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
-  const bundles = await import("../evidence-bundle.js");
+  const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
+  const verifying = await import("../bundle/verify.js");
   const read = await files.piece(file, MAX_BUNDLE_BYTES);
-  if (read !== undefined && !bundles.isBundle(read.value)) {
+  if (read !== undefined && !isBundle(read.value)) {
     files.fault(
       file,
       "not a bundle (bootproof bundle makes them): other evidence comes after --boot-proof, --app-proof, --activity " +
@@ -238,7 +239,7 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
     );
   }
   files.throwFaults();
-  const bundle = files.decoded(file, () => bundles.decodeBundle(read!.value));
+  const bundle = files.decoded(file, () => decodeBundle(read!.value));
   files.throwFaults();
   if (options.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
@@ -247,10 +248,10 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   const { id, type } = options.expected ?? {};
   if (activity === undefined && (id ?? type) !== undefined)
     throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
-  const named = bundles.namedBundle(bundle!, nameOf(file), read!.bytes);
-  const verification = await bundles.verifyBundle(named, {
+  const named = namedBundle(bundle!, nameOf(file), read!.bytes);
+  const verification = await verifying.verifyBundle(named, {
     ...options,
-    policy: options.policy ?? bundles.POLICY_OF_THE_BUNDLE,
+    policy: options.policy ?? verifying.POLICY_OF_THE_BUNDLE,
   });
   return { report: verification.report, bundle: verification };
 }

@@ -72,7 +72,7 @@ function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFl
 
 async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
   if (!("activityId" in wanted)) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
-  const { packEvidence } = await import("../evidence-bundle.js");
+  const { packEvidence } = await import("../bundle/pack.js");
   const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
   if (bootProofs.length + missing.length === 0) throw noAppProofs(wanted.activityId, connection);
   refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);

@@ -1,6 +1,6 @@
 /** `bootproof inspect`: what a piece of evidence says, verified or not. It is not. */
 import type { Command } from "commander";
-import type { Inspection } from "../report/inspect.js";
+import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
@@ -34,7 +34,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
 }
 
 async function inspect(path: string, io: Io): Promise<Inspection> {
-  const { inspectUnverified } = await import("../report/inspect.js");
+  const { inspectUnverified } = await import("../inspect/inspect.js");
   const files = new InputFiles(io);
   const bytes = await files.bytes(path);
   files.throwFaults();
@@ -49,6 +49,6 @@ async function inspect(path: string, io: Io): Promise<Inspection> {
 }
 
 async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
-  const { RENDERERS } = await import("../report/formats.js");
+  const { RENDERERS } = await import("../formats.js");
   return RENDERERS[format].inspection(inspection, { color: wantsColor(io) });
 }

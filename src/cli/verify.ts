@@ -317,8 +317,8 @@ export async function readTrustAnchor(files: InputFiles, path: string): Promise<
 
 async function rendered({ report, bundle }: Judged, format: Format, io: Io): Promise<string> {
   const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
-    import("../report/formats.js"),
-    import("../report/bundle-text.js"),
+    import("../formats.js"),
+    import("../bundle/text.js"),
   ]);
   // Whoever reads only the verdict is told whose policy it was.
   if (format !== "text" && bundle?.policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);

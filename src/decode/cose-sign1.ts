@@ -1,5 +1,5 @@
 /** COSE_Sign1 (RFC 9052 section 4.2), as Nitro attestation documents use it. */
-import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
+import { concatBytes, toUtf8 } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { decodeCbor } from "./cbor.js";
 
@@ -20,8 +20,6 @@ const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
 /** The greatest payload, and ample room for all else: what is longer is not looked into. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;
-/** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
-const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
 /** Decodes one COSE_Sign1, untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
 export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
@@ -37,18 +35,6 @@ export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   }
   if (!(signature instanceof Uint8Array)) throw malformed("signature", "not a byte string");
   return { protectedHeader, unprotectedIsEmpty: unprotected.size === 0, payload, signature };
-}
-
-/** What is wrong with the headers, where exactly ES384 in the protected one is wanted and nothing in the other. */
-export function algorithmFaults(message: CoseSign1): string[] {
-  const faults: string[] = [];
-  if (!equalBytes(message.protectedHeader, PROTECTED_ES384)) {
-    faults.push(
-      `the protected header is ${toHex(message.protectedHeader) || "empty"}, exactly {1: -35} (a1013822) wanted`,
-    );
-  }
-  if (!message.unprotectedIsEmpty) faults.push("the unprotected header is not empty");
-  return faults;
 }
 
 /** The bytes that are signed: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */

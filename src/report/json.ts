@@ -1,9 +1,8 @@
 /** Reports as JSON text. */
-import type { Inspection } from "./inspect.js";
 import { printableJson } from "./printable.js";
 import type { Report } from "./report.js";
 
-/** The report (`bootproof-report/1`) or inspection as it is, indented, with a line feed at its end. */
-export function renderJson(report: Report | Inspection): string {
+/** A report (`bootproof-report/1`), or an inspection, as it is, indented, with a line feed at its end. */
+export function renderJson(report: Report | { readonly "NOT VERIFIED": string }): string {
   return printableJson(`${JSON.stringify(report, undefined, 2)}\n`);
 }

@@ -1,13 +1,12 @@
 /** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
-import { isAllZero } from "../bytes.js";
+import { equalBytes, toHex } from "../bytes.js";
 import type { CheckId, Checklist } from "../checks.js";
 import {
   type AttestationDocument,
   type AttestationDocumentReading,
   readAttestationDocument,
 } from "../decode/attestation-document.js";
-import { type CoseSign1, algorithmFaults, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
-import type { Manifest } from "../decode/manifest/index.js";
+import { type CoseSign1, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
 import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
@@ -24,6 +23,8 @@ export const ATTESTATION_CHECKS = [
 ] as const satisfies readonly CheckId[];
 
 const COSE_SIGNATURE_LENGTH = 96;
+/** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
+const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
 interface AttestationFacts {
   readonly document: AttestationDocument;
@@ -101,6 +102,18 @@ function checkStructure(bytes: Uint8Array, checklist: Checklist): CoseSign1 | un
   return decoded.value;
 }
 
+/** What is wrong with the headers, where exactly ES384 in the protected one is wanted and nothing in the other. */
+export function algorithmFaults(message: CoseSign1): string[] {
+  const faults: string[] = [];
+  if (!equalBytes(message.protectedHeader, PROTECTED_ES384)) {
+    faults.push(
+      `the protected header is ${toHex(message.protectedHeader) || "empty"}, exactly {1: -35} (a1013822) wanted`,
+    );
+  }
+  if (!message.unprotectedIsEmpty) faults.push("the unprotected header is not empty");
+  return faults;
+}
+
 function checkDocument(
   message: CoseSign1,
   checklist: Checklist,
@@ -163,47 +176,4 @@ async function checkSignature(
     "cose.signature",
     isValid ? [] : ["the signature is not one of the leaf certificate's key over this document"],
   );
-}
-
-/**
- * `mode.debug`: all-zero measurements mean a debug enclave. `manifest` is null for a bare document, undefined where it
- * could not be read. Answers whether debug mode was found, and allowed; null where the check did not pass.
- */
-export function checkDebugMode(
-  document: AttestationDocumentReading["value"],
-  manifest: Manifest | null | undefined,
-  allowDebug: boolean,
-  checklist: Checklist,
-): boolean | null {
-  const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
-  const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));
-  const missing = codePcrs.filter(({ value }) => value === undefined);
-  const reasons = [
-    ...zero.map(({ index }) => `PCR${index} is all zeros: the enclave runs in debug mode`),
-    ...(manifest?.pivot?.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
-  ];
-  if (reasons.length > 0) {
-    if (!allowDebug) {
-      checklist.fail("mode.debug", reasons.join("; "));
-      return null;
-    }
-    return checklist.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
-  }
-  if (missing.length > 0) {
-    const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
-    // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
-    const isBare = manifest === null && document.pcrs !== undefined;
-    if (isBare) {
-      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
-      return null;
-    }
-    checklist.skip("mode.debug", reason);
-    return null;
-  }
-  if (manifest === undefined) {
-    checklist.skip("mode.debug", "the manifest could not be read");
-    return null;
-  }
-  checklist.pass("mode.debug");
-  return false;
 }

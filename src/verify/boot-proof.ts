@@ -18,7 +18,6 @@ import {
   type CheckedAttestation,
   type VerifiedAttestation,
   checkAttestation,
-  checkDebugMode,
   unread,
   validationTimeOf,
   verifiedAttestation,
@@ -26,9 +25,16 @@ import {
 import { recheckCertificatePath } from "./certificate-path.js";
 import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
-import { manifestHash } from "./digest.js";
 import { type VerifyingKey, importPoint } from "./ecdsa.js";
-import { type WantedKey, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import {
+  type WantedKey,
+  checkDebugMode,
+  checkKey,
+  checkNonce,
+  checkPcrs,
+  checkUserData,
+  manifestHash,
+} from "./manifest-binding.js";
 import { signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";

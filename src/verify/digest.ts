@@ -1,5 +1,4 @@
 /** SHA-2 through the platform: Node's own where there is one, WebCrypto elsewhere, @noble/hashes where neither is. */
-import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
 import { nodeCrypto } from "./ecdsa.js";
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
@@ -8,11 +7,6 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 
 export async function sha384(bytes: Uint8Array): Promise<Uint8Array> {
   return digest("SHA-384", bytes);
-}
-
-/** The manifest hash (qos.md, "Manifest hash"): 32 bytes, recomputed from the decoded value. */
-export async function manifestHash(manifest: Manifest): Promise<Uint8Array> {
-  return sha256(manifestHashInput(manifest));
 }
 
 async function digest(algorithm: "SHA-256" | "SHA-384", bytes: Uint8Array): Promise<Uint8Array> {

@@ -1,11 +1,17 @@
 /**
  * What ties manifest, envelope, measured image and ephemeral key to the document (qos.md, "What ties it all together").
  */
-import { equalBytes, toHex } from "../bytes.js";
+import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { Checklist } from "../checks.js";
-import type { AttestationDocument } from "../decode/attestation-document.js";
-import type { Manifest } from "../decode/manifest/index.js";
+import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
+import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
+import { sha256 } from "./digest.js";
 import { isQosPublicKey } from "./qos-key.js";
+
+/** The manifest hash (decode/README.md, "Manifest hash"): 32 bytes, recomputed from the decoded value. */
+export async function manifestHash(manifest: Manifest): Promise<Uint8Array> {
+  return sha256(manifestHashInput(manifest));
+}
 
 /** `bind.user-data`. Answers whether the document commits to the manifest. */
 export function checkUserData(
@@ -115,4 +121,47 @@ export function checkNonce(
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),
   });
+}
+
+/**
+ * `mode.debug`: all-zero measurements mean a debug enclave. `manifest` is null for a bare document, undefined where it
+ * could not be read. Answers whether debug mode was found, and allowed; null where the check did not pass.
+ */
+export function checkDebugMode(
+  document: AttestationDocumentReading["value"],
+  manifest: Manifest | null | undefined,
+  allowDebug: boolean,
+  checklist: Checklist,
+): boolean | null {
+  const codePcrs = [0, 1, 2].map((index) => ({ index, value: document.pcrs?.get(index) }));
+  const zero = codePcrs.filter(({ value }) => value !== undefined && isAllZero(value));
+  const missing = codePcrs.filter(({ value }) => value === undefined);
+  const reasons = [
+    ...zero.map(({ index }) => `PCR${index} is all zeros: the enclave runs in debug mode`),
+    ...(manifest?.pivot?.debugMode === true ? ["pivot.debugMode is true: the application runs in debug mode"] : []),
+  ];
+  if (reasons.length > 0) {
+    if (!allowDebug) {
+      checklist.fail("mode.debug", reasons.join("; "));
+      return null;
+    }
+    return checklist.warn("mode.debug", `${reasons.join("; ")} (allowed: nothing about its code is proven)`);
+  }
+  if (missing.length > 0) {
+    const reason = `not attested: ${missing.map(({ index }) => `PCR${index}`).join(", ")}`;
+    // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
+    const isBare = manifest === null && document.pcrs !== undefined;
+    if (isBare) {
+      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
+      return null;
+    }
+    checklist.skip("mode.debug", reason);
+    return null;
+  }
+  if (manifest === undefined) {
+    checklist.skip("mode.debug", "the manifest could not be read");
+    return null;
+  }
+  checklist.pass("mode.debug");
+  return false;
 }

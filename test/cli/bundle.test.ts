@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { BundleFile } from "../../src/evidence-bundle.js";
+import type { BundleFile } from "../../src/bundle/file.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Loose } from "../support/loose.js";
 import { APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson } from "./support.js";

@@ -343,7 +343,7 @@ describe("wrong usage", () => {
   it("without a policy says why, and how to pin", async () => {
     const stderr = await usage("--boot-proof", BOOT_1);
     expect(stderr).toContain(
-      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted",
+      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running\nanything, is accepted",
     );
     expect(stderr).toContain("$ bootproof pin --boot-proof boot.json > policy.json");
   });

@@ -5,8 +5,8 @@ import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
-import { renderInspection } from "../../src/report/inspect-text.js";
-import { type DescribedObject, inspectUnverified } from "../../src/report/inspect.js";
+import { renderInspection } from "../../src/inspect/text.js";
+import { type DescribedObject, inspectUnverified } from "../../src/inspect/inspect.js";
 import { renderJson } from "../../src/report/json.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { BundleFacts } from "../../src/report/bundle-text.js";
-import { RENDERERS } from "../../src/report/formats.js";
-import { FORMATS } from "../../src/report/report.js";
-import { type Inspection } from "../../src/report/inspect.js";
-import { renderJson } from "../../src/report/json.js";
-import { renderText } from "../../src/report/text.js";
-import { report } from "./reports.js";
+import type { BundleFacts } from "../src/bundle/text.js";
+import { RENDERERS } from "../src/formats.js";
+import { FORMATS } from "../src/report/report.js";
+import { type Inspection } from "../src/inspect/inspect.js";
+import { renderJson } from "../src/report/json.js";
+import { renderText } from "../src/report/text.js";
+import { report } from "./report/reports.js";
 
 const PLAIN = { color: false };
 const bundle: BundleFacts = { policyFrom: "bundle", packed: null };

@@ -1,8 +1,8 @@
 /** What stands above the report of a bundle: whose policy it was held against, and what became of the report inside. */
-import { type Paint, painter, wrapped } from "./layout.js";
-import { printableStart } from "./printable.js";
-import type { Verdict } from "./report.js";
-import type { TextOptions } from "./text.js";
+import { type Paint, painter, wrapped } from "../report/layout.js";
+import { printableStart } from "../report/printable.js";
+import type { Verdict } from "../report/report.js";
+import type { TextOptions } from "../report/text.js";
 
 /** What became of a bundle: a `BundleVerification`, as far as it is told. */
 export interface BundleFacts {

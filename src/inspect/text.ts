@@ -1,8 +1,8 @@
 /** An inspection for a person at a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
-import { type Paint, painter, wrapped } from "./layout.js";
-import { printable, printableJson, quoted } from "./printable.js";
-import type { TextOptions } from "./text.js";
+import { type Paint, painter, wrapped } from "../report/layout.js";
+import { printable, printableJson, quoted } from "../report/printable.js";
+import type { TextOptions } from "../report/text.js";
 
 const INDENT = "  ";
 /** Deeper values are shown as JSON. */

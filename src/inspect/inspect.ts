@@ -13,7 +13,7 @@ import { type AttestationDocument, readAttestationDocument } from "../decode/att
 import { type BootProof, readBootProof } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
-import { algorithmFaults, decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, type ValueBudget, isJsonObject, parseJson } from "../decode/json.js";
 import {
   type Approval,
@@ -26,7 +26,9 @@ import {
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { type Fault, type Reading, attempt, faultText } from "../errors.js";
-import { manifestHash, sha256 } from "../verify/digest.js";
+import { algorithmFaults } from "../verify/attestation.js";
+import { sha256 } from "../verify/digest.js";
+import { manifestHash } from "../verify/manifest-binding.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
 
 export type InspectedKind =

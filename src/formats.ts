@@ -1,10 +1,10 @@
 /** The output formats: one row each. Total over the names in `report.ts`. */
-import { type BundleFacts, renderBundleNotice } from "./bundle-text.js";
-import { renderInspection } from "./inspect-text.js";
-import type { Inspection } from "./inspect.js";
-import { renderJson } from "./json.js";
-import type { Format, Report } from "./report.js";
-import { type TextOptions, renderText } from "./text.js";
+import { type BundleFacts, renderBundleNotice } from "./bundle/text.js";
+import { renderInspection } from "./inspect/text.js";
+import type { Inspection } from "./inspect/inspect.js";
+import { renderJson } from "./report/json.js";
+import type { Format, Report } from "./report/report.js";
+import { type TextOptions, renderText } from "./report/text.js";
 
 export interface ReportOptions extends TextOptions {
   /** What became of the bundle that the evidence came in; null where it came in none. */

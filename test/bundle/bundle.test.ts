@@ -1,21 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type PolicyFile, parsePolicy } from "../src/appraise/policy.js";
-import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../src/bootproof.js";
-import { MalformedError } from "../src/errors.js";
-import {
-  type BundleFile,
-  MAX_BUNDLE_BOOT_PROOFS,
-  POLICY_OF_THE_BUNDLE,
-  decodeBundle,
-  isBundle,
-  packBundle,
-  packEvidence,
-  selfContainedPolicy,
-  verifyBundle,
-} from "../src/evidence-bundle.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../src/lab/forge.js";
-import { parseTrustAnchor } from "../src/verify/trust-anchor.js";
-import type { Loose } from "./support/loose.js";
+import { type PolicyFile, parsePolicy } from "../../src/appraise/policy.js";
+import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
+import { MalformedError } from "../../src/errors.js";
+import { type BundleFile, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, isBundle } from "../../src/bundle/file.js";
+import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
+import { POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
+import type { Loose } from "../support/loose.js";
 
 const lab = new Forge();
 const AT = new Date("2026-03-04T05:06:07.000Z");

@@ -1,0 +1,116 @@
+/** A bundle as a file, `bootproof-bundle/1`: evidence, and what it was judged by. Nothing in it is believed. */
+import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { type Evidence, NamedEvidence } from "../bootproof.js";
+import { readActivity } from "../decode/activity.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof.js";
+import { jsonInput } from "../decode/input.js";
+import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
+import { FaultList, MalformedError, attempt } from "../errors.js";
+import type { Report } from "../report/report.js";
+
+export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
+/** Each is judged on its own: with more of them, a small file would be a long wait. */
+export const MAX_BUNDLE_BOOT_PROOFS = 256;
+/** The file, as JSON. `now`, `policy` and `report` are there together, or none of them: then nobody judged it yet. */
+export interface BundleFile {
+  readonly bundle: typeof BUNDLE_FORMAT;
+  /** RFC 3339, UTC, with milliseconds: the present when it was judged. */
+  readonly now?: string;
+  readonly bootProofs: readonly unknown[];
+  /** Without those that the activity carries. */
+  readonly appProofs: readonly unknown[];
+  readonly activity?: unknown;
+  /** Complete in itself: trust anchors as PEM. Null: judged without one. */
+  readonly policy?: PolicyFile | null;
+  readonly report?: Report;
+}
+
+/** A bundle that was read and found well-formed. Its evidence is as it was packed, good or not. */
+export interface Bundle {
+  readonly evidence: Evidence;
+  readonly judgement: Judgement | null;
+}
+
+/** What the bundle says of how it was judged: its maker's word. */
+export interface Judgement {
+  readonly now: Date;
+  readonly policy: Policy | null;
+  readonly report: JsonObject;
+}
+
+/** Whether a JSON value calls itself a bundle, of whatever version. */
+export function isBundle(json: unknown): boolean {
+  return isJsonObject(json) && Object.hasOwn(json, "bundle");
+}
+
+/**
+ * Reads a bundle from JSON text, its bytes, or the parsed value. The evidence inside is not looked into. Throws
+ * {@link MalformedError} (`json` or `bundle`) with the path of every fault.
+ */
+export function decodeBundle(input: unknown): Bundle {
+  const faults = new FaultList();
+  const reader = MemberReader.of(jsonInput(input), "", faults);
+  const bundle = reader && bundleOf(reader);
+  if (bundle === undefined || faults.length > 0) throw new MalformedError("bundle", faults);
+  return bundle;
+}
+
+function bundleOf(reader: MemberReader): Bundle {
+  if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
+  reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
+  const bootProofs = list(reader, "bootProofs", MAX_BUNDLE_BOOT_PROOFS);
+  const appProofs = list(reader, "appProofs", MAX_APP_PROOFS);
+  if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
+  const activity = reader.get("activity");
+  const evidence = {
+    bootProofs: bootProofs ?? [],
+    appProofs: appProofs ?? [],
+    ...(activity !== undefined && { activity }),
+  };
+  const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
+  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
+    reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
+  return { evidence, judgement: judgementOf(reader) };
+}
+
+/** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */
+export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
+  const { bootProofs, appProofs, activity } = bundle.evidence;
+  const named = (piece: unknown): NamedEvidence => new NamedEvidence(name, piece, { bytes });
+  const evidence = {
+    bootProofs: bootProofs.map(named),
+    appProofs: (appProofs ?? []).map(named),
+    ...(activity !== undefined && { activity: named(activity) }),
+  };
+  return { ...bundle, evidence };
+}
+
+function list(reader: MemberReader, name: string, most: number): JsonValue[] | undefined {
+  const items = reader.array(name, (value) => value);
+  return items && items.length > most ? reader.fault(name, `${items.length} entries, at most ${most} wanted`) : items;
+}
+
+function judgementOf(reader: MemberReader): Judgement | null {
+  const names = ["now", "policy", "report"].filter((name) => Object.hasOwn(reader.object, name));
+  if (names.length === 0) return null;
+  if (names.length < 3) reader.fault("", `${names.join(" and ")} without the rest of now, policy and report`);
+  const now = instant(reader);
+  const policy = reader.get("policy") === undefined ? null : packedPolicy(reader);
+  const report = reader.nested("report");
+  return now && report && policy !== undefined ? { now, policy, report: report.object } : null;
+}
+
+function instant(reader: MemberReader): Date | undefined {
+  const text = reader.string("now");
+  if (text === undefined) return undefined;
+  const now = new Date(text);
+  const isTime = !Number.isNaN(now.getTime()) && now.toISOString() === text;
+  return isTime ? now : reader.fault("now", "not a time such as 2026-03-04T05:06:07.000Z");
+}
+
+function packedPolicy(reader: MemberReader): Policy | undefined {
+  const json = reader.get("policy");
+  const policy = attempt(() => parsePolicy(isJsonObject(json) ? json : {}));
+  for (const { path, message } of policy.faults) reader.fault(path === "" ? "policy" : `policy.${path}`, message);
+  return policy.value;
+}

@@ -1,0 +1,123 @@
+/** Packs evidence, with what it was judged by and the report, into a bundle. */
+import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  NamedEvidence,
+  type Verification,
+  verifyEvidence,
+} from "../bootproof.js";
+import { jsonInput, requireOptions, unwrap } from "../decode/input.js";
+import { isJsonObject } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { Expected } from "../verify/expectation.js";
+import { certificatePem } from "../verify/trust-anchor.js";
+import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
+
+export interface PackOptions {
+  /** Complete in itself: see {@link selfContainedPolicy}. */
+  readonly policy: PolicyFile | typeof NO_POLICY_ANY_ENCLAVE;
+  readonly now: Date;
+  /** What was asked. It is not packed: whoever verifies the bundle says what they ask. */
+  readonly expected?: Expected;
+  /** The nonce that was asked for. It is not packed either. */
+  readonly nonce?: Uint8Array;
+}
+
+const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
+  policy: true,
+  now: true,
+  expected: true,
+  nonce: true,
+};
+
+/** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
+export function packEvidence(evidence: Evidence): BundleFile {
+  const bootProofs = evidence.bootProofs.map(valueOf);
+  if (bootProofs.some((bootProof) => VerifiedBootProof.isVerified(bootProof)))
+    throw new TypeError("bootProofs: JSON values wanted");
+  return {
+    bundle: BUNDLE_FORMAT,
+    bootProofs: bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
+    appProofs: (evidence.appProofs ?? []).map(jsonOf),
+    ...(evidence.activity !== undefined && { activity: unwrap(jsonOf(evidence.activity), "activity") }),
+  };
+}
+
+/** The document under the interface's own name; both names stay where both are there, for they may differ. */
+function withOwnName(bootProof: unknown): unknown {
+  if (
+    !isJsonObject(bootProof) ||
+    (bootProof["awsAttestationDocB64"] ?? null) === null ||
+    (bootProof["cloudAttestationDocB64"] ?? null) !== null
+  )
+    return bootProof;
+  return Object.fromEntries(
+    Object.entries(bootProof)
+      .filter(([name]) => name !== "cloudAttestationDocB64")
+      .map(([name, value]) => [name === "awsAttestationDocB64" ? "cloudAttestationDocB64" : name, value]),
+  );
+}
+
+/** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
+function jsonOf(piece: unknown): unknown {
+  const input = valueOf(piece);
+  return attempt(() => jsonInput(input)).value ?? input;
+}
+
+function valueOf(piece: unknown): unknown {
+  return piece instanceof NamedEvidence ? piece.value : piece;
+}
+
+/**
+ * Verifies evidence and packs it, with what it was judged by and the report. There is no bundle of rejected evidence.
+ * Throws {@link MalformedError} for a policy that is none, or not complete in itself.
+ */
+export async function packBundle(
+  evidence: Evidence,
+  options: PackOptions,
+): Promise<Verification & { readonly bundle: BundleFile | null }> {
+  requireOptions("options", options, PACK_OPTIONS);
+  const { policy, now, expected, nonce } = options;
+  const packed = packEvidence(evidence);
+  const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
+  const verification = await verifyEvidence(evidenceOf(packed), {
+    policy: parsed,
+    now,
+    ...(expected && { expected }),
+    ...(nonce && { nonce }),
+  });
+  if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
+  const { bundle, ...pieces } = packed;
+  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
+  return {
+    ...verification,
+    bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
+  };
+}
+
+/**
+ * The policy with the certificates of its anchor files inside it, made from the certificates: whatever else stands in
+ * those files stays there. Throws {@link MalformedError} (`json` or `policy`) with
+ * every fault.
+ */
+export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
+  const file = jsonInput(input) as unknown as PolicyFile;
+  const { trustAnchors } = parsePolicy(file, options);
+  if (file.trustAnchors === undefined) return file;
+  return {
+    ...file,
+    trustAnchors: file.trustAnchors.map((anchor, index) =>
+      isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor,
+    ),
+  };
+}
+
+function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
+  return typeof anchor === "object" && "file" in anchor;
+}
+
+function evidenceOf({ bootProofs, appProofs, activity }: BundleFile): Evidence {
+  return { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+}

@@ -1,0 +1,174 @@
+/** Verifies a bundle anew, and tells where the report inside says something else. */
+import type { Policy } from "../appraise/policy.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type Verification,
+  type VerifyOptions,
+  verifyEvidence,
+} from "../bootproof.js";
+import type { CheckId } from "../checks.js";
+import { type JsonObject, memberPath } from "../decode/json.js";
+import { cut } from "../errors.js";
+import type { Report } from "../report/report.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import type { Bundle, Judgement } from "./file.js";
+
+/**
+ * More statements than the report of any bundle has: of one that has more, the rest is not compared, and that is told.
+ */
+const MAX_STATEMENTS = 100_000;
+/** Characters of their places. */
+const MAX_PLACES = 8 * 1024 * 1024;
+/** A report that differs in more places is another report. */
+const MAX_DIFFERENCES = 100;
+const MAX_VALUE = 1000;
+const NOT_LOOKED_AT = '"not compared"';
+
+/**
+ * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included.
+ * What passes by it is what its maker wanted to pass.
+ */
+export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
+
+export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy"> {
+  /** The caller's own; or, in so many words, the bundle's; or none at all. */
+  readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
+}
+
+export interface BundleVerification extends Verification {
+  readonly policyFrom: "caller" | "bundle";
+  /** The report inside the bundle, held against its evidence; null where there is none. */
+  readonly packed: PackedReport | null;
+}
+
+export interface PackedReport {
+  /** RFC 3339: the present that it was made by. */
+  readonly now: string;
+  /** What its evidence yields, by its policy and as of that time. */
+  readonly verdict: Report["verdict"];
+  /**
+   * Where it says something else, up to a hundred places: verdict, statuses, claims; not words, for versions change
+   * them.
+   */
+  readonly differences: readonly Difference[];
+}
+
+/** Values as JSON text, long ones cut; null where one side has none. */
+export interface Difference {
+  /** Such as `verdict`, or `boot[0] cose.signature`. */
+  readonly place: string;
+  readonly packed: string | null;
+  readonly anew: string | null;
+}
+
+/**
+ * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does
+ * not. The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it
+ * has none.
+ */
+export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
+  const { evidence, judgement } = bundle;
+  const own = options.policy === POLICY_OF_THE_BUNDLE;
+  if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
+  const cache = options.cache ?? new SignatureCache();
+  const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
+  const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
+  const verification = await verifyEvidence(evidence, { ...options, policy, cache });
+  const packed = judgement && (await comparePacked(evidence, judgement, { cache, ...nonce }));
+  return { ...verification, policyFrom: own ? "bundle" : "caller", packed };
+}
+
+async function comparePacked(
+  evidence: Evidence,
+  { now, policy, report }: Judgement,
+  options: Pick<VerifyOptions, "cache" | "nonce">,
+): Promise<PackedReport> {
+  const anew = await verifyEvidence(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now });
+  return {
+    now: now.toISOString(),
+    verdict: anew.report.verdict,
+    differences: differences(statements(report), statements({ ...anew.report })),
+  };
+}
+
+/** What is not compared counts as a difference: nothing passes that was not looked at. */
+function differences(packed: Statements, anew: Statements): Difference[] {
+  const found = [...new Set([...packed.keys(), ...anew.keys()])]
+    .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
+    .filter((difference) => difference.packed !== difference.anew);
+  const rest =
+    packed.isFull || anew.isFull
+      ? [{ place: "(the rest, which is too long)", packed: NOT_LOOKED_AT, anew: NOT_LOOKED_AT }]
+      : [];
+  return [...rest, ...found].slice(0, MAX_DIFFERENCES);
+}
+
+/** What a report says of its making; and what depends on what was asked, which no bundle says. */
+const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
+const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
+
+/** What a report says, by place, as far as there is room. */
+class Statements extends Map<string, string> {
+  #left = MAX_PLACES;
+
+  get isFull(): boolean {
+    return this.size >= MAX_STATEMENTS || this.#left <= 0;
+  }
+
+  override set(place: string, text: string): this {
+    this.#left -= place.length;
+    return super.set(place, text);
+  }
+}
+
+/** The packed one may be of any shape. */
+function statements(report: object): Statements {
+  const said = new Statements();
+  for (const [index, [name, value]] of Object.entries(report).entries()) {
+    if (name === "checks" && Array.isArray(value))
+      value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
+    else if (!NOT_COMPARED.includes(name)) gather(said, memberPath("", name, index), value as unknown);
+  }
+  for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
+  return said;
+}
+
+function tell(check: unknown, index: number, said: Statements): void {
+  const { id } = (check ?? {}) as Record<string, unknown>;
+  if (!OF_THE_QUESTION.includes(id as string)) said.set(...statusOf(check, index, said));
+}
+
+function statusOf(check: unknown, index: number, said: ReadonlyMap<string, string>): [string, string] {
+  const { subject, id, status } = (check ?? {}) as Record<string, unknown>;
+  const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
+  // Under several boot proofs a check of the policy has an answer for each.
+  return [said.has(place) ? `${place} (${index})` : place, jsonText(status)];
+}
+
+function gather(said: Statements, place: string, value: unknown): void {
+  if (said.isFull) return;
+  if (typeof value !== "object" || value === null || isEmpty(value)) {
+    if (value !== undefined) said.set(place, jsonText(value));
+    return;
+  }
+  let index = 0;
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue;
+    gather(
+      said,
+      Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index),
+      (value as JsonObject)[name],
+    );
+    index++;
+  }
+}
+
+function isEmpty(value: object): boolean {
+  for (const name in value) if (Object.hasOwn(value, name)) return false;
+  return true;
+}
+
+function jsonText(value: unknown): string {
+  return cut(JSON.stringify(value) ?? "null", MAX_VALUE);
+}
