@@ -117,7 +117,7 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "bootproof", "inspect", "bundle", "formats"];
+const FACADE = [...REPORT, "inputs", "bootproof", "inspect", "bundle", "formats"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -127,7 +127,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   verify: [...DECODE, "checks"],
   appraise: VERIFY,
   report: [...APPRAISE, "version"],
-  bootproof: REPORT,
+  inputs: VERIFY.concat("appraise"),
+  bootproof: [...REPORT, "inputs"],
   inspect: REPORT,
   bundle: [...REPORT, "bootproof"],
   formats: [...REPORT, "inspect", "bundle"],

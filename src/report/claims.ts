@@ -1,6 +1,6 @@
 /** What was verified, as data for the report. Nothing that is only claimed goes in here. */
 import { toHex } from "../bytes.js";
-import type { MatchedDeployment } from "../appraise/appraise.js";
+import type { Appraisal, MatchedDeployment } from "../appraise/appraise.js";
 import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
@@ -11,6 +11,7 @@ import type {
   ActivityClaims,
   AppProofClaims,
   BootProofClaims,
+  Claims,
   HardwareClaims,
   ImageClaims,
   ManifestClaims,
@@ -38,14 +39,32 @@ export function bootProofClaims(
   return claimsOf(hardware, { debug, manifest: parts.manifest, commitment, manifestCommitted }, matched);
 }
 
-/** Of a bare document. `debug`: debug mode was found, and allowed. */
+/** The claims of evidence of which every piece is verified. */
+export function evidenceClaims(
+  boots: readonly { readonly verified: VerifiedBootProof | null; readonly trustAnchor: TrustAnchor | null }[],
+  appProofs: readonly (VerifiedAppProof | null)[],
+  activity: VerifiedActivity | null,
+  appraisal: Appraisal | null,
+): Claims {
+  const bootProofs = boots.map(({ verified }) => verified);
+  return {
+    bootProofs: boots.flatMap(({ verified, trustAnchor }, index) =>
+      verified && trustAnchor ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null)] : [],
+    ),
+    appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
+    activity: activity && activityClaims(activity),
+  };
+}
+
+/** The claims of a bare document. `debug`: debug mode was found, and allowed. */
 export function attestationClaims(
   attestation: VerifiedAttestation,
   debug: boolean,
-  matched: MatchedDeployment | null,
-): BootProofClaims {
+  appraisal: Appraisal | null,
+): Claims {
   const image = { debug, manifest: null, commitment: null, manifestCommitted: false };
-  return claimsOf(hardwareClaims(attestation), image, matched);
+  const claims = claimsOf(hardwareClaims(attestation), image, appraisal?.deployments[0] ?? null);
+  return { bootProofs: [claims], appProofs: [], activity: null };
 }
 
 function claimsOf(

@@ -8,7 +8,7 @@ import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
-import { proofContradictions } from "./expectation.js";
+import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
@@ -50,7 +50,15 @@ export interface BootProofCandidate {
 }
 
 /** What app proofs are given with. */
-export interface AppProofSetting {
+export interface AppProofCompany {
+  readonly boots: readonly BootProofCandidate[];
+  /** It is what the question is about; null where none was given. */
+  readonly activity: { readonly value: ActivityTimes } | null;
+}
+
+type ActivityTimes = Parameters<typeof requestTime>[1];
+
+interface AppProofSetting {
   readonly candidates: readonly BootProofCandidate[];
   /** An activity came with them: it is what the question is about. */
   readonly withActivity: boolean;
@@ -60,7 +68,7 @@ export interface AppProofSetting {
   readonly unanswered: readonly string[];
 }
 
-export interface CheckedAppProof {
+interface CheckedAppProof {
   readonly checklist: Checklist;
   readonly verified: VerifiedAppProof | null;
 }
@@ -102,8 +110,52 @@ function openPayload(
   return reading;
 }
 
-/** Asks the other checks of an app proof, under the one of the boot proofs whose attested key it names. */
-export async function checkAppProof(
+export interface CheckedAppProofs {
+  readonly verified: readonly (VerifiedAppProof | null)[];
+  readonly checklists: readonly Checklist[];
+}
+
+/** Checks app proofs that were opened, each under the one of the boot proofs whose attested key it names. */
+export async function checkAppProofs(
+  opened: readonly OpenedAppProof[],
+  { boots, activity }: AppProofCompany,
+  context: VerifyContext,
+): Promise<CheckedAppProofs> {
+  const { question } = context;
+  const setting = {
+    candidates: boots,
+    withActivity: activity !== null,
+    requestedAt: requestTime(question, activity?.value ?? null),
+    unanswered: [],
+  };
+  const derived = opened.flatMap(({ payload }) => payload.addressDerivationProof?.address ?? []);
+  const unanswered = activity === null ? unansweredAddresses(question, derived) : [];
+  const checked = await Promise.all(
+    opened.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
+  );
+  const missing = opened.length === 0 && activity === null ? missingProofs(question) : [];
+  return {
+    verified: checked.map(({ verified }) => verified),
+    checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
+  };
+}
+
+/** What is expected of app proofs, where neither they nor an activity were given. */
+function missingProofs(question: Question | null): Checklist[] {
+  if (question === null) return [];
+  const checklist = new Checklist("app[0]");
+  if (question.addresses !== null)
+    checklist.fail("app.request", "addresses were asked about, and no app proof was given");
+  else
+    checklist.skip(
+      "app.request",
+      "no app proof was given, and a boot proof is nobody's: it says nothing of the organization that was asked for",
+    );
+  return [checklist];
+}
+
+/** Checks the rest of an app proof, under the one of the boot proofs whose attested key it names. */
+async function checkAppProof(
   opened: OpenedAppProof,
   setting: AppProofSetting,
   context: VerifyContext,

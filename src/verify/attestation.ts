@@ -1,6 +1,6 @@
 /** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
 import { equalBytes, toHex } from "../bytes.js";
-import type { CheckId, Checklist } from "../checks.js";
+import { type CheckId, Checklist } from "../checks.js";
 import {
   type AttestationDocument,
   type AttestationDocumentReading,
@@ -11,6 +11,7 @@ import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
+import { checkDebugMode, checkNonce } from "./manifest-binding.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -83,6 +84,25 @@ export async function checkAttestation(
   ]);
   const isGood = isEs384 && isSigned && whole !== null && trustAnchor !== null && validationTime !== null;
   return { document, validationTime, facts: isGood ? { document: whole, trustAnchor, validationTime } : null };
+}
+
+export interface CheckedDocument {
+  readonly checklist: Checklist;
+  readonly verified: VerifiedAttestation | null;
+  /** Debug mode was found, and allowed. */
+  readonly debug: boolean;
+  readonly validationTime: Date | null;
+}
+
+/** Checks a document that stands alone: the rules of every Nitro enclave, and none of QOS. */
+export async function checkBareDocument(bytes: Uint8Array, context: VerifyContext): Promise<CheckedDocument> {
+  const checklist = new Checklist("boot[0]");
+  const checked = await checkAttestation(bytes, context, checklist);
+  const { document, validationTime } = checked;
+  const isAsked = context.nonce === null || checkNonce(document.nonce, context.nonce, checklist);
+  const debug = checkDebugMode(document, null, context.allowDebug, checklist);
+  const verified = isAsked && debug !== null ? verifiedAttestation(checked) : null;
+  return { checklist, verified, debug: debug === true, validationTime };
 }
 
 /** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */

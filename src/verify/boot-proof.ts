@@ -35,6 +35,7 @@ import {
   checkUserData,
   manifestHash,
 } from "./manifest-binding.js";
+import { inTurns } from "./in-turns.js";
 import { signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
@@ -125,8 +126,30 @@ export interface BootProofInput {
   readonly wantedKeys: readonly WantedKey[];
 }
 
-/** Asks every check of a boot proof, bare or in its wrapper, or of one that was verified before. */
-export async function checkBootProof(
+/** So many boot proofs are verified at once: what is decoded of one is many times its size, and little of it stays. */
+const AT_ONCE = 4;
+
+export interface CheckedBootProofs {
+  readonly checked: readonly CheckedBootProof[];
+  readonly verified: readonly (VerifiedBootProof | null)[];
+  readonly checklists: readonly Checklist[];
+}
+
+/** Checks boot proofs, each on its own. */
+export async function checkBootProofs(
+  inputs: readonly BootProofInput[],
+  context: VerifyContext,
+): Promise<CheckedBootProofs> {
+  const checked = await inTurns(inputs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
+  return {
+    checked,
+    verified: checked.map(({ verified }) => verified),
+    checklists: checked.map(({ checklist }) => checklist),
+  };
+}
+
+/** Checks a boot proof, bare or in its wrapper, or of one that was verified before. */
+async function checkBootProof(
   { input, wantedKeys }: BootProofInput,
   context: VerifyContext,
   subject: CheckSubject,

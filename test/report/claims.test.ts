@@ -146,8 +146,8 @@ it("of a bare document have no manifest", () => {
     true,
     null,
   );
-  expect(claims.hardware).toMatchObject({ publicKey: null, userData: null, nonce: null });
-  expect(claims.image).toEqual({
+  expect(claims.bootProofs[0]!.hardware).toMatchObject({ publicKey: null, userData: null, nonce: null });
+  expect(claims.bootProofs[0]!.image).toEqual({
     pinned: false,
     pinnedPcrs: [],
     debug: true,

@@ -1,0 +1,250 @@
+/** What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored. */
+import { type Policy, isPolicy } from "./appraise/policy.js";
+import type { CheckSubject } from "./checks.js";
+import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
+import { decodeCertificate } from "./decode/certificate.js";
+import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
+import { type OpenedActivity, openActivity } from "./verify/activity.js";
+import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
+import { AppProofUses } from "./verify/app-proof-uses.js";
+import { type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
+import type { VerifyContext } from "./verify/context.js";
+import { type Expected, type Question, questionOf } from "./verify/expectation.js";
+import type { WantedKey } from "./verify/manifest-binding.js";
+import { SignatureCache } from "./verify/signature-cache.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
+
+/**
+ * In place of a policy: accept any genuine enclave, of anybody, running anything. The verdict is then `authentic` at
+ * best, and proves no more than that the evidence agrees with itself.
+ */
+export const NO_POLICY_ANY_ENCLAVE = Symbol("no policy: any enclave of anybody");
+
+export interface VerifyOptions {
+  /** What the caller pins; or, in so many words, {@link NO_POLICY_ANY_ENCLAVE}. */
+  readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
+  /** The present, by which ages are counted and the future told from the past. */
+  readonly now: Date;
+  /** The moment certificates are held against. Default: `document`, the document's own signed time. */
+  readonly at?: "document" | "now" | Date;
+  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1 alone. */
+  readonly trustAnchors?: readonly TrustAnchor[];
+  /** The ephemeral key that was asked for, 130 bytes: each boot proof has to attest it. */
+  readonly ephemeralKey?: Uint8Array;
+  /** The nonce that was asked for: each document has to carry it. Without one no boot proof may carry any. */
+  readonly nonce?: Uint8Array;
+  /**
+   * What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that
+   * open.
+   */
+  readonly expected?: Expected;
+  /** Let debug mode pass with a warning, also where the policy does not. */
+  readonly allowDebug?: boolean;
+  /** Remembers valid signatures from one verification to the next: pass the same one to make later ones cheaper. */
+  readonly cache?: SignatureCache;
+  /** Remembers what each app proof stood for: pass the same one, and no app proof stands for two activities. */
+  readonly uses?: AppProofUses;
+}
+
+/** Each piece as JSON text, its bytes, or the parsed value; or as a {@link NamedEvidence} of it. */
+export interface Evidence {
+  /**
+   * Bare, or as `{"bootProof": …}`; or verified already. Where there is none, nothing can be verified: all is rejected.
+   */
+  readonly bootProofs: readonly unknown[];
+  readonly appProofs?: readonly unknown[];
+  /** Bare, or as `{"activity": …}`; the app proofs inside it follow the others. */
+  readonly activity?: unknown;
+}
+
+/** A piece of evidence with what the caller knows of it; the report names it so. */
+export class NamedEvidence {
+  /** Such as the file's. Null: none. */
+  readonly name: string | null;
+  /** JSON text, its bytes, or the parsed value; or a {@link VerifiedBootProof}. */
+  readonly value: unknown;
+  /** As they were given, where the value was parsed from them. */
+  readonly bytes: Uint8Array | null;
+  /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
+  readonly ephemeralKey: Uint8Array | null;
+
+  constructor(
+    name: string | null,
+    value: unknown,
+    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {},
+  ) {
+    if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
+    this.name = name;
+    this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
+    this.bytes = facts.bytes === undefined ? null : bytesOf("bytes", facts.bytes);
+    this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
+  }
+}
+
+/** The options of one verification, taken over. */
+export interface VerifySetting {
+  /** Null: none, any enclave of anybody. */
+  readonly policy: Policy | null;
+  readonly context: VerifyContext;
+  readonly wantedKeys: readonly WantedKey[];
+  readonly uses: AppProofUses | null;
+}
+
+/** A piece of evidence as it was given, and what reports call it. */
+export interface GivenPiece {
+  readonly subject: CheckSubject;
+  readonly piece: NamedEvidence;
+}
+
+/** The evidence of one verification, taken over. */
+export interface TakenEvidence {
+  readonly bootProofs: readonly BootProofInput[];
+  readonly appProofs: readonly OpenedAppProof[];
+  readonly activity: OpenedActivity | null;
+  readonly given: readonly GivenPiece[];
+}
+
+const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  cache: true,
+  uses: true,
+};
+const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
+
+/** Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another. */
+export function takeOptions(options: VerifyOptions): VerifySetting {
+  requireOptions("options", options, OPTION_NAMES);
+  const { at = "document", allowDebug = false, cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
+  if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
+  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
+  const policy = takePolicy(options);
+  const context = {
+    trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
+    now: takeNow(options.now),
+    at: takeValidationTime(at),
+    allowDebug: allowDebug || policy?.allowDebug === true,
+    nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
+    question: expected === undefined ? null : questionOf(expected),
+    cache,
+  };
+  const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
+  return { policy, context, wantedKeys, uses: takeUses(options.uses) };
+}
+
+function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
+  if (policy === NO_POLICY_ANY_ENCLAVE) return null;
+  if (!isPolicy(policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
+  if (trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
+  return policy;
+}
+
+function takeNow(now: unknown): Date {
+  if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
+  return new Date(now);
+}
+
+function takeValidationTime(at: unknown): VerifyContext["at"] {
+  if (at === "document" || at === "now") return at;
+  if (!isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
+  return new Date(at);
+}
+
+function takeUses(uses: unknown): AppProofUses | null {
+  if (uses === undefined) return null;
+  if (!(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
+  return uses;
+}
+
+function wantedKey(key: Uint8Array): WantedKey {
+  return { what: "the key that was asked for", key };
+}
+
+/** Decoded anew from a copy, so that what they are is not changed meanwhile. */
+function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
+  if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
+  const isGood =
+    Array.isArray(anchors) &&
+    anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+  if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
+  return anchors.map(({ name, certificate }) => ({
+    name,
+    certificate: decodeCertificate(new Uint8Array(certificate.der)),
+  }));
+}
+
+function bytesOf(name: string, value: unknown): Uint8Array {
+  if (value instanceof Uint8Array && value.length > 0) return new Uint8Array(value);
+  throw new TypeError(`${name}: bytes wanted, as a Uint8Array that is not empty`);
+}
+
+/** Comparisons with an invalid Date are all false: nothing would ever be too old. */
+function isInstant(value: unknown): value is Date {
+  return value instanceof Date && !Number.isNaN(value.getTime());
+}
+
+/**
+ * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
+ * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
+ */
+export function takeEvidence(evidence: Evidence, { context, wantedKeys }: VerifySetting): TakenEvidence {
+  requireOptions("evidence", evidence, EVIDENCE_NAMES);
+  const { bootProofs, appProofs = [], activity } = evidence;
+  if (!Array.isArray(bootProofs)) throw new TypeError("evidence.bootProofs: a list of boot proofs wanted");
+  if (!Array.isArray(appProofs)) throw new TypeError("evidence.appProofs: a list of app proofs wanted");
+  if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
+  if (bootProofs.length + appProofs.length === 0 && activity === undefined)
+    throw new TypeError("no evidence was given");
+  if (activity === undefined) requireQuestionOfProofs(context.question);
+  const boots = bootProofs.map((input, index) => given(`boot[${index}]`, input));
+  const apps = appProofs.map((input, index) => given(`app[${index}]`, input));
+  const whole = activity === undefined ? [] : [given("activity", activity)];
+  const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
+  const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
+  return {
+    bootProofs: boots.map(({ piece }) => takeBootProof(piece, wantedKeys)),
+    appProofs: openAppProofs(inputs),
+    activity: opened,
+    given: [...boots, ...apps, ...whole],
+  };
+}
+
+function given(subject: CheckSubject, input: unknown): GivenPiece {
+  return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
+}
+
+function takeBootProof({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
+  const input: TakenInput | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : takeInput(value);
+  return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
+}
+
+function openAppProofs(inputs: readonly unknown[]): OpenedAppProof[] {
+  const budget = { left: MAX_PAYLOADS_VALUES };
+  return inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`, budget));
+}
+
+/** Without an activity there is nothing that could answer what is expected of one. Throws TypeError. */
+function requireQuestionOfProofs(question: Question | null): void {
+  const [name] = (["id", "type", "parameters"] as const).filter(
+    (member) => question !== null && question[member] !== null,
+  );
+  if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
+}
+
+/** Takes over a bare attestation document. Throws TypeError for anything but bytes, and for what no document answers. */
+export function takeDocument(
+  document: Uint8Array | NamedEvidence,
+  { context, wantedKeys }: VerifySetting,
+): { readonly bytes: Uint8Array; readonly given: GivenPiece } {
+  if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
+  if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
+  const { subject, piece } = given("boot[0]", document);
+  if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
+  return { bytes: new Uint8Array(piece.value), given: { subject, piece } };
+}

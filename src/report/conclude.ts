@@ -1,0 +1,59 @@
+/** The end of every verification: the verdict, and the report with what it was made from. */
+import type { Appraisal } from "../appraise/appraise.js";
+import { type Policy, policyBytes } from "../appraise/policy.js";
+import { toHex, toUtf8 } from "../bytes.js";
+import type { Check, CheckSubject, Checklist } from "../checks.js";
+import { sha256 } from "../verify/digest.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, makeReport } from "./report.js";
+
+/** What a verification came to. */
+export interface Conclusion {
+  readonly setting: { readonly policy: Policy | null; readonly context: { readonly now: Date } };
+  /** The evidence as it was given. */
+  readonly given: readonly {
+    readonly subject: CheckSubject;
+    readonly piece: { readonly name: string | null; readonly value: unknown; readonly bytes: Uint8Array | null };
+  }[];
+  readonly checklists: readonly Checklist[];
+  /** Every piece that has to be verified; null stands for one that was rejected. */
+  readonly pieces: readonly unknown[];
+  /** Null: no policy was given. */
+  readonly appraisal: Appraisal | null;
+  readonly validationTime: Date | null;
+  /** What is claimed; called only where nothing was rejected. */
+  readonly claims: () => Claims;
+}
+
+/** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
+export async function conclude(conclusion: Conclusion): Promise<Report> {
+  const { setting, given, checklists, pieces, appraisal, validationTime, claims } = conclusion;
+  const { policy, context } = setting;
+  const checks = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const verdict = verdictOf(checks, pieces, policy);
+  return makeReport({
+    verdict,
+    policy: policy?.name ?? null,
+    policyDigest: policy && (await digestOf(policyBytes(policy))),
+    verifiedAt: context.now,
+    validationTime,
+    evidence: await Promise.all(given.map(evidencePiece)),
+    checks,
+    claims: verdict === "rejected" ? null : claims(),
+  });
+}
+
+function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
+  if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
+  return policy === null ? "authentic" : "verified";
+}
+
+/** What the report was made from, so that it can be filed and found again. */
+async function evidencePiece({ subject, piece }: Conclusion["given"][number]): Promise<EvidencePiece> {
+  return { subject, name: piece.name, sha256: await digestOf(piece.bytes ?? piece.value) };
+}
+
+/** SHA-256 in hex, of bytes or of text; null of anything else, which has no bytes. */
+async function digestOf(value: unknown): Promise<string | null> {
+  if (typeof value === "string") return toHex(await sha256(toUtf8(value)));
+  return value instanceof Uint8Array ? toHex(await sha256(value)) : null;
+}
