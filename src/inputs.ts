@@ -1,4 +1,6 @@
-/** What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored. */
+/**
+ * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
+ */
 import { type Policy, isPolicy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
@@ -237,7 +239,9 @@ function requireQuestionOfProofs(question: Question | null): void {
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
 }
 
-/** Takes over a bare attestation document. Throws TypeError for anything but bytes, and for what no document answers. */
+/**
+ * Takes over a bare attestation document. Throws TypeError for anything but bytes, and for what no document answers.
+ */
 export function takeDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,
