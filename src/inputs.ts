@@ -125,7 +125,6 @@ export function takeOptions(options: VerifyOptions): VerifySetting {
   requireOptions("options", options, OPTION_NAMES);
   const { at = "document", allowDebug = false, cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
-  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
   const policy = takePolicy(options);
   const context = {
     trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
@@ -134,7 +133,7 @@ export function takeOptions(options: VerifyOptions): VerifySetting {
     allowDebug: allowDebug || policy?.allowDebug === true,
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
     question: expected === undefined ? null : questionOf(expected),
-    cache,
+    cache: takeCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
   return { policy, context, wantedKeys, uses: takeUses(options.uses) };
@@ -156,6 +155,11 @@ function takeValidationTime(at: unknown): VerifyContext["at"] {
   if (at === "document" || at === "now") return at;
   if (!isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
   return new Date(at);
+}
+
+function takeCache(cache: unknown): SignatureCache {
+  if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
+  return cache;
 }
 
 function takeUses(uses: unknown): AppProofUses | null {

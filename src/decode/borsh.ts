@@ -3,13 +3,43 @@
  * vectors.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
-import { MalformedError } from "../errors.js";
+import type { Fault } from "../errors.js";
 
 /**
  * The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. With
  * all that it may have, one of workloads has six thousand values (qos-next.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
+
+/**
+ * Reads bytes whole. Answers the value, or the first fault. Bytes are tried as one version after another, so that a
+ * reading that fails is ordinary: it costs no stack trace.
+ */
+export function readBorsh<T>(
+  bytes: Uint8Array,
+  read: (reader: BorshReader) => T,
+): { readonly value: T; readonly fault: null } | { readonly value: undefined; readonly fault: Fault } {
+  try {
+    const reader = new BorshReader(bytes);
+    const value = read(reader);
+    reader.end();
+    return { value, fault: null };
+  } catch (error) {
+    if (error instanceof BorshFault) return { value: undefined, fault: { path: error.path, message: error.message } };
+    throw error;
+  }
+}
+
+/** What {@link BorshReader} throws: not an Error, since {@link readBorsh} alone catches it. */
+export class BorshFault implements Fault {
+  readonly path: string;
+  readonly message: string;
+
+  constructor(path: string, message: string) {
+    this.path = path;
+    this.message = message;
+  }
+}
 
 /** Reads values in order; every length is held against what is left before anything is allocated. */
 export class BorshReader {
@@ -159,6 +189,6 @@ export class BorshWriter {
   }
 }
 
-function malformed(path: string, message: string): MalformedError {
-  return new MalformedError("manifest", [{ path, message }]);
+function malformed(path: string, message: string): BorshFault {
+  return new BorshFault(path, message);
 }

@@ -53,12 +53,12 @@ export function decodeCertificate(encoding: Uint8Array): Certificate {
   const file = new DerReader(der);
   const certificate = file.constructed(TAG.sequence, "Certificate");
   file.end("after the certificate");
-  const tbsCertificate = certificate.element(TAG.sequence, "tbsCertificate");
-  const outerSignatureAlgorithm = certificate.element(TAG.sequence, "signatureAlgorithm").encoding;
+  const tbsCertificate = certificate.encoding(TAG.sequence, "tbsCertificate");
+  const outerSignatureAlgorithm = certificate.encoding(TAG.sequence, "signatureAlgorithm");
   const signature = certificate.bitString("signatureValue");
   certificate.end("after signatureValue");
-  const tbs = decodeTbs(new DerReader(tbsCertificate.content));
-  return { der, tbsCertificate: tbsCertificate.encoding, outerSignatureAlgorithm, signature, ...tbs };
+  const tbs = decodeTbs(new DerReader(tbsCertificate).constructed(TAG.sequence, "tbsCertificate"));
+  return { der, tbsCertificate, outerSignatureAlgorithm, signature, ...tbs };
 }
 
 function decodeTbs(
@@ -66,14 +66,14 @@ function decodeTbs(
 ): Omit<Certificate, "der" | "tbsCertificate" | "outerSignatureAlgorithm" | "signature"> {
   const version = decodeVersion(tbs);
   const serialNumber = tbs.integer("serialNumber");
-  const innerSignatureAlgorithm = tbs.element(TAG.sequence, "signature").encoding;
+  const innerSignatureAlgorithm = tbs.encoding(TAG.sequence, "signature");
   const issuer = tbs.name("issuer");
   const validity = tbs.constructed(TAG.sequence, "validity");
   const notBefore = validity.time("notBefore");
   const notAfter = validity.time("notAfter");
   validity.end("after notAfter");
   const subject = tbs.name("subject");
-  const subjectPublicKeyInfo = tbs.element(TAG.sequence, "subjectPublicKeyInfo").encoding;
+  const subjectPublicKeyInfo = tbs.encoding(TAG.sequence, "subjectPublicKeyInfo");
   tbs.optional(TAG.issuerUniqueId);
   tbs.optional(TAG.subjectUniqueId);
   const extensions = tbs.next() === TAG.extensions ? decodeExtensions(tbs) : [];
@@ -110,7 +110,7 @@ function decodeExtensions(tbs: DerReader): CertificateExtension[] {
     const extension = list.constructed(TAG.sequence, "extension");
     const id = extension.oid("extension");
     const critical = extension.next() === TAG.boolean && extension.defaultFalse(`extension ${id}`);
-    const value = extension.element(TAG.octetString, `extension ${id}`).content;
+    const value = extension.content(TAG.octetString, `extension ${id}`);
     extension.end(`after extension ${id}`);
     extensions.push({ id, critical, value });
   } while (list.next() !== undefined);
@@ -135,7 +135,7 @@ export function decodeBasicConstraints(value: Uint8Array): { ca: boolean; pathLe
 /** `KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), … }` (4.2.1.3). */
 export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; keyCertSign: boolean } {
   const file = new DerReader(value);
-  const bits = file.element(TAG.bitString, "keyUsage").content;
+  const bits = file.content(TAG.bitString, "keyUsage");
   file.end("after keyUsage");
   const unused = bits[0];
   const last = bits[bits.length - 1];
@@ -164,32 +164,37 @@ export function nameText(name: Uint8Array): string {
     while (set.next() !== undefined) {
       const attribute = set.constructed(TAG.sequence, "AttributeTypeAndValue");
       const id = attribute.oid("type");
-      const { content } = attribute.element(undefined, "value");
+      const content = attribute.content(undefined, "value");
       parts.push(`${labels[id] ?? id}=${fromUtf8(content) ?? toHex(content)}`);
     }
   }
   return parts.join(", ");
 }
 
-interface DerElement {
-  readonly encoding: Uint8Array;
-  readonly content: Uint8Array;
-}
-
+/**
+ * Reads the elements of a part of the bytes one after the other. Most elements are only gone past: views are made of
+ * those that are kept.
+ */
 class DerReader {
   readonly #bytes: Uint8Array;
-  #at = 0;
+  readonly #end: number;
+  #at: number;
+  /** Where the content of the last element begins. */
+  #content = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
     this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
   }
 
   /** The next element's tag byte, or undefined at the end. */
   next(): number | undefined {
-    return this.#bytes[this.#at];
+    return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
 
-  element(tag: number | undefined, what: string): DerElement {
+  /** Goes past the next element, whatever its tag is where none is given. Answers where it starts. */
+  skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
     if (found === undefined) throw malformed(`${what}: missing`);
@@ -198,27 +203,41 @@ class DerReader {
     if ((found & 0x1f) === 0x1f) throw malformed(`${what}: a multi-byte tag`);
     this.#at++;
     const length = this.#length(what);
-    if (length > this.#bytes.length - this.#at) throw malformed(`${what}: the input ends inside it`);
-    const content = this.#bytes.subarray(this.#at, this.#at + length);
+    if (length > this.#end - this.#at) throw malformed(`${what}: the input ends inside it`);
+    this.#content = this.#at;
     this.#at += length;
-    return { encoding: this.#bytes.subarray(start, this.#at), content };
+    return start;
   }
 
+  /** The whole of the next element. */
+  encoding(tag: number, what: string): Uint8Array {
+    const start = this.skip(tag, what);
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** The content of the next element. */
+  content(tag: number | undefined, what: string): Uint8Array {
+    this.skip(tag, what);
+    return this.#bytes.subarray(this.#content, this.#at);
+  }
+
+  /** A reader of the next element's content. */
   constructed(tag: number, what: string): DerReader {
-    return new DerReader(this.element(tag, what).content);
+    this.skip(tag, what);
+    return new DerReader(this.#bytes, this.#content, this.#at);
   }
 
   optional(tag: number): void {
-    if (this.next() === tag) this.element(tag, "unique identifier");
+    if (this.next() === tag) this.skip(tag, "unique identifier");
   }
 
   end(what: string): void {
-    if (this.#at !== this.#bytes.length) throw malformed(`${this.#bytes.length - this.#at} bytes ${what}`);
+    if (this.#at !== this.#end) throw malformed(`${this.#end - this.#at} bytes ${what}`);
   }
 
   /** An INTEGER that is not negative, as its big-endian bytes. */
   integer(what: string): Uint8Array {
-    const { content } = this.element(TAG.integer, what);
+    const content = this.content(TAG.integer, what);
     const [first, second] = content;
     if (first === undefined) throw malformed(`${what}: an empty integer`);
     if (first > 0x7f) throw malformed(`${what}: negative`);
@@ -228,29 +247,38 @@ class DerReader {
 
   /** A BOOLEAN DEFAULT FALSE: where it stands at all, DER lets it be TRUE (0xff) only. */
   defaultFalse(what: string): true {
-    const { content } = this.element(TAG.boolean, what);
+    const content = this.content(TAG.boolean, what);
     if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
     return true;
   }
 
   bitString(what: string): Uint8Array {
-    const { content } = this.element(TAG.bitString, what);
+    const content = this.content(TAG.bitString, what);
     if (content[0] !== 0) throw malformed(`${what}: not whole bytes`);
     return content.subarray(1);
   }
 
+  /** Goes past an OBJECT IDENTIFIER, and checks its form. */
+  skipOid(what: string): void {
+    this.skip(TAG.oid, what);
+    const length = this.#at - this.#content;
+    if (length === 0 || length > 32 || this.#bytes[this.#at - 1]! > 0x7f)
+      throw malformed(`${what}: not an object identifier`);
+    for (let at = this.#content; at < this.#at; at++) {
+      const isFirst = at === this.#content || this.#bytes[at - 1]! <= 0x7f;
+      if (isFirst && this.#bytes[at] === 0x80) throw malformed(`${what}: an object identifier longer than needed`);
+    }
+  }
+
+  /** An OBJECT IDENTIFIER, in dots. */
   oid(what: string): string {
-    const { content } = this.element(TAG.oid, what);
-    const last = content[content.length - 1];
-    if (last === undefined || last > 0x7f || content.length > 32) throw malformed(`${what}: not an object identifier`);
+    this.skipOid(what);
     const arcs: number[] = [];
     let arc = 0;
-    let first = true;
-    for (const byte of content) {
-      if (first && byte === 0x80) throw malformed(`${what}: an object identifier longer than needed`);
+    for (let at = this.#content; at < this.#at; at++) {
+      const byte = this.#bytes[at]!;
       arc = arc * 128 + (byte & 0x7f);
-      first = byte <= 0x7f;
-      if (first) {
+      if (byte <= 0x7f) {
         arcs.push(arc);
         arc = 0;
       }
@@ -261,48 +289,61 @@ class DerReader {
 
   /** A Name (4.1.2.4): a sequence of sets of type and value, checked for its form. */
   name(what: string): Uint8Array {
-    const name = this.element(TAG.sequence, what);
-    const sets = new DerReader(name.content);
+    const start = this.skip(TAG.sequence, what);
+    const sets = new DerReader(this.#bytes, this.#content, this.#at);
     while (sets.next() !== undefined) {
       const set = sets.constructed(TAG.set, what);
       do {
         const attribute = set.constructed(TAG.sequence, what);
-        attribute.oid(what);
-        attribute.element(undefined, what);
+        attribute.skipOid(what);
+        attribute.skip(undefined, what);
         attribute.end(`after an attribute of ${what}`);
       } while (set.next() !== undefined);
     }
-    return name.encoding;
+    return this.#bytes.subarray(start, this.#at);
   }
 
   /** UTCTime until 2049, GeneralizedTime after (4.1.2.5), both to the second and in Zulu time. */
   time(what: string): Date {
-    const utc = this.next() === TAG.utcTime;
-    const { content } = this.element(utc ? TAG.utcTime : TAG.generalizedTime, what);
+    const isUtc = this.next() === TAG.utcTime;
+    const content = this.content(isUtc ? TAG.utcTime : TAG.generalizedTime, what);
     const text = String.fromCharCode(...content.subarray(0, 16));
-    if (content.length !== (utc ? 13 : 15) || !/^[0-9]+Z$/.test(text))
+    if (content.length !== (isUtc ? 13 : 15) || !/^[0-9]+Z$/.test(text))
       throw malformed(`${what}: not a time in its DER form`);
-    const full = utc ? (text < "50" ? "20" : "19") + text : text;
-    const [, year, month, day, hour, minute, second] = /^(....)(..)(..)(..)(..)(..)Z$/.exec(full)!;
-    const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
-    // Date turns 31 February into March: such a day is refused.
-    if (Number.isNaN(time.getTime()) || time.getUTCDate() !== Number(day)) throw malformed(`${what}: no such time`);
-    if (!utc && year! < "2050") throw malformed(`${what}: GeneralizedTime before 2050`);
+    const time = instantOf(isUtc ? (text < "50" ? "20" : "19") + text : text);
+    if (time === null) throw malformed(`${what}: no such time`);
+    if (!isUtc && text < "2050") throw malformed(`${what}: GeneralizedTime before 2050`);
     return time;
   }
 
   #length(what: string): number {
-    const first = this.#bytes[this.#at++];
+    const first = this.next();
     if (first === undefined) throw malformed(`${what}: the input ends inside its length`);
+    this.#at++;
     if (first < 0x80) return first;
     const width = first & 0x7f;
     if (width === 0) throw malformed(`${what}: an indefinite length`);
-    if (width > 4 || width > this.#bytes.length - this.#at) throw malformed(`${what}: a length out of range`);
+    if (width > 4 || width > this.#end - this.#at) throw malformed(`${what}: a length out of range`);
     let length = 0;
     for (let i = 0; i < width; i++) length = length * 256 + this.#bytes[this.#at++]!;
     if (length < 0x80 || length < 2 ** (8 * (width - 1))) throw malformed(`${what}: a length longer than needed`);
     return length;
   }
+}
+
+/** The instant of `YYYYMMDDhhmmssZ`; null where there is none. */
+function instantOf(text: string): Date | null {
+  const part = (from: number, to = from + 2): number => Number(text.slice(from, to));
+  const [month, day, hour, minute, second] = [part(4), part(6), part(8), part(10), part(12)];
+  const time = new Date(Date.UTC(part(0, 4), month - 1, day, hour, minute, second));
+  // Date turns 31 February into March, and 24:00 into the next day: each part has to stay what it is.
+  const isSame =
+    time.getUTCMonth() === month - 1 &&
+    time.getUTCDate() === day &&
+    time.getUTCHours() === hour &&
+    time.getUTCMinutes() === minute &&
+    time.getUTCSeconds() === second;
+  return isSame ? time : null;
 }
 
 function malformed(message: string): MalformedError {

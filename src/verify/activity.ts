@@ -134,14 +134,9 @@ export function checkActivity(
     ...outcomeContradictions(proofs, value.status),
     ...reuseContradictions(proofs, usedFor(question, value), uses),
   ];
-  const agrees = checkClaims(
-    value,
-    contradictions,
-    proofs.length,
-    appProofs.length,
-    organization.subOrganizationId,
-    checklist,
-  );
+  const { subOrganizationId } = organization;
+  const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
+  const agrees = checkClaims(value, compared, checklist);
   const covers = checkCoverage(value, coverage, required, checklist);
   if (whole === null || !answers || !agrees || !covers || proofs.length !== appProofs.length) return null;
   const facts = {
@@ -150,7 +145,7 @@ export function checkActivity(
     coverage,
     question,
     wallet: wallet.id,
-    subOrganizationId: organization.subOrganizationId,
+    subOrganizationId,
   };
   return new VerifiedActivity(facts, TOKEN);
 }
@@ -299,12 +294,18 @@ function reuseContradictions(proofs: readonly VerifiedAppProof[], use: UsedFor, 
 /** The caveat of the one exception, which headlines repeat. */
 const NEW_ORGANIZATION = "its app proofs speak of a new sub-organization: no enclave signed that it is new, or yours";
 
+/** What comparing an activity with its app proofs came to. */
+interface ComparedClaims {
+  readonly contradictions: readonly string[];
+  /** How many app proofs are verified, of those that were given. */
+  readonly proofs: number;
+  readonly given: number;
+  readonly subOrganizationId: string | null;
+}
+
 function checkClaims(
   activity: ReadActivity,
-  contradictions: readonly string[],
-  proofs: number,
-  given: number,
-  subOrganizationId: string | null,
+  { contradictions, proofs, given, subOrganizationId }: ComparedClaims,
   checklist: Checklist,
 ): boolean {
   if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);

@@ -10,7 +10,7 @@ import { COMMITMENTS } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
-import type { SignatureCache } from "./signature-cache.js";
+import { PublicKey, type SignatureCache } from "./signature-cache.js";
 
 interface AppProofFacts {
   readonly payload: AppProofPayload;
@@ -163,7 +163,11 @@ async function checkAppProof(
   const { checklist, proof, payload, whole } = opened;
   const named = checkKey(proof, setting.candidates, checklist);
   const isSigned = await checkSignature(proof, named.bootProof, context.cache, checklist);
-  const isTimely = checkTime(payload.timestampMs, named.bootProof, setting.requestedAt, context.now, checklist);
+  const isTimely = checkTime(
+    payload.timestampMs,
+    { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime() },
+    checklist,
+  );
   const isAnswer = checkRequest(payload, setting, context, checklist);
   if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer)
     return { checklist, verified: null };
@@ -219,46 +223,54 @@ async function checkSignature(
     checklist.skip("app.signature", "key, payload or signature could not be read");
     return false;
   }
-  const key = await (bootProof?.signingKey() ?? cache.key("P-256", signingPoint(publicKey)));
-  const isValid = key !== null && (await key.verify(toUtf8(proofPayload), signature));
+  const key = bootProof?.signingKey() ?? new PublicKey("P-256", signingPoint(publicKey));
+  const isValid = await cache.verifyBy(key, toUtf8(proofPayload), signature);
   const wrong = isQosPublicKey(publicKey)
     ? "the signature is not one of the key over this payload"
     : "the key is not two points of P-256";
   return checklist.conclude("app.signature", isValid ? [] : [wrong]);
 }
 
-function checkTime(
-  timestampMs: number | undefined,
-  bootProof: VerifiedBootProof | null,
-  requestedAt: number | null,
-  now: Date,
-  checklist: Checklist,
-): boolean {
-  if (timestampMs === undefined) {
-    checklist.skip("app.time", "timestampMs could not be read");
-    return false;
-  }
-  const made = new Date(timestampMs).toISOString();
-  const booted = bootProof?.attestation.document.timestamp;
-  const beforeBoot =
-    booted !== undefined && timestampMs < booted - SKEW_MS
-      ? [`made at ${made}, before the boot document of ${new Date(booted).toISOString()}`]
-      : [];
+/** What an app proof's time is held against; milliseconds since the epoch. */
+interface TimeBounds {
+  /** The verified boot proof of its key; null where there is none. */
+  readonly bootProof: VerifiedBootProof | null;
+  /** Null: nobody said. */
+  readonly requestedAt: number | null;
+  readonly now: number;
+}
+
+function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklist: Checklist): boolean {
+  if (timestampMs === undefined) return checklist.skip("app.time", "timestampMs could not be read");
+  const { bootProof } = bounds;
+  const beforeBoot = bootProof === null ? null : bootFault(timestampMs, bootProof);
   // Such an enclave answers for a document at any time of its life.
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
-  const reasons = [
-    ...(timestampMs > now.getTime() + SKEW_MS ? [`made at ${made}, in the future of ${now.toISOString()}`] : []),
-    ...(isAnyTime ? [] : beforeBoot),
+  const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
+  if (faults.length > 0) return checklist.conclude("app.time", faults);
+  if (bootProof === null) return checklist.skip("app.time", "there is no verified boot proof to compare with");
+  if (beforeBoot === null) return checklist.pass("app.time", `made at ${iso(timestampMs)}`);
+  return checklist.warn("app.time", `${beforeBoot}, which a live enclave may make at any time`);
+}
+
+function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
+  const made = `made at ${iso(timestampMs)}`;
+  return [
+    ...(timestampMs > now + SKEW_MS ? [`${made}, in the future of ${iso(now)}`] : []),
     ...(requestedAt !== null && timestampMs < requestedAt - SKEW_MS
-      ? [`made at ${made}, before the request of ${new Date(requestedAt).toISOString()} was sent`]
+      ? [`${made}, before the request of ${iso(requestedAt)} was sent`]
       : []),
   ];
-  if (reasons.length > 0) return checklist.conclude("app.time", reasons);
-  if (booted === undefined) checklist.skip("app.time", "there is no verified boot proof to compare with");
-  else if (beforeBoot.length > 0)
-    checklist.warn("app.time", `${beforeBoot[0]!}, which a live enclave may make at any time`);
-  else checklist.pass("app.time", `made at ${made}`);
-  return booted !== undefined;
+}
+
+function bootFault(timestampMs: number, bootProof: VerifiedBootProof): string | null {
+  const booted = bootProof.attestation.document.timestamp;
+  if (timestampMs >= booted - SKEW_MS) return null;
+  return `made at ${iso(timestampMs)}, before the boot document of ${iso(booted)}`;
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }
 
 /** Of proofs that came without an activity: whether they speak of what was asked for. */

@@ -172,7 +172,7 @@ async function checkPath(
     checklist.skipRest(PATH_CHECKS, "the document's certificates could not be read");
     return null;
   }
-  return checkCertificatePath({ certificate, cabundle }, context.trustAnchors, time, context.cache, checklist);
+  return checkCertificatePath({ certificate, cabundle }, { ...context, validationTime: time }, checklist);
 }
 
 async function checkSignature(

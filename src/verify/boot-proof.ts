@@ -8,9 +8,9 @@ import {
   type ManifestEnvelope,
   type QuorumMember,
   declaredManifestVersion,
-  decodeManifest,
-  decodeManifestEnvelope,
   manifestDraft,
+  readManifest,
+  readManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
@@ -25,19 +25,11 @@ import {
 import { recheckCertificatePath } from "./certificate-path.js";
 import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
-import { type VerifyingKey, importPoint } from "./ecdsa.js";
-import {
-  type WantedKey,
-  checkDebugMode,
-  checkKey,
-  checkNonce,
-  checkPcrs,
-  checkUserData,
-  manifestHash,
-} from "./manifest-binding.js";
+import { type WantedKey, checkDebugMode, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import { sha256 } from "./digest.js";
 import { inTurns } from "./in-turns.js";
 import { signingPoint } from "./qos-key.js";
-import type { SignatureCache } from "./signature-cache.js";
+import { PublicKey, type SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
 type ReadBootProof = Reading<BootProof>["value"];
@@ -61,7 +53,7 @@ interface BootProofFacts {
  */
 export class VerifiedBootProof {
   readonly #verified = true;
-  #signingKey: Promise<VerifyingKey | null> | undefined;
+  readonly #signingKey: PublicKey;
   readonly attestation: VerifiedAttestation;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
@@ -92,13 +84,13 @@ export class VerifiedBootProof {
     this.debug = facts.debug;
     this.unverifiedLabels = facts.unverifiedLabels;
     this.ephemeralKey = facts.ephemeralKey;
+    this.#signingKey = new PublicKey("P-256", signingPoint(facts.ephemeralKey));
     this.checks = facts.checks;
     Object.freeze(this);
   }
 
   /** The half of the ephemeral key that verifies signatures; imported once, however many app proofs there are. */
-  signingKey(): Promise<VerifyingKey | null> {
-    this.#signingKey ??= importPoint("P-256", signingPoint(this.ephemeralKey));
+  signingKey(): PublicKey {
     return this.#signingKey;
   }
 
@@ -269,28 +261,47 @@ async function checkManifest(
   checklist: Checklist,
 ): Promise<CheckedManifest> {
   const declared = proof.declaredManifestVersion;
-  const { value: manifest, isDeclared } = decodeAs(
-    "manifest.decode",
-    proof.manifest,
-    decodeManifest,
-    (value) => value,
+  const shown = decodeAs(
+    { id: "manifest.decode", bytes: proof.manifest, decode: readManifest, manifestOf: ({ manifest }) => manifest },
     declared,
     checklist,
   );
-  const envelope = decodeAs(
-    "envelope.decode",
-    proof.manifestEnvelope,
-    decodeManifestEnvelope,
-    (value) => value.manifest,
+  const approved = decodeAs(
+    {
+      id: "envelope.decode",
+      bytes: proof.manifestEnvelope,
+      decode: (bytes) => readManifestEnvelope(bytes, shown.value),
+      manifestOf: ({ envelope }) => envelope.manifest,
+    },
     declared,
     checklist,
   );
-  const hash = manifest && (await manifestHash(manifest));
-  const isSame = await checkSameManifest(manifest, hash, envelope.value, checklist);
-  const approvers = await checkEnvelopeApprovals(envelope.value, cache, checklist);
-  const isGood =
-    manifest !== undefined && hash !== undefined && isDeclared && envelope.isDeclared && isSame && approvers !== null;
+  const manifest = shown.value?.manifest;
+  const hash = shown.value && (await sha256(shown.value.hashInput));
+  const hashed = approved.value && {
+    envelope: approved.value.envelope,
+    hash: await hashOf(approved.value.hashInput, shown.value?.hashInput, hash),
+  };
+  const isSame = checkSameManifest(manifest, hash, hashed, checklist);
+  const approvers = await checkEnvelopeApprovals(hashed, cache, checklist);
+  const isDecoded = manifest !== undefined && hash !== undefined && shown.isDeclared && approved.isDeclared;
+  const isGood = isDecoded && isSame && approvers !== null;
   return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
+}
+
+/** The SHA-256 of bytes; the known one where they are the same as those it was taken of. */
+async function hashOf(
+  bytes: Uint8Array,
+  known: Uint8Array | undefined,
+  knownHash: Uint8Array | undefined,
+): Promise<Uint8Array> {
+  return known && knownHash && equalBytes(bytes, known) ? knownHash : sha256(bytes);
+}
+
+/** An envelope, and the hash of the manifest inside it. */
+interface HashedEnvelope {
+  readonly envelope: ManifestEnvelope;
+  readonly hash: Uint8Array;
 }
 
 interface DecodedAs<T> {
@@ -299,14 +310,20 @@ interface DecodedAs<T> {
   readonly isDeclared: boolean;
 }
 
+/** A field of the boot proof that holds a manifest, and the check of its decoding. */
+interface ManifestField<T> {
+  readonly id: CheckId;
+  /** Undefined where the field could not be read. */
+  readonly bytes: Uint8Array | undefined;
+  readonly decode: (bytes: Uint8Array) => T;
+  readonly manifestOf: (value: T) => Manifest;
+}
+
 /**
  * Decodes, and holds the version against the declared one. A value of another version is still handed on, to be asked.
  */
 function decodeAs<T>(
-  id: CheckId,
-  bytes: Uint8Array | undefined,
-  decode: (bytes: Uint8Array) => T,
-  manifestOf: (value: T) => Manifest,
+  { id, bytes, decode, manifestOf }: ManifestField<T>,
   declared: string | null | undefined,
   checklist: Checklist,
 ): DecodedAs<T> {
@@ -326,41 +343,41 @@ function decodeAs<T>(
   return { value: decoded.value, isDeclared };
 }
 
-async function checkSameManifest(
+function checkSameManifest(
   manifest: Manifest | undefined,
   hash: Uint8Array | undefined,
-  envelope: ManifestEnvelope | undefined,
+  approved: HashedEnvelope | undefined,
   checklist: Checklist,
-): Promise<boolean> {
-  if (!manifest || !hash || !envelope)
+): boolean {
+  if (!manifest || !hash || !approved)
     return checklist.skip("envelope.manifest", "manifest or envelope could not be read");
-  const approvedHash = await manifestHash(envelope.manifest);
+  const { version } = approved.envelope.manifest;
   return checklist.conclude("envelope.manifest", [
-    ...(envelope.manifest.version === manifest.version
+    ...(version === manifest.version
       ? []
-      : [`the envelope's manifest is ${envelope.manifest.version}, the manifest is ${manifest.version}`]),
-    ...(equalBytes(approvedHash, hash) ? [] : ["the envelope's manifest has another hash than the manifest"]),
+      : [`the envelope's manifest is ${version}, the manifest is ${manifest.version}`]),
+    ...(equalBytes(approved.hash, hash) ? [] : ["the envelope's manifest has another hash than the manifest"]),
   ]);
 }
 
 /**
- * The envelope is asked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved;
+ * The envelope is checked on its own: that its manifest is the one shown is `envelope.manifest`. Answers who approved;
  * null where not as the set demands.
  */
 async function checkEnvelopeApprovals(
-  envelope: ManifestEnvelope | undefined,
+  approved: HashedEnvelope | undefined,
   cache: SignatureCache,
   checklist: Checklist,
 ): Promise<readonly QuorumMember[] | null> {
-  if (envelope === undefined) {
+  if (approved === undefined) {
     checklist.skipRest(["envelope.approvals", "envelope.shares"], "the envelope could not be read");
     return null;
   }
+  const { envelope, hash } = approved;
   const { manifestSet } = envelope.manifest;
-  const hash = await manifestHash(envelope.manifest);
   const { faults, repeated, approvers } = await checkApprovals(envelope.manifestSetApprovals, manifestSet, hash, cache);
-  const summary =
-    `${approvers.length} of ${manifestSet.members.length} members approved, ${manifestSet.threshold} ` + `wanted`;
+  const { threshold, members } = manifestSet;
+  const summary = `${approvers.length} of ${members.length} members approved, ${threshold} wanted`;
   const reasons = [...faults, ...repeated, ...thresholdFaults(manifestSet, approvers.length)];
   const answers = [
     checklist.conclude("envelope.approvals", reasons, summary),

@@ -33,27 +33,29 @@ interface Placed {
   readonly casBelow: number;
 }
 
-/** Asks the five `chain.*` checks. Answers the anchor that the path starts at, where the whole path is good. */
+/** What a path is held against. */
+export interface PathDemands {
+  readonly trustAnchors: readonly TrustAnchor[];
+  /** Undefined where it could not be read. */
+  readonly validationTime: Date | undefined;
+  readonly cache: SignatureCache;
+}
+
+/** Checks the five `chain.*` ids. Answers the anchor that the path starts at, where the whole path is good. */
 export async function checkCertificatePath(
   document: { readonly certificate: Certificate; readonly cabundle: readonly Certificate[] },
-  anchors: readonly TrustAnchor[],
-  validationTime: Date | undefined,
-  cache: SignatureCache,
+  { trustAnchors, validationTime, cache }: PathDemands,
   checklist: Checklist,
 ): Promise<TrustAnchor | null> {
   const claimedRoot = document.cabundle[0]!;
-  const anchor = anchorOf(claimedRoot, anchors);
+  const anchor = anchorOf(claimedRoot, trustAnchors);
   // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
   const answers = [
-    reportAnchor(
-      anchor,
-      anchors,
-      claimedRoot,
-      broken.some((link) => link.below === 1),
-      checklist,
-    ),
+    anchor === null
+      ? reportNoAnchor(claimedRoot, trustAnchors, checklist)
+      : reportAnchor(anchor, { isBroken: broken.some((link) => link.below === 1) }, checklist),
     checklist.conclude(
       "chain.signature",
       broken.map((link) => link.fault),
@@ -77,7 +79,10 @@ export function recheckCertificatePath(
 ): TrustAnchor | null {
   const { certificate, cabundle } = attestation.document;
   const anchor = anchorOf(cabundle[0]!, anchors);
-  const isAnchored = reportAnchor(anchor, anchors, cabundle[0]!, false, checklist);
+  const isAnchored =
+    anchor === null
+      ? reportNoAnchor(cabundle[0]!, anchors, checklist)
+      : reportAnchor(anchor, { isBroken: false }, checklist);
   const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, checklist);
   return isAnchored && isValid ? anchor : null;
 }
@@ -97,20 +102,22 @@ function placed(path: readonly Certificate[]): Placed[] {
   }));
 }
 
+function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], checklist: Checklist): false {
+  const names = anchors.map((candidate) => candidate.name).join(", ");
+  const root = nameText(claimed.subject);
+  return checklist.fail(
+    "chain.anchor",
+    `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`,
+  );
+}
+
+/** `isBroken`: the first certificate below the anchor is not one that it issued. */
 function reportAnchor(
-  anchor: TrustAnchor | null,
-  anchors: readonly TrustAnchor[],
-  claimed: Certificate,
-  firstLinkBroken: boolean,
+  anchor: TrustAnchor,
+  { isBroken }: { readonly isBroken: boolean },
   checklist: Checklist,
 ): boolean {
-  const names = anchors.map((candidate) => candidate.name).join(", ");
-  if (anchor === null) {
-    const reason =
-      `the document claims the root ${nameText(claimed.subject)}, which is not, byte for byte, one of: ` + `${names}`;
-    return checklist.fail("chain.anchor", reason);
-  }
-  if (firstLinkBroken)
+  if (isBroken)
     return checklist.fail(
       "chain.anchor",
       `the certificate below the root was not issued by the trust anchor ${anchor.name}`,

@@ -73,10 +73,14 @@ function parametersOf(value: unknown): JsonObject {
 }
 
 function instantOf(value: unknown): number {
-  const isDecimal = typeof value === "string" && /^(?:0|[1-9][0-9]{0,15})$/.test(value);
-  const milliseconds = value instanceof Date ? value.getTime() : isDecimal ? Number(value) : value;
+  const milliseconds = value instanceof Date ? value.getTime() : numberOf(value);
   if (typeof milliseconds === "number" && Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
   throw new TypeError("expected.requestedAt: a valid Date wanted, or milliseconds since the epoch");
+}
+
+/** The number of a decimal text; anything else is itself. */
+function numberOf(value: unknown): unknown {
+  return typeof value === "string" && /^(?:0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
 }
 
 function addressesOf(value: unknown): readonly string[] {

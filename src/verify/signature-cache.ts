@@ -10,12 +10,39 @@ import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
 const DEFAULT_LIMIT = 1024;
 const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": 65, "P-384": 97 };
 
+/** A public key by its uncompressed point; imported when a signature is verified by it, and once. */
+export class PublicKey implements VerifyingKey {
+  readonly curve: Curve;
+  readonly point: Uint8Array;
+  #imported: Promise<VerifyingKey | null> | undefined;
+
+  constructor(curve: Curve, point: Uint8Array) {
+    this.curve = curve;
+    this.point = new Uint8Array(point);
+  }
+
+  /** Null where the bytes are no point of the curve. */
+  imported(): Promise<VerifyingKey | null> {
+    this.#imported ??= importPoint(this.curve, this.point);
+    return this.#imported;
+  }
+
+  /** Whether `r ‖ s` is this key's signature over the message; false where the bytes are no point of the curve. */
+  async verify(message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    const key = await this.imported();
+    return key !== null && key.verify(message, signature);
+  }
+}
+
 export class SignatureCache {
   readonly #limit: number;
-  readonly #keys = new Map<string, Promise<VerifyingKey | null>>();
+  readonly #keys = new Map<string, PublicKey>();
   readonly #valid = new Map<string, true>();
 
-  /** `limit`: how many signatures, and how many keys, are kept; the oldest go first. Throws TypeError below 1. */
+  /**
+   * `limit`: how many signatures, and how many keys, are kept; the least recently used go first. Throws TypeError below
+   * 1.
+   */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: a whole number of 1 or more wanted");
     this.#limit = limit;
@@ -23,32 +50,44 @@ export class SignatureCache {
 
   /** The key of an uncompressed point; null where the bytes are no point of the curve. */
   key(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
-    const name = `${curve}:${toHex(point)}`;
-    const known = this.#keys.get(name);
-    if (known !== undefined) return known;
-    const key = importPoint(curve, point);
-    this.#keep(this.#keys, name, key);
-    return key;
+    return this.#publicKey(curve, point).imported();
   }
 
   /**
    * Whether `r ‖ s` is the key's signature over the message (ECDSA with the curve's hash); false where the key is none.
    */
-  async verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-    if (point.length !== POINT_LENGTHS[curve]) return false;
-    // Copied, so that what is verified is what is cached, whatever the caller does to its buffers meanwhile.
-    const [key, signed, proof] = [new Uint8Array(point), new Uint8Array(message), new Uint8Array(signature)];
-    // Curve and point are of one length each, and the signature's is named: the parts cannot be shifted against each
-    // other.
-    const name = `${curve}:${proof.length}:${toHex(await sha256(concatBytes(key, proof, signed)))}`;
-    if (this.#valid.has(name)) return true;
-    const verifying = await this.key(curve, key);
-    const valid = verifying !== null && (await verifying.verify(signed, proof));
+  verify(curve: Curve, point: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    return this.verifyBy(this.#publicKey(curve, point), message, signature);
+  }
+
+  /** As {@link verify}, by a key that the caller keeps. */
+  async verifyBy(key: PublicKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    if (key.point.length !== POINT_LENGTHS[key.curve]) return false;
+    // Copied, so that what is verified is what is cached, whatever the caller does to its buffers meanwhile. Curve and
+    // point are of one length each, and the signature's is named: the parts cannot be shifted against each other.
+    const whole = concatBytes(key.point, signature, message);
+    const proof = whole.subarray(key.point.length, key.point.length + signature.length);
+    const signed = whole.subarray(key.point.length + signature.length);
+    const name = `${key.curve}:${proof.length}:${toHex(await sha256(whole))}`;
+    if (this.#valid.has(name)) {
+      this.#keep(this.#valid, name, true);
+      return true;
+    }
+    const valid = await key.verify(signed, proof);
     if (valid) this.#keep(this.#valid, name, true);
     return valid;
   }
 
+  #publicKey(curve: Curve, point: Uint8Array): PublicKey {
+    const name = `${curve}:${toHex(point)}`;
+    const key = this.#keys.get(name) ?? new PublicKey(curve, point);
+    this.#keep(this.#keys, name, key);
+    return key;
+  }
+
+  /** Makes it the most recently used entry. */
   #keep<T>(entries: Map<string, T>, name: string, value: T): void {
+    entries.delete(name);
     if (entries.size >= this.#limit) entries.delete(entries.keys().next().value!);
     entries.set(name, value);
   }

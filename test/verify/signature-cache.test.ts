@@ -188,7 +188,7 @@ describe("what is remembered", () => {
     }
   });
 
-  it("is bounded: the oldest goes first", async () => {
+  it("is bounded: the least recently used goes first", async () => {
     const cache = new SignatureCache(2);
     const [a, b, c] = good.slice(0, 3) as [Question, Question, Question];
     for (const question of [a, b, c]) await ask(cache, question);
@@ -199,6 +199,8 @@ describe("what is remembered", () => {
     await ask(cache, a);
     expect(count.verified()).toBe(1);
     await ask(cache, b);
+    expect(count.verified()).toBe(1);
+    await ask(cache, c);
     expect(count.verified()).toBe(2);
   });
 
@@ -209,6 +211,8 @@ describe("what is remembered", () => {
     for (const signer of [a, b]) await cache.key(signer.curve, signer.point);
     expect(await cache.key(a.curve, a.point)).toBe(first);
     await cache.key(c.curve, c.point);
+    expect(await cache.key(a.curve, a.point)).toBe(first);
+    for (const signer of [b, c]) await cache.key(signer.curve, signer.point);
     expect(await cache.key(a.curve, a.point)).not.toBe(first);
   });
 

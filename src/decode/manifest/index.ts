@@ -1,7 +1,7 @@
 /** Which manifest version are these bytes? One dispatch over the rows of the versions (qos.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
-import { MalformedError, attempt, faultText } from "../../errors.js";
-import { BorshReader, BorshWriter, MAX_ITEMS } from "../borsh.js";
+import { type Fault, MalformedError, faultText } from "../../errors.js";
+import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
 import { type JsonObject, MemberReader, isJsonObject, parseJson } from "../json.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
@@ -19,26 +19,56 @@ export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEM
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
+/** A manifest with the bytes whose SHA-256 is its hash: they are made once. */
+export interface ManifestWithHashInput {
+  readonly manifest: Manifest;
+  readonly hashInput: Uint8Array;
+}
+
 /**
  * Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every
  * fault.
  */
 export function decodeManifest(bytes: Uint8Array): Manifest {
+  return readManifest(bytes).manifest;
+}
+
+/** As {@link decodeManifest}, with the bytes that are hashed. */
+export function readManifest(bytes: Uint8Array): ManifestWithHashInput {
   const json = asJsonObject(bytes);
-  if (json === undefined) return oneBorshReading("manifest", bytes, (read, reader) => read(reader));
+  if (json === undefined) {
+    const manifest = oneBorshReading("manifest", bytes, (read, reader) => read(reader));
+    const hashInput = manifestHashInput(manifest);
+    // Where these are the bytes that were read, they were just read as every version.
+    return equalBytes(hashInput, bytes) ? { manifest, hashInput } : unambiguous("manifest", manifest, hashInput);
+  }
   const reader = new MemberReader(json);
-  const manifest = readJsonManifest(reader);
-  return unambiguous("manifest", withoutFaults("manifest", reader, manifest));
+  const manifest = withoutFaults("manifest", reader, readJsonManifest(reader));
+  return unambiguous("manifest", manifest, manifestHashInput(manifest));
 }
 
 /**
  * Decodes an envelope of any version. Throws {@link MalformedError} (`manifest-envelope`, or `json`) with every fault.
  */
 export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
+  return readManifestEnvelope(bytes).envelope;
+}
+
+/**
+ * As {@link decodeManifestEnvelope}, with the bytes that are hashed. `shown`: a manifest that was read before; where
+ * the envelope holds the same one, what was found out about its bytes is not found out again.
+ */
+export function readManifestEnvelope(
+  bytes: Uint8Array,
+  shown?: ManifestWithHashInput,
+): { readonly envelope: ManifestEnvelope; readonly hashInput: Uint8Array } {
   const json = asJsonObject(bytes);
   const envelope = json === undefined ? readBorshEnvelope(bytes) : readJsonEnvelope(new MemberReader(json));
-  unambiguous("manifest-envelope", envelope.manifest);
-  return envelope;
+  const { manifest } = envelope;
+  const hashInput = manifestHashInput(manifest);
+  const isShown = shown !== undefined && equalBytes(shown.hashInput, hashInput) && isSame(shown.manifest, manifest);
+  if (!isShown) unambiguous("manifest-envelope", manifest, hashInput);
+  return { envelope, hashInput };
 }
 
 function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
@@ -140,7 +170,8 @@ type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: Borsh
 interface BorshReading<T> {
   readonly version: ManifestVersion;
   readonly value: T | undefined;
-  readonly text: string;
+  /** Why it is none; null where it is one. */
+  readonly fault: Fault | null;
 }
 
 /** What the bytes are, read whole as each of the versions that have borsh. */
@@ -148,13 +179,8 @@ function borshReadings<T>(bytes: Uint8Array, read: ReadAround<T>): BorshReading<
   return MANIFEST_VERSIONS.flatMap((version) => {
     const codec = SCHEMAS[version].borsh;
     if (codec === null) return [];
-    const reading = attempt(() => {
-      const reader = new BorshReader(bytes);
-      const value = read(codec.read, reader);
-      reader.end();
-      return value;
-    });
-    return [{ version, value: reading.value, text: `as ${version}: ${faultText(reading.faults)}` }];
+    const { value, fault } = readBorsh(bytes, (reader) => read(codec.read, reader));
+    return [{ version, value, fault }];
   });
 }
 
@@ -162,7 +188,8 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
   const readings = borshReadings(bytes, read);
   const [first, second] = readings.filter(({ value }) => value !== undefined);
   if (first?.value === undefined) {
-    const message = `neither JSON nor borsh (${readings.map(({ text }) => text).join("; ")})`;
+    const texts = readings.map(({ version, fault }) => `as ${version}: ${faultText(fault === null ? [] : [fault])}`);
+    const message = `neither JSON nor borsh (${texts.join("; ")})`;
     throw new MalformedError(code, [{ path: "", message }]);
   }
   if (second !== undefined) throw ambiguous(code, first.version, second.version);
@@ -174,12 +201,12 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
  * another version too, or another manifest, two manifests share one hash, and the one that is shown need not be the
  * one that was booted (qos.md, "Which version", rule 4).
  */
-function unambiguous(code: ManifestCode, manifest: Manifest): Manifest {
-  if (SCHEMAS[manifest.version].borsh === null) return manifest;
-  const readings = borshReadings(manifestHashInput(manifest), (read, reader) => read(reader));
+function unambiguous(code: ManifestCode, manifest: Manifest, hashInput: Uint8Array): ManifestWithHashInput {
+  if (SCHEMAS[manifest.version].borsh === null) return { manifest, hashInput };
+  const readings = borshReadings(hashInput, (read, reader) => read(reader));
   const other = readings.find(({ version, value }) => value !== undefined && version !== manifest.version);
   if (other !== undefined) throw ambiguous(code, manifest.version, other.version);
-  if (readings.some(({ value }) => isSame(value, manifest))) return manifest;
+  if (readings.some(({ value }) => isSame(value, manifest))) return { manifest, hashInput };
   throw new MalformedError(code, [{ path: "", message: "ambiguous: its borsh encoding is another manifest" }]);
 }
 
