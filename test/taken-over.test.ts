@@ -2,13 +2,14 @@
  * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it,
  * changes nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
  */
-import { generateKeyPairSync, sign } from "node:crypto";
+import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { fromBase64, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
-import { encodeManifest } from "../src/lab/qos.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
+import { generateKeyPair } from "../src/lab/keys.js";
+import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { AT, ORGANIZATION, apiKey, isStamped } from "./client/support.js";
 
@@ -23,7 +24,7 @@ const { bootProof, appProofs, activity } = whole;
 const answering = forge({ nonce: Uint8Array.of(1, 2, 3) });
 const verified = ({ report }: { readonly report: library.Report }): unknown => report;
 
-const pair = generateKeyPairSync("ed25519");
+const pair = generateKeyPair("ed25519");
 const delivery = bytesOf({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" });
 const headers = {
   "X-Webhook-Event-Id": "e",

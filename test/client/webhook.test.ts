@@ -2,7 +2,7 @@
  * Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was
  * signed.
  */
-import { generateKeyPairSync, sign } from "node:crypto";
+import { sign } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import {
   type Delivery,
@@ -17,11 +17,12 @@ import {
   webhookHandler,
 } from "../../src/client/index.js";
 import type { JsonObject } from "../../src/decode/json.js";
+import { generateKeyPair } from "../../src/lab/keys.js";
 import { AttestedService, type Lies, policyOf } from "./attested.js";
 import { AT, ORGANIZATION, rejectionOf } from "./support.js";
 
-const key = generateKeyPairSync("ed25519");
-const other = generateKeyPairSync("ed25519");
+const key = generateKeyPair("ed25519");
+const other = generateKeyPair("ed25519");
 
 function jwk(pair: typeof key, kid: string, rest: object = {}): object {
   return {
