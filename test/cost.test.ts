@@ -1,15 +1,14 @@
 /**
  * No input of up to 1 MiB, in any format, through any public door, takes more than about a second or 200 MiB; nor does
- * any answer of the service. Each row runs in a process of its own. The bounds are several times what was measured:
+ * any answer of the service. The rows run in a process beside this one. The bounds are several times what was measured:
  * what is quadratic, or keeps an object for every two bytes, is beyond them.
  */
-import { execFile } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,7 +18,7 @@ import type { Manifest } from "../src/decode/manifest/index.js";
 import { cborHead, encodeCbor } from "../src/lab/cbor.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge } from "./attacks/support.js";
-import type { Door } from "./support/cost-child.js";
+import type { Door, Took, Wanted } from "./support/cost-child.js";
 
 const MIB = 1024 * 1024;
 const MAX_MILLISECONDS = 5000;
@@ -44,28 +43,60 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Took {
-  readonly milliseconds: number;
-  readonly mebibytes: number;
+let child: ChildProcess | null = null;
+afterAll(() => void child?.kill());
+
+/** A new process, with nothing of earlier rows in its memory. */
+function fresh(): ChildProcess {
+  child?.kill();
+  child = fork(join(folder, "child.mjs"), { execArgv: ["--max-old-space-size=512"] });
+  return child;
 }
 
-async function through(door: Door, input: Uint8Array, url = ""): Promise<Took> {
-  const file = join(folder, `${door}.input`);
-  writeFileSync(file, input);
-  const argv = ["--max-old-space-size=512", join(folder, "child.mjs"), door, file, url];
-  const { stdout } = await promisify(execFile)(process.execPath, argv, { timeout: 100_000 });
-  return JSON.parse(stdout) as Took;
+function through(server: ChildProcess, wanted: Wanted): Promise<Took> {
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => server.kill(), 4 * MAX_MILLISECONDS);
+    const ended = (code: number | null): void => {
+      clearTimeout(limit);
+      child = null;
+      reject(new Error(code === null ? "the process took too long" : `the process ended with ${code}`));
+    };
+    server.once("exit", ended);
+    server.once("message", (took) => {
+      clearTimeout(limit);
+      server.off("exit", ended);
+      resolve(took as Took);
+    });
+    server.send(wanted);
+  });
+}
+
+const isCheap = ({ milliseconds, mebibytes }: Took): boolean =>
+  milliseconds < MAX_MILLISECONDS && mebibytes < MAX_MEBIBYTES;
+
+/**
+ * Rows share a process while they are cheap in it: its growth is at least what the row needed. Where it grew too much,
+ * the rows before may be to blame, and a process that served no other decides.
+ */
+async function took(wanted: Wanted): Promise<Took> {
+  if (child !== null) {
+    const shared = await through(child, wanted).catch(() => null);
+    if (shared !== null && isCheap(shared)) return shared;
+  }
+  return through(fresh(), wanted);
 }
 
 async function expectCheap(door: Door, input: Uint8Array, url = ""): Promise<void> {
-  const took = await through(door, input, url);
+  const file = join(folder, `${door}.input`);
+  writeFileSync(file, input);
+  const { milliseconds, mebibytes } = await took({ door, file, url });
   if (process.env["BOOTPROOF_COST"] === "show")
     console.log(
-      `${String(took.milliseconds).padStart(6)} ms ${String(took.mebibytes).padStart(5)} MiB  ` +
+      `${String(milliseconds).padStart(6)} ms ${String(mebibytes).padStart(5)} MiB  ` +
         `${expect.getState().currentTestName}`,
     );
-  expect(took.milliseconds).toBeLessThan(MAX_MILLISECONDS);
-  expect(took.mebibytes).toBeLessThan(MAX_MEBIBYTES);
+  expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
+  expect(mebibytes).toBeLessThan(MAX_MEBIBYTES);
 }
 
 /** As many of the items as the size has room for, joined with commas. */
@@ -456,13 +487,15 @@ describe("answers of the service", () => {
     "getOauthProviders",
     "listAppProofs",
   ];
+  const bomb = gzipped(new Uint8Array(256 * MIB));
   it.each(doors)("%s: a bomb", async (door) => {
-    answer = gzipped(new Uint8Array(256 * MIB));
+    answer = bomb;
     await expectCheap(door, new Uint8Array(), url);
   });
+  const lists = ["{}", '{"":{}}'].map((item) => gzipped(`[${many(item, 8 * MIB - 2000)}]`));
   it.each(doors.filter((_, index) => index % 2 === 0))("%s: empty objects and the like", async (door) => {
-    for (const item of ["{}", '{"":{}}']) {
-      answer = gzipped(`[${many(item, 8 * MIB - 2000)}]`);
+    for (const list of lists) {
+      answer = list;
       await expectCheap(door, new Uint8Array(), url);
     }
   });

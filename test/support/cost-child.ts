@@ -1,5 +1,8 @@
-/** One hostile input through one public door, in a process of its own: what it took is the one line on stdout. */
-import { generateKeyPairSync, sign } from "node:crypto";
+/**
+ * Hostile inputs through public doors, one after the other, in a process beside the tests. It tells for each how long
+ * it took, and by how much the process has grown since its start: never less than what the input needed.
+ */
+import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { inspectUnverified, renderInspection, renderJson, renderText } from "../../src/index.js";
 import * as library from "../../src/index.js";
@@ -12,6 +15,7 @@ import {
   webhookHandler,
 } from "../../src/client/index.js";
 import { run } from "../../src/cli/main.js";
+import { generateKeyPair } from "../../src/lab/keys.js";
 
 const NOW = new Date("2026-03-04T06:00:00.000Z");
 const anyEnclave = { policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW } as const;
@@ -64,7 +68,7 @@ export const DOORS = {
   policyOfCommand: (input) => command(["verify", "--boot-proof", "/nonexistent", "--policy", "-"], input),
   bundleOfCommand: (input) => command(["verify", "-", "--no-policy"], input),
   webhook: async (input) => {
-    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const { publicKey, privateKey } = generateKeyPair("ed25519");
     const jwks = { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] };
     const signed = Buffer.concat([Buffer.from(`v1.ed25519.k.${NOW.getTime()}.e.`), input]);
     const headers = webhookHeaders(sign(null, signed, privateKey).toString("hex"));
@@ -160,13 +164,29 @@ function webhookHeaders(signature: string): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`X-Webhook-${name}`, value]));
 }
 
-const [, , door, file, url] = process.argv;
-const input = new Uint8Array(readFileSync(file!));
+/** What is asked of the process. */
+export interface Wanted {
+  readonly door: Door;
+  readonly file: string;
+  readonly url: string;
+}
+
+/** What it answers. */
+export interface Took {
+  readonly milliseconds: number;
+  readonly mebibytes: number;
+}
+
 const before = process.resourceUsage().maxRSS;
-const start = performance.now();
-await DOORS[door as Door](input, url ?? "");
-const took = {
-  milliseconds: Math.round(performance.now() - start),
-  mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
-};
-process.stdout.write(JSON.stringify(took));
+process.on("message", ({ door, file, url }: Wanted) => {
+  void took(door, new Uint8Array(readFileSync(file)), url).then((answer) => process.send?.(answer));
+});
+
+async function took(door: Door, input: Uint8Array, url: string): Promise<Took> {
+  const start = performance.now();
+  await DOORS[door](input, url);
+  return {
+    milliseconds: Math.round(performance.now() - start),
+    mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
+  };
+}
