@@ -23,6 +23,7 @@ import {
   labPolicy,
 } from "../../src/lab/forge.js";
 import type { CertificateSpec } from "../../src/lab/pki.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Report } from "../../src/report/report.js";
 
 /** When the documents are made. A whole second, so that validity can end exactly then. */
@@ -87,8 +88,11 @@ export interface Accepted {
   readonly skips?: readonly CheckId[];
 }
 
+/** Of every enclave here: a new one for each would take as long as the rest of the forging. */
+const otherKey = generateQosKeyPair();
+
 export function forge(alterations: Alterations = {}): ForgedEvidence {
-  return forgeEvidence({ lab, at: AT, ...alterations });
+  return forgeEvidence({ lab, at: AT, otherKey, ...alterations });
 }
 
 export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
