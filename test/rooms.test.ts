@@ -156,7 +156,7 @@ describe("the graph of imports", () => {
       ]),
     );
     expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(300);
-    expect(sources.get("src/verify/ecdsa.ts")!.imports).toContainEqual({
+    expect(sources.get("src/verify/platform.ts")!.imports).toContainEqual({
       specifier: "@noble/curves/nist.js",
       typeOnly: false,
       dynamic: true,
@@ -308,22 +308,14 @@ describe("packages", () => {
     expect(importersOf(/^cbor-x/)).toEqual([]);
   });
 
-  it("the platform's cryptography is asked for behind the doors of verify/ alone", () => {
-    const asking = core
-      .filter(({ names }) => names.has("nodeCrypto") || names.has("getBuiltinModule") || names.has("subtle"))
-      .map(({ file }) => file)
-      .sort();
-    expect(asking).toEqual(["src/verify/digest.ts", "src/verify/ecdsa.ts"]);
-    expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual([
-      "src/verify/ecdsa.ts",
-    ]);
-  });
-
-  it("noble in the core is behind the same doors", () => {
-    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
-      "src/verify/digest.ts",
-      "src/verify/ecdsa.ts",
-    ]);
+  it("the platform's cryptography, and noble's in the core, are used in one file", () => {
+    const PLATFORM = ["src/verify/platform.ts"];
+    const using = core
+      .filter(({ names }) => names.has("getBuiltinModule") || names.has("subtle"))
+      .map(({ file }) => file);
+    expect(using).toEqual(PLATFORM);
+    expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual(PLATFORM);
+    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual(PLATFORM);
   });
 
   it("commander and yaml are the command line's", () => {

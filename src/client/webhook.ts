@@ -8,6 +8,7 @@ import { RejectedError } from "../bootproof.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
+import { ed25519 } from "../verify/platform.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
 import { readShape } from "./requests.js";
@@ -122,7 +123,8 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
   const key = keyOf(input.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
-  if (!(await verifyEd25519(key, signed, headers.signature))) {
+  const verify = await ed25519();
+  if (!(await verify(key, signed, headers.signature))) {
     throw new WebhookError("signature", "the signature is not one of the key over this body and these headers");
   }
   const delivery = { eventId: headers.eventId, keyId: headers.keyId, timestamp, ...readBody(body, headers.eventId) };
@@ -221,22 +223,6 @@ function fromBase64Url(text: string): Uint8Array | null {
     return base64urlnopad.decode(text);
   } catch {
     return null;
-  }
-}
-
-/** Ed25519 (RFC 8032) by WebCrypto; by @noble/curves where that does not know it. */
-async function verifyEd25519(key: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  const imported = await subtle
-    ?.importKey("raw", key as BufferSource, { name: "Ed25519" }, false, ["verify"])
-    .catch(() => undefined);
-  if (subtle && imported)
-    return subtle.verify({ name: "Ed25519" }, imported, signature as BufferSource, message as BufferSource);
-  const { ed25519 } = await import("@noble/curves/ed25519.js");
-  try {
-    return ed25519.verify(signature, message, key, { zip215: false });
-  } catch {
-    return false;
   }
 }
 

@@ -1,110 +1,11 @@
 /**
- * ECDSA over P-256 and P-384: Node's own where there is one, WebCrypto elsewhere, @noble/curves where neither is.
- * The one door to the platform's cryptography: `nodeCrypto` is asked for here and nowhere else in the core.
+ * ECDSA over P-256 and P-384: points and signatures in the forms they come in; `platform.ts` computes.
  *
  * Signatures are raw `r ‖ s`; a high `s` is accepted, since genuine documents carry one half of the time.
  */
-import { concatBytes, toBase64 } from "../bytes.js";
+import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./platform.js";
 
-export type Curve = "P-256" | "P-384";
-
-const CURVES = {
-  "P-256": { hash: "SHA-256", nodeHash: "sha256", scalarLength: 32 },
-  "P-384": { hash: "SHA-384", nodeHash: "sha384", scalarLength: 48 },
-} as const;
-
-/** DER of SubjectPublicKeyInfo up to the point: id-ecPublicKey, the named curve, a bit string (RFC 5480 section 2). */
-const SPKI_PREFIX: Readonly<Record<Curve, Uint8Array>> = {
-  "P-256": Uint8Array.of(
-    0x30,
-    0x59,
-    0x30,
-    0x13,
-    0x06,
-    0x07,
-    0x2a,
-    0x86,
-    0x48,
-    0xce,
-    0x3d,
-    0x02,
-    0x01,
-    0x06,
-    0x08,
-    0x2a,
-    0x86,
-    0x48,
-    0xce,
-    0x3d,
-    0x03,
-    0x01,
-    0x07,
-    0x03,
-    0x42,
-    0x00,
-  ),
-  "P-384": Uint8Array.of(
-    0x30,
-    0x76,
-    0x30,
-    0x10,
-    0x06,
-    0x07,
-    0x2a,
-    0x86,
-    0x48,
-    0xce,
-    0x3d,
-    0x02,
-    0x01,
-    0x06,
-    0x05,
-    0x2b,
-    0x81,
-    0x04,
-    0x00,
-    0x22,
-    0x03,
-    0x62,
-    0x00,
-  ),
-};
-
-/** A public key, ready to verify with its curve's hash. */
-export interface VerifyingKey {
-  /** Whether the signature, raw `r ‖ s`, over the message is this key's. Never throws for a bad signature. */
-  verify(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>;
-}
-
-/**
- * The part of `node:crypto` that is used, spelled out so that no type of Node is needed to compile against this
- * package.
- */
-interface NodeCrypto {
-  createPublicKey(input: object): NodeKey;
-  verify(hash: string, message: Uint8Array, key: NodeKeyInput, signature: Uint8Array): boolean;
-  verify(
-    hash: string,
-    message: Uint8Array,
-    key: NodeKeyInput,
-    signature: Uint8Array,
-    done: (error: Error | null, valid: boolean) => void,
-  ): void;
-  createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
-}
-type NodeKey = object;
-interface NodeKeyInput {
-  readonly key: NodeKey;
-  readonly dsaEncoding: "ieee-p1363";
-}
-
-/**
- * Node's cryptography, or a runtime's that offers the same; undefined in a browser. No import, so that none is bundled.
- */
-export function nodeCrypto(): NodeCrypto | undefined {
-  const runtime = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
-  return runtime?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
-}
+export type { Curve, VerifyingKey } from "./platform.js";
 
 /** The uncompressed point (SEC1, `04 ‖ x ‖ y`) inside a SubjectPublicKeyInfo of the curve; null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
@@ -116,76 +17,7 @@ export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {
 /** The key of an uncompressed point; null where the bytes are no point of the curve. */
 export async function importPoint(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
   if (point.length !== 1 + 2 * CURVES[curve].scalarLength || point[0] !== 0x04) return null;
-  const node = nodeCrypto();
-  if (node !== undefined) return nodeKey(node, curve, point);
-  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  return subtle === undefined ? nobleKey(curve, point) : webKey(subtle, curve, point);
-}
-
-function nodeKey(node: NodeCrypto, curve: Curve, point: Uint8Array): VerifyingKey | null {
-  let key: NodeKey;
-  try {
-    key = node.createPublicKey(nodeKeyInput(curve, point));
-  } catch {
-    return null;
-  }
-  return {
-    verify(message, signature) {
-      const input = { key, dsaEncoding: "ieee-p1363" } as const;
-      if (curve === "P-256") return node.verify(CURVES[curve].nodeHash, message, input, signature);
-      // P-384 is slow enough to be worth another thread: the links of a path are verified side by side.
-      return new Promise((resolve) => {
-        node.verify(CURVES[curve].nodeHash, message, input, signature, (error, valid) =>
-          resolve(error === null && valid),
-        );
-      });
-    },
-  };
-}
-
-/** Both forms hold the point against the curve; each is the one that Node imports faster for its curve. */
-function nodeKeyInput(curve: Curve, point: Uint8Array): object {
-  if (curve === "P-384") return { key: concatBytes(SPKI_PREFIX[curve], point), format: "der", type: "spki" };
-  const coordinate = (from: number): string =>
-    toBase64(point.subarray(from, from + 32)).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
-  return { key: { kty: "EC", crv: curve, x: coordinate(1), y: coordinate(33) }, format: "jwk" };
-}
-
-async function webKey(subtle: SubtleCrypto, curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
-  let key: CryptoKey;
-  try {
-    key = await subtle.importKey("raw", point as BufferSource, { name: "ECDSA", namedCurve: curve }, false, ["verify"]);
-  } catch {
-    return null;
-  }
-  const { hash, scalarLength } = CURVES[curve];
-  return {
-    async verify(message, signature) {
-      if (signature.length !== 2 * scalarLength) return false;
-      return subtle.verify({ name: "ECDSA", hash }, key, signature as BufferSource, message as BufferSource);
-    },
-  };
-}
-
-async function nobleKey(curve: Curve, point: Uint8Array): Promise<VerifyingKey | null> {
-  const { p256, p384 } = await import("@noble/curves/nist.js");
-  const noble = curve === "P-256" ? p256 : p384;
-  try {
-    noble.Point.fromBytes(point).assertValidity();
-  } catch {
-    return null;
-  }
-  const { scalarLength } = CURVES[curve];
-  return {
-    verify(message, signature) {
-      if (signature.length !== 2 * scalarLength) return false;
-      try {
-        return noble.verify(signature, message, point, { lowS: false, prehash: true, format: "compact" });
-      } catch {
-        return false;
-      }
-    },
-  };
+  return (await cryptography()).importPoint(curve, point);
 }
 
 /** `r ‖ s` of an ECDSA-Sig-Value (RFC 3279 section 2.2.3) in strict DER; null where it is none. */

@@ -1,288 +1,56 @@
-/** ECDSA through each of the three doors: they have to agree on every signature and every point. */
+/** ECDSA by each of the three that can compute it: they have to agree on every signature and every point. */
 import { createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../../src/index.js";
+import type { VerifyOptions } from "../../src/index.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { withS } from "../../src/lab/keys.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
-import { sha256, sha384 } from "../../src/verify/digest.js";
-import { type Curve, importPoint, isP256Point, nodeCrypto, pointOfSpki, rawSignature } from "../../src/verify/ecdsa.js";
-import { forge, optionsOf } from "../attacks/support.js";
+import { isP256Point, pointOfSpki, rawSignature } from "../../src/verify/ecdsa.js";
+import { NOW, forge, lab } from "../attacks/support.js";
 import { der, derLength } from "../support/der.js";
 import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
-import { DOORS, through } from "./doors.js";
-import {
-  CURVES,
-  FACTS,
-  type Signer,
-  X_OF_Y_ONE,
-  coordinates,
-  newSigner,
-  pointAt,
-  smallestPoint,
-  toBigInt,
-  unsigned,
-} from "./keys.js";
+import { flipped, pointRows, sha, signatureRows, signers } from "./ecdsa-rows.js";
+import { CURVES, FACTS, newSigner, pointAt, smallestPoint, unsigned } from "./keys.js";
+import { type Library, PLATFORMS, libraryOver } from "./platforms.js";
 
-const MESSAGE = toUtf8("what was signed");
-const signers = Object.fromEntries(CURVES.map((curve) => [curve, newSigner(curve)])) as Record<Curve, Signer>;
-
-/** `r ‖ s` of other numbers. */
-function scalars(curve: Curve, change: (r: bigint, s: bigint) => [bigint, bigint]): Uint8Array {
-  const { length } = FACTS[curve];
-  const signature = signers[curve].sign(MESSAGE);
-  const [r, s] = change(toBigInt(signature.subarray(0, length)), toBigInt(signature.subarray(length)));
-  return concatBytes(unsigned(r, length), unsigned(s, length));
-}
-
-interface SignatureRow {
-  readonly name: string;
-  readonly curve: Curve;
-  readonly valid: boolean;
-  readonly signature: Uint8Array;
-  readonly point?: Uint8Array;
-  readonly message?: Uint8Array;
-}
-
-const signatureRows = CURVES.flatMap((curve): SignatureRow[] => {
-  const { point, sign } = signers[curve];
-  const { length, n } = FACTS[curve];
-  const other = newSigner(curve);
-  const good = sign(MESSAGE);
-  const largest = 2n ** BigInt(8 * length) - 1n;
-  const long = new Uint8Array(5000).fill(7);
-  const row = (
-    name: string,
-    valid: boolean,
-    signature: Uint8Array,
-    more: Partial<SignatureRow> = {},
-  ): SignatureRow => ({ name: `${curve} ${name}`, curve, valid, signature, point, ...more });
-  return [
-    row("valid", true, good),
-    row("valid, with a low S", true, withS("low", good)),
-    row("valid, with a high S", true, withS("high", good)),
-    row("valid, over an empty message", true, sign(new Uint8Array()), { message: new Uint8Array() }),
-    row("valid, over a long message", true, sign(long), { message: long }),
-    row(
-      "valid, in the middle of a longer buffer",
-      true,
-      concatBytes(Uint8Array.of(1), good, Uint8Array.of(2)).subarray(1, 1 + good.length),
-    ),
-    row("by another key", false, other.sign(MESSAGE)),
-    row("under another key", false, good, { point: other.point }),
-    row("under the key's negative", false, good, { point: negative(curve, point) }),
-    row("over another message", false, good, { message: toUtf8("what was not signed") }),
-    row("over a longer message", false, good, { message: concatBytes(MESSAGE, Uint8Array.of(0)) }),
-    row("over the message's hash", false, good, { message: sha(curve, MESSAGE) }),
-    row("of all zeros", false, new Uint8Array(2 * length)),
-    row(
-      "with r = 0",
-      false,
-      scalars(curve, (_, s) => [0n, s]),
-    ),
-    row(
-      "with s = 0",
-      false,
-      scalars(curve, (r) => [r, 0n]),
-    ),
-    row(
-      "with r = n",
-      false,
-      scalars(curve, (_, s) => [n, s]),
-    ),
-    row(
-      "with s = n",
-      false,
-      scalars(curve, (r) => [r, n]),
-    ),
-    row(
-      "with r = s = n",
-      false,
-      scalars(curve, () => [n, n]),
-    ),
-    row(
-      "with s = n + 1",
-      false,
-      scalars(curve, (r) => [r, n + 1n]),
-    ),
-    row(
-      "with r above n",
-      false,
-      scalars(curve, (_, s) => [largest, s]),
-    ),
-    row(
-      "with s above n",
-      false,
-      scalars(curve, (r) => [r, largest]),
-    ),
-    row(
-      "with r negated",
-      false,
-      scalars(curve, (r, s) => [n - r, s]),
-    ),
-    row(
-      "with r and s exchanged",
-      false,
-      scalars(curve, (r, s) => [s, r]),
-    ),
-    row(
-      "with r = s = 1",
-      false,
-      scalars(curve, () => [1n, 1n]),
-    ),
-    row("empty", false, new Uint8Array()),
-    row("a byte short", false, good.subarray(1)),
-    row("a byte long", false, concatBytes(good, Uint8Array.of(0))),
-    row(
-      "a zero byte before r and before s",
-      false,
-      concatBytes(Uint8Array.of(0), good.subarray(0, length), Uint8Array.of(0), good.subarray(length)),
-    ),
-    row(
-      "in DER",
-      false,
-      der(
-        0x30,
-        der(0x02, Uint8Array.of(0), good.subarray(0, length)),
-        der(0x02, Uint8Array.of(0), good.subarray(length)),
-      ),
-    ),
-    row("of the other curve's length", false, new Uint8Array(curve === "P-256" ? 96 : 64).fill(1)),
-    ...[0, length - 1, length, 2 * length - 1].map((index) =>
-      row(`with a bit of byte ${index} turned over`, false, flipped(good, index)),
-    ),
-  ];
-});
-
-function negative(curve: Curve, point: Uint8Array): Uint8Array {
-  const { x, y } = coordinates(point);
-  return pointAt(curve, x, FACTS[curve].p - y);
-}
-
-function sha(curve: Curve, bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(
-    nodeCrypto()!
-      .createHash(curve === "P-256" ? "sha256" : "sha384")
-      .update(bytes)
-      .digest(),
-  );
-}
-
-function flipped(bytes: Uint8Array, index: number): Uint8Array {
-  const copy = bytes.slice();
-  copy[index]! ^= 1;
-  return copy;
-}
-
-const pointRows = CURVES.flatMap((curve): { name: string; curve: Curve; good: boolean; point: Uint8Array }[] => {
-  const { point } = signers[curve];
-  const { length, p, b } = FACTS[curve];
-  const { x, y } = coordinates(point);
-  const small = smallestPoint(curve);
-  const largest = 2n ** BigInt(8 * length) - 1n;
-  const row = (name: string, good: boolean, bytes: Uint8Array) => ({
-    name: `${curve} ${name}`,
-    curve,
-    good,
-    point: bytes,
-  });
-  return [
-    row("a key", true, point),
-    row("its negative", true, negative(curve, point)),
-    row("the point of smallest x", true, pointAt(curve, small.x, small.y)),
-    row(
-      "in the middle of a longer buffer",
-      true,
-      concatBytes(Uint8Array.of(9, 9, 9), point, Uint8Array.of(9)).subarray(3, 3 + point.length),
-    ),
-    row("x + p, on the curve modulo p", false, pointAt(curve, small.x + p, small.y)),
-    row("the point of y = 1", true, pointAt(curve, X_OF_Y_ONE[curve], 1n)),
-    row("y + p, on the curve modulo p", false, pointAt(curve, X_OF_Y_ONE[curve], p + 1n)),
-    row("x = p", false, pointAt(curve, p, y)),
-    row("y = p", false, pointAt(curve, x, p)),
-    row("both coordinates p", false, pointAt(curve, p, p)),
-    row("both coordinates all ones", false, pointAt(curve, largest, largest)),
-    row("x and y exchanged", false, pointAt(curve, y, x)),
-    row("y one more", false, pointAt(curve, x, (y + 1n) % p)),
-    row("x one more", false, pointAt(curve, (x + 1n) % p, y)),
-    row("both coordinates zero", false, pointAt(curve, 0n, 0n)),
-    row("x zero, y = b", false, pointAt(curve, 0n, b)),
-    row("on a twist: y² = x³ - 3x + b + 1", false, twistPoint(curve)),
-    row("the form byte 0", false, pointAt(curve, x, y, 0x00)),
-    row("the form byte 2", false, pointAt(curve, x, y, 0x02)),
-    row("the form byte 5", false, pointAt(curve, x, y, 0x05)),
-    row("hybrid, with the right parity", false, pointAt(curve, x, y, 0x06 + Number(y & 1n))),
-    row("hybrid, with the wrong parity", false, pointAt(curve, x, y, 0x07 - Number(y & 1n))),
-    row("compressed", false, concatBytes(Uint8Array.of(0x02 + Number(y & 1n)), unsigned(x, length))),
-    row("infinity", false, Uint8Array.of(0)),
-    row("infinity, as long as a point", false, new Uint8Array(1 + 2 * length)),
-    row("empty", false, new Uint8Array()),
-    row("a byte short", false, point.subarray(0, -1)),
-    row("a byte long", false, concatBytes(point, Uint8Array.of(0))),
-    row("without its form byte", false, point.subarray(1)),
-    row("of the other curve", false, signers[curve === "P-256" ? "P-384" : "P-256"].point),
-  ];
-});
-
-/** A point of another curve over the same field: an implementation that does not ask would compute with it. */
-function twistPoint(curve: Curve): Uint8Array {
-  const { p, b } = FACTS[curve];
-  const y = 5n;
-  // x = 0 needs y² = b + d: the d that makes it so is not 0.
-  expect((y * y - b) % p).not.toBe(0n);
-  return pointAt(curve, 0n, y);
-}
-
-describe.each(DOORS)("through the door of %s", (door) => {
-  it("asks that door and no other", async () => {
-    const seen = await through(door, () =>
-      Promise.resolve({ node: nodeCrypto() !== undefined, web: (globalThis.crypto as unknown) !== undefined }),
-    );
-    expect(seen).toEqual({ node: door === "Node", web: door !== "noble" });
-  });
-
+describe.each(PLATFORMS)("by %s", (platform) => {
   it.each(signatureRows)("a signature: $name → $valid", async ({ curve, point, message, signature, valid }) => {
-    const copies = [point!, message ?? MESSAGE, signature].map((bytes) => bytes.slice());
-    const answer = await through(door, async () =>
-      (await importPoint(curve, point!))!.verify(message ?? MESSAGE, signature),
-    );
-    expect(answer).toBe(valid);
+    const { importPoint } = libraryOver(platform);
+    const given = [point, message, signature];
+    const copies = given.map((bytes) => bytes.slice());
+    expect(await (await importPoint(curve, point))!.verify(message, signature)).toBe(valid);
     expect(
-      [point!, message ?? MESSAGE, signature].map((bytes) => bytes.slice()),
+      given.map((bytes) => bytes.slice()),
       "the inputs are not changed",
     ).toEqual(copies);
   });
 
   it.each(pointRows)("a point: $name → $good", async ({ curve, point, good }) => {
-    const key = await through(door, () => importPoint(curve, point));
-    expect(key !== null).toBe(good);
+    const { importPoint } = libraryOver(platform);
+    expect((await importPoint(curve, point)) !== null).toBe(good);
   });
 
   it("digests", async () => {
+    const { sha256, sha384 } = libraryOver(platform);
     for (const bytes of [new Uint8Array(), toUtf8("abc"), new Uint8Array(100_000)]) {
-      expect(toHex(await through(door, () => sha256(bytes)))).toBe(toHex(sha("P-256", bytes)));
-      expect(toHex(await through(door, () => sha384(bytes)))).toBe(toHex(sha("P-384", bytes)));
-    }
-  });
-
-  it("keys of one door verify as those of another", async () => {
-    for (const curve of CURVES) {
-      const key = (await through(door, () => importPoint(curve, signers[curve].point)))!;
-      const signature = signers[curve].sign(MESSAGE);
-      expect(await through("Node", async () => key.verify(MESSAGE, signature))).toBe(true);
-      expect(await through("Node", async () => key.verify(MESSAGE, flipped(signature, 3)))).toBe(false);
+      expect(toHex(await sha256(bytes))).toBe(toHex(sha("P-256", bytes)));
+      expect(toHex(await sha384(bytes))).toBe(toHex(sha("P-384", bytes)));
     }
   });
 });
 
-describe("the doors agree", () => {
+describe("they agree", () => {
   const genuine = bootProofVectors().map(({ bootProofs, appProofs, now }) => ({
     evidence: {
       bootProofs: bootProofs.map((file) => readVectorJson<object>(file)),
       appProofs: appProofs.map((file) => readVectorJson<object>(file)),
     },
-    options: { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(now) } satisfies VerifyOptions,
+    options: (library: Library): VerifyOptions => ({
+      policy: library.NO_POLICY_ANY_ENCLAVE,
+      now: new Date(now),
+    }),
   }));
   const forged = [
     forge(),
@@ -297,31 +65,33 @@ describe("the doors agree", () => {
     }),
   ].map((evidence) => ({
     evidence: { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs, activity: evidence.activity },
-    options: optionsOf(evidence),
+    options: ({ parsePolicy }: Library): VerifyOptions => ({
+      policy: parsePolicy(labPolicy(evidence.anchorPem, [labDeployment(lab)])),
+      now: NOW,
+    }),
   }));
 
   it.each([...genuine, ...forged].map((row, index) => [index, row] as const))(
     "on the whole report of evidence %i",
-    async (_, { evidence, options }) => {
-      const [native, ...others] = await reportsOf(evidence, options);
+    async (_, row) => {
+      const [native, ...others] = await reportsOf(row);
       for (const other of others) expect(other).toEqual(native);
       expect(native!.checks.length).toBeGreaterThan(20);
     },
   );
 
   it("on good ones and bad ones", async () => {
-    const verdicts = await Promise.all(
-      [...genuine, ...forged].map(
-        async ({ evidence, options }) => (await verifyEvidence(evidence, options)).report.verdict,
-      ),
-    );
+    const reports = await Promise.all([...genuine, ...forged].map(reportsOf));
+    const verdicts = reports.flat().map(({ verdict }) => verdict);
     expect(new Set(verdicts)).toEqual(new Set(["authentic", "verified", "rejected"]));
   });
 
-  async function reportsOf(...evidence: Parameters<typeof verifyEvidence>) {
-    const reports = [];
-    for (const door of DOORS) reports.push((await through(door, () => verifyEvidence(...evidence))).report);
-    return reports;
+  async function reportsOf({ evidence, options }: (typeof genuine)[number] | (typeof forged)[number]) {
+    return Promise.all(
+      PLATFORMS.map(libraryOver).map(
+        async (library) => (await library.verifyEvidence(evidence, options(library))).report,
+      ),
+    );
   }
 });
 

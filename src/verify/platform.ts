@@ -1,0 +1,323 @@
+/**
+ * The platform's cryptography: which of what a runtime offers is used. Node's own in Node, WebCrypto elsewhere, noble
+ * where neither does it right. All that touches `node:crypto`, WebCrypto's verification or noble's is in this file.
+ *
+ * A runtime may offer a `node:crypto` that is an imitation, or a WebCrypto without a curve. So a name that is there
+ * counts for nothing: what is used has answered questions whose answers are known, of every kind and in every form that
+ * verification asks them. It is chosen once for the process, before it sees any evidence. What the chosen one refuses
+ * is refused: no other is tried.
+ */
+import { concatBytes, equalBytes, fromHex, toBase64, toUtf8 } from "../bytes.js";
+
+export type Curve = "P-256" | "P-384";
+export type Hash = "SHA-256" | "SHA-384";
+
+/** Each curve with the hash that its signatures are made over, and the length of a scalar and of a coordinate. */
+export const CURVES = {
+  "P-256": { hash: "SHA-256", scalarLength: 32 },
+  "P-384": { hash: "SHA-384", scalarLength: 48 },
+} as const satisfies Record<Curve, { hash: Hash; scalarLength: number }>;
+
+/** DER of SubjectPublicKeyInfo up to the point: id-ecPublicKey, the named curve, a bit string (RFC 5480 section 2). */
+export const SPKI_PREFIX: Readonly<Record<Curve, Uint8Array>> = {
+  "P-256": fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!,
+  "P-384": fromHex("3076301006072a8648ce3d020106052b81040022036200")!,
+};
+
+/** A public key, ready to verify with its curve's hash. */
+export interface VerifyingKey {
+  /** Whether the signature, raw `r ‖ s`, over the message is this key's. Never throws for a bad signature. */
+  verify(message: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>;
+}
+
+/** What verifies evidence: SHA-2, and ECDSA over the curves. */
+export interface Cryptography {
+  digest(hash: Hash, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
+  /** The key of an uncompressed point (SEC1, `04 ‖ x ‖ y`, of the curve's length); null for no point of the curve. */
+  importPoint(curve: Curve, point: Uint8Array): VerifyingKey | null | Promise<VerifyingKey | null>;
+}
+
+/** Whether the signature, 64 bytes, over the message is that of the key, 32 bytes (Ed25519, RFC 8032). */
+export type Ed25519 = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>;
+
+/** What verifies evidence in this runtime, the same each time. */
+export const cryptography = /* @__PURE__ */ once(() =>
+  choose(offers(nodeCryptography, webCryptography), answersRight, nobleCryptography),
+);
+
+/** What verifies Ed25519 in this runtime, the same each time. A choice of its own: fewer runtimes know it. */
+export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
+
+/**
+ * Makes the value when it is first wanted. The value is kept, and the promise only until it has settled: some edge
+ * runtimes let no request wait for a promise that another one made.
+ */
+function once<T>(make: () => Promise<T>): () => T | Promise<T> {
+  let value: { readonly made: T } | undefined;
+  let making: Promise<T> | undefined;
+  return () => {
+    if (value !== undefined) return value.made;
+    making ??= make()
+      .then((made) => (value = { made }).made)
+      .finally(() => (making = undefined));
+    return making;
+  };
+}
+
+/** Looks for one thing that the runtime may have. */
+type Offer<T> = () => T | undefined;
+
+/** The first that is there and right; else the one that this package brings along. */
+async function choose<T>(
+  offers: readonly Offer<T>[],
+  isRight: (candidate: T) => Promise<boolean>,
+  own: () => Promise<T>,
+): Promise<T> {
+  for (const offer of offers) {
+    try {
+      const candidate = offer();
+      if (candidate !== undefined && (await isRight(candidate))) return candidate;
+    } catch {
+      // An imitation throws whatever it likes where it does not know something.
+    }
+  }
+  return own();
+}
+
+/** What a runtime may offer, the better first. */
+function offers<T>(ofNode: (node: NodeCrypto) => T, ofWeb: (subtle: SubtleCrypto) => T): Offer<T>[] {
+  const { process, crypto, navigator } = globalThis as Runtime;
+  const node: Offer<T> = () => {
+    const module = process?.getBuiltinModule?.("node:crypto") as NodeCrypto | undefined;
+    return module && ofNode(module);
+  };
+  const web: Offer<T> = () => crypto?.subtle && ofWeb(crypto.subtle);
+  // Node says that it is Node, but before 21, which said nothing. Anybody else's `node:crypto` is an imitation, and
+  // there are more tests of WebCrypto to hold a runtime to.
+  const isNode = /^Node\.js\//.test(navigator?.userAgent ?? "Node.js/");
+  return isNode ? [node, web] : [web, node];
+}
+
+/** The globals that are looked for, any of which may be missing. */
+interface Runtime {
+  /** No import of `node:crypto`, so that no bundler looks for one. */
+  readonly process?: { readonly getBuiltinModule?: (id: string) => unknown };
+  readonly crypto?: { readonly subtle?: SubtleCrypto };
+  readonly navigator?: { readonly userAgent?: string };
+}
+
+/** SHA-256 and SHA-384 of `abc` (FIPS 180-4's examples). */
+const DIGESTS: Readonly<Record<Hash, string>> = {
+  "SHA-256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+  "SHA-384": "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7",
+};
+
+/** A key, `x ‖ y`, and its signature, `r ‖ s`, over `sample` (RFC 6979 appendices A.2.5 and A.2.6). */
+const SIGNATURES: Readonly<Record<Curve, { readonly coordinates: string; readonly signature: string }>> = {
+  "P-256": {
+    coordinates:
+      "60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6" +
+      "7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299",
+    signature:
+      "efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716" +
+      "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+  },
+  "P-384": {
+    coordinates:
+      "ec3a4e415b4e19a4568618029f427fa5da9a8bc4ae92e02e06aae5286b300c64def8f0ea9055866064a254515480bc13" +
+      "8015d9b72d7d57244ea8ef9ac0c621896708a59367f9dfb9f54ca84b3f1c9db1288b231c3ae0d4fe7344fd2533264720",
+    signature:
+      "94edbb92a5ecb8aad4736e56c691916b3f88140666ce9fa73d64c4ea95ad133c81a648152e44acf96e36dd1e80fabe46" +
+      "99ef4aeb15f178cea1fe40db2603138f130e740a19624526203b6351d0a3a94fa329c145786e679e7b82c71a38628ac8",
+  },
+};
+
+async function answersRight(candidate: Cryptography): Promise<boolean> {
+  const answers = await Promise.all([
+    digestsRight(candidate, "SHA-256"),
+    digestsRight(candidate, "SHA-384"),
+    verifiesRight(candidate, "P-384"),
+    verifiesRight(candidate, "P-256"),
+  ]);
+  return answers.every((answer) => answer);
+}
+
+async function digestsRight(candidate: Cryptography, hash: Hash): Promise<boolean> {
+  return equalBytes(await candidate.digest(hash, toUtf8("abc")), fromHex(DIGESTS[hash])!);
+}
+
+/**
+ * The good signature is good, and one of zeros is not: a range check that implementations have forgotten
+ * (CVE-2022-21449). Then two questions for P-256 alone, which would cost every process a millisecond for P-384: the
+ * good signature over another message is not good, and a point beside the curve is no key. Deno's WebCrypto takes such
+ * a point, and throws when it is to verify: what is wrong with evidence has to be an answer.
+ */
+async function verifiesRight(candidate: Cryptography, curve: Curve): Promise<boolean> {
+  const point = concatBytes(Uint8Array.of(0x04), fromHex(SIGNATURES[curve].coordinates)!);
+  const signature = fromHex(SIGNATURES[curve].signature)!;
+  const message = toUtf8("sample");
+  const key = await candidate.importPoint(curve, point);
+  if (key === null) return false;
+  const zeros = new Uint8Array(signature.length);
+  const [good, bad] = await Promise.all([key.verify(message, signature), key.verify(message, zeros)]);
+  if (good !== true || bad !== false) return false;
+  if (curve === "P-384") return true;
+  const beside = point.map((byte, index) => (index === 64 ? byte ^ 1 : byte));
+  const ofAnother = await key.verify(toUtf8("Sample"), signature);
+  return ofAnother === false && (await candidate.importPoint(curve, beside)) === null;
+}
+
+/** The signature of RFC 8032 section 7.1, test 2, is good, and over another message it is not. */
+async function ed25519Right(candidate: Ed25519): Promise<boolean> {
+  const key = fromHex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")!;
+  const signature = fromHex(
+    "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da" +
+      "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+  )!;
+  const right = await candidate(key, Uint8Array.of(0x72), signature);
+  return right === true && (await candidate(key, Uint8Array.of(0x73), signature)) === false;
+}
+
+/** The part of `node:crypto` that is used, spelled out: this package compiles without the types of Node. */
+interface NodeCrypto {
+  createHash(algorithm: string): { update(bytes: Uint8Array): { digest(): Uint8Array } };
+  createPublicKey(input: object): NodeKey;
+  verify(hash: string | null, message: Uint8Array, key: NodeKeyInput, signature: Uint8Array): boolean;
+  verify(
+    hash: string,
+    message: Uint8Array,
+    key: NodeKeyInput,
+    signature: Uint8Array,
+    done: (error: Error | null, valid: boolean) => void,
+  ): void;
+}
+type NodeKey = object;
+interface NodeKeyInput {
+  readonly key: NodeKey;
+  readonly dsaEncoding?: "ieee-p1363";
+}
+
+/** The one spelling that everything called `node:crypto` takes. */
+const NODE_HASH: Readonly<Record<Hash, string>> = { "SHA-256": "sha256", "SHA-384": "sha384" };
+
+function nodeCryptography(node: NodeCrypto): Cryptography {
+  return {
+    digest: (hash, bytes) => new Uint8Array(node.createHash(NODE_HASH[hash]).update(bytes).digest()),
+    importPoint(curve, point) {
+      const key = nodeKey(node, nodeKeyInput(curve, point));
+      if (key === null) return null;
+      const input = { key, dsaEncoding: "ieee-p1363" } as const;
+      const hash = NODE_HASH[CURVES[curve].hash];
+      if (curve === "P-256") return { verify: (message, signature) => node.verify(hash, message, input, signature) };
+      // P-384 is slow enough to be worth another thread: the links of a path are verified side by side.
+      return {
+        verify: (message, signature) =>
+          new Promise((resolve) => {
+            node.verify(hash, message, input, signature, (error, valid) => resolve(error === null && valid));
+          }),
+      };
+    },
+  };
+}
+
+function nodeKey(node: NodeCrypto, input: object): NodeKey | null {
+  try {
+    return node.createPublicKey(input);
+  } catch {
+    return null;
+  }
+}
+
+/** Both forms hold the point against the curve; each is the one that Node imports faster for its curve. */
+function nodeKeyInput(curve: Curve, point: Uint8Array): object {
+  if (curve === "P-384") return { key: concatBytes(SPKI_PREFIX[curve], point), format: "der", type: "spki" };
+  const [x, y] = [base64Url(point.subarray(1, 33)), base64Url(point.subarray(33))];
+  return { key: { kty: "EC", crv: curve, x, y }, format: "jwk" };
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+}
+
+function nodeEd25519(node: NodeCrypto): Ed25519 {
+  return (publicKey, message, signature) => {
+    const jwk = { kty: "OKP", crv: "Ed25519", x: base64Url(publicKey) };
+    const key = nodeKey(node, { key: jwk, format: "jwk" });
+    return key !== null && node.verify(null, message, { key }, signature);
+  };
+}
+
+function webCryptography(subtle: SubtleCrypto): Cryptography {
+  return {
+    digest: async (hash, bytes) => new Uint8Array(await subtle.digest(hash, bytes as BufferSource)),
+    async importPoint(curve, point) {
+      const key = await webKey(subtle, { name: "ECDSA", namedCurve: curve }, point);
+      if (key === null) return null;
+      const { hash, scalarLength } = CURVES[curve];
+      return {
+        verify: async (message, signature) =>
+          signature.length === 2 * scalarLength &&
+          subtle.verify({ name: "ECDSA", hash }, key, signature as BufferSource, message as BufferSource),
+      };
+    },
+  };
+}
+
+async function webKey(
+  subtle: SubtleCrypto,
+  algorithm: { readonly name: string; readonly namedCurve?: Curve },
+  bytes: Uint8Array,
+): Promise<CryptoKey | null> {
+  try {
+    return await subtle.importKey("raw", bytes as BufferSource, algorithm, false, ["verify"]);
+  } catch {
+    return null;
+  }
+}
+
+function webEd25519(subtle: SubtleCrypto): Ed25519 {
+  const algorithm = { name: "Ed25519" };
+  return async (publicKey, message, signature) => {
+    const key = await webKey(subtle, algorithm, publicKey);
+    return key !== null && subtle.verify(algorithm, key, signature as BufferSource, message as BufferSource);
+  };
+}
+
+async function nobleCryptography(): Promise<Cryptography> {
+  const [{ p256, p384 }, { sha256, sha384 }] = await Promise.all([
+    import("@noble/curves/nist.js"),
+    import("@noble/hashes/sha2.js"),
+  ]);
+  const curves = { "P-256": p256, "P-384": p384 };
+  return {
+    digest: (hash, bytes) => (hash === "SHA-256" ? sha256 : sha384)(bytes),
+    importPoint(curve, point) {
+      try {
+        curves[curve].Point.fromBytes(point).assertValidity();
+      } catch {
+        return null;
+      }
+      const options = { lowS: false, prehash: true, format: "compact" } as const;
+      return {
+        verify: (message, signature) =>
+          signature.length === 2 * CURVES[curve].scalarLength &&
+          isTrue(() => curves[curve].verify(signature, message, point, options)),
+      };
+    },
+  };
+}
+
+async function nobleEd25519(): Promise<Ed25519> {
+  const { ed25519: noble } = await import("@noble/curves/ed25519.js");
+  return (publicKey, message, signature) =>
+    isTrue(() => noble.verify(signature, message, publicKey, { zip215: false }));
+}
+
+/** Noble throws where a signature is malformed. */
+function isTrue(verify: () => boolean): boolean {
+  try {
+    return verify();
+  } catch {
+    return false;
+  }
+}
