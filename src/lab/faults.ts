@@ -9,11 +9,12 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
 import { type CborItem, encodeCbor } from "./cbor.js";
 import { type AppProofAlterations, type DocumentAlterations, customPayload } from "./enclave.js";
-import type { Fleet, SavedRelease } from "./fleet.js";
+import type { Fleet } from "./fleet.js";
 import { type ForgeOptions, Forge, type ManifestAlterations } from "./forge.js";
 import { generateKeyPair } from "./keys.js";
 import { CHAIN, type CertificateSpec, KEY_USAGE, OID, algorithmIdentifier, basicConstraints, keyUsage } from "./pki.js";
 import { type QosKeyPair, approve, generateQosKeyPair, manifestHash, memberSet, qosKeyPair, sha256 } from "./qos.js";
+import type { SavedRelease } from "./records.js";
 import type { Reader } from "./state.js";
 import { type Account, addressOf } from "./wallet.js";
 

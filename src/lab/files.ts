@@ -2,7 +2,7 @@
 import { chmod, mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "../decode/json.js";
-import type { Lab } from "./lab.js";
+import { LAB_FILE, type Lab } from "./lab.js";
 
 /** `lab.json`; file names are relative to it. */
 export interface LabFiles {
@@ -29,7 +29,6 @@ export interface LabFiles {
   readonly operator: { readonly userId: string; readonly apiKeyFile: string };
 }
 
-export const LAB_FILE = "lab.json";
 const SECRET = 0o600;
 const PUBLIC = 0o644;
 

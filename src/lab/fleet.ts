@@ -8,13 +8,10 @@ import { type ManifestVersion, manifestEncodings } from "../decode/manifest/inde
 import type { AppProofAlterations, Generation } from "./enclave.js";
 import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
-import { LEAF_LIFE_MS, NitroPki, type SavedPki, certificatePem } from "./pki.js";
+import { LEAF_LIFE_MS, NitroPki, certificatePem } from "./pki.js";
 import {
-  type JsonSpelling,
   type LabMember,
-  type ManifestEncoding,
   type QosKeyPair,
-  type SavedQosKeyPair,
   generateMembers,
   generateQosKeyPair,
   loadQosKeyPair,
@@ -23,61 +20,15 @@ import {
   saveQosKeyPair,
   sha256,
 } from "./qos.js";
+import type { SavedEnclave, SavedFleet, SavedMember, SavedRelease } from "./records.js";
+import { type App, type ReleaseOptions, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
-
-/** The applications: one decides about requests, the other derives addresses. */
-export const APPS = ["policy-engine", "signer"] as const;
-export type App = (typeof APPS)[number];
 
 /** What each application's proofs speak of. */
 const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   "policy-engine": "APP_PROOF_TYPE_POLICY_OUTCOME",
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
-
-/** What a release is. */
-export interface ReleaseOptions {
-  readonly app: App;
-  /** Its label, such as `lab.3`. */
-  readonly name: string;
-  /** v2 where not given. */
-  readonly manifestVersion?: ManifestVersion;
-  /** The version's own where not given: borsh for v0 and v1, canonical JSON for the newer ones. */
-  readonly encoding?: ManifestEncoding["encoding"];
-  /** Of JSON, in the place of the canonical one. */
-  readonly spelling?: JsonSpelling | undefined;
-  /** `live` where not given. */
-  readonly generation?: Generation;
-  /** Whether the lab's policy pins it; it does where not given. */
-  readonly pinned?: boolean;
-}
-
-export interface SavedRelease extends Required<Omit<ReleaseOptions, "spelling">>, Pick<ReleaseOptions, "spelling"> {
-  readonly nonce: number;
-}
-
-/** Keys that all releases share. */
-export interface SavedFleet {
-  readonly pki: SavedPki;
-  readonly quorumKeys: Readonly<Record<App, SavedQosKeyPair>>;
-  readonly operators: readonly SavedMember[];
-  readonly shareholders: readonly SavedMember[];
-}
-
-interface SavedMember {
-  readonly alias: string;
-  readonly key: SavedQosKeyPair;
-}
-
-export interface SavedEnclave {
-  /** Such as `signer lab.1`: the same after a restart. */
-  readonly enclaveId: string;
-  readonly app: App;
-  readonly release: string;
-  readonly bootedAt: number;
-  readonly key: SavedQosKeyPair;
-  readonly bootProof: JsonObject;
-}
 
 /** What is told of a running enclave. */
 export interface EnclaveInfo {
@@ -151,7 +102,7 @@ export class Fleet {
       .filter((release) => release.pinned)
       .map((release): JsonObject => ({
         ...labDeployment(this.forge(release), release.manifestVersion),
-        name: `${release.app} ${release.name}`,
+        name: releaseId(release),
         commitment: release.generation,
         appProofs: { types: [APP_PROOF_TYPES[release.app]] },
       }));
@@ -174,7 +125,7 @@ export class Fleet {
       .map((release) => release.nonce);
     const nonce = Math.max(FIRST_NONCE - 1, ...nonces) + 1;
     const release = { app, name, manifestVersion, generation, encoding, pinned, nonce, ...(spelling && { spelling }) };
-    tx.put("releases", `${app} ${name}`, release);
+    tx.put("releases", releaseId(release), release);
     return release;
   }
 
@@ -189,7 +140,7 @@ export class Fleet {
   #boot(release: SavedRelease, tx: Transaction): Running {
     const at = this.#now();
     const key = generateQosKeyPair();
-    const enclaveId = `${release.app} ${release.name}`;
+    const enclaveId = releaseId(release);
     const bootProof = this.forgeBootProof(release, at, key);
     const saved = {
       enclaveId,
@@ -266,7 +217,7 @@ export class Fleet {
 
   /** The boot proof of a genuine enclave of the release that never signed anything. */
   standby(release: SavedRelease, at: Date): JsonObject {
-    const id = `${release.app} ${release.name} ${at.getTime()}`;
+    const id = `${releaseId(release)} ${at.getTime()}`;
     const made = this.#standbys.get(id) ?? this.forgeBootProof(release, at, generateQosKeyPair());
     this.#standbys.set(id, made);
     return made;
@@ -274,7 +225,7 @@ export class Fleet {
 
   /** The keys, measurements and labels of a release. */
   forge(release: SavedRelease): Forge {
-    const id = `${release.app} ${release.name}`;
+    const id = releaseId(release);
     const known = this.#forges.get(id);
     if (known !== undefined) return known;
     const made = new Forge({

@@ -4,8 +4,9 @@
  */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
 export { FAULTS, type FaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
-export type { App, EnclaveInfo, ReleaseOptions } from "./fleet.js";
-export type { Seed, SeedIds } from "./seed.js";
+export type { EnclaveInfo } from "./fleet.js";
+export type { App, ReleaseOptions } from "./release.js";
+export type { Seed, SeedIds } from "./records.js";
 export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";

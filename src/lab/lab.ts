@@ -5,18 +5,20 @@ import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { FAULTS, type FaultName } from "./faults.js";
-import { LAB_FILE } from "./files.js";
-import { APPS, type EnclaveInfo, Fleet, type ReleaseOptions, newFleet } from "./fleet.js";
+import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
-import { noncesId, putUser } from "./operations.js";
+import { putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
+import { type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
-import { type Seed, createSeed } from "./seed.js";
+import { APPS, type ReleaseOptions, releaseId } from "./release.js";
+import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
-import { State, type Transaction, timestamp } from "./state.js";
+import { State, type Transaction } from "./state.js";
 import { levelStore, memoryStore } from "./store.js";
+import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
@@ -75,6 +77,9 @@ export interface Lab extends Seed {
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Written last by `writeLabFiles`: that it is there says that a lab runs. */
+export const LAB_FILE = "lab.json";
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
@@ -255,8 +260,8 @@ class RunningLab implements Lab {
     return state.transact((tx) => {
       const count = tx.all("releases").filter(({ app }) => app === options.app).length;
       const name = options.name ?? `lab.${count + 1}`;
-      if (tx.get("releases", `${options.app} ${name}`) !== undefined)
-        throw new RangeError(`there is a release ${options.app} ${name} already`);
+      const id = releaseId({ app: options.app, name });
+      if (tx.get("releases", id) !== undefined) throw new RangeError(`there is a release ${id} already`);
       return fleet.boot(fleet.addRelease({ ...options, name }, tx), tx);
     });
   }

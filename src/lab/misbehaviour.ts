@@ -6,9 +6,10 @@
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Answering, type Asked, type Behaviour, BEHAVIOURS, FAULTS, type FaultName, payloadOf } from "./faults.js";
-import type { EnclaveInfo, Fleet, SavedEnclave } from "./fleet.js";
+import type { EnclaveInfo, Fleet } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
+import type { SavedEnclave } from "./records.js";
 import type { Reader } from "./state.js";
 
 /** An enclave that a fault has booted in the place of another, with the boot proof that is answered for it. */

@@ -6,9 +6,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { SubmitOperation } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
-import type { Call, Outcome } from "./operations.js";
+import type { Call, Outcome } from "./call.js";
 import { invalid } from "./refusal.js";
-import { type Timestamp, type Transaction, timestamp } from "./state.js";
+import type { Transaction } from "./state.js";
+import { type Timestamp, timestamp } from "./timestamp.js";
 import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./wallet.js";
 
 const text = z.string();

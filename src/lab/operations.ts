@@ -11,39 +11,15 @@ import {
   documentedOnly,
 } from "../client/operations.js";
 import type { JsonObject } from "../decode/json.js";
-import type { AddressFacts } from "./enclave.js";
+import type { Call, Outcome } from "./call.js";
 import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
+import { type ApiKey, type Organization, type User, type UserRecord, noncesId } from "./records.js";
 import { invalid, notAllowed, notFound } from "./refusal.js";
 import { sealSession } from "./session.js";
 import { isExpired } from "./stamps.js";
-import {
-  type ApiKey,
-  type Organization,
-  type Reader,
-  type Transaction,
-  type User,
-  type UserRecord,
-  timestamp,
-} from "./state.js";
+import type { Reader, Transaction } from "./state.js";
+import { timestamp } from "./timestamp.js";
 import { checkWebhookUrl } from "./webhooks.js";
-
-/** One request to change something. */
-export interface Call<Parameters> {
-  readonly tx: Transaction;
-  readonly organization: Organization;
-  /** Who submitted it. */
-  readonly actor: UserRecord;
-  readonly parameters: Parameters;
-  readonly now: Date;
-}
-
-export interface Outcome {
-  /** What the intent says beside the parameters: what was left to the service. */
-  readonly intent?: JsonObject;
-  readonly result: JsonObject;
-  /** Addresses that it concerned: the enclave answers for them. */
-  readonly addresses?: readonly AddressFacts[];
-}
 
 type ParametersOf<N extends SubmitName> = z.output<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
 type Effects = { readonly [N in SubmitName]: (call: Call<ParametersOf<N>>) => Outcome | Promise<Outcome> };
@@ -219,10 +195,6 @@ export const ANSWERS: Answers = {
     return { user: json(userOf(reader, organization, parameters.userId).user) };
   },
 };
-
-export function noncesId(caip2: string, address: string): string {
-  return `${caip2} ${address.toLowerCase()}`;
-}
 
 /** Section 2.4: told to the parent organization only. */
 function withoutClientFees(vault: JsonObject): JsonObject {

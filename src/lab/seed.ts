@@ -5,39 +5,11 @@ import { type ApiKeyPair, generateApiKey } from "./api-key.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { fingerprintOf } from "./forge.js";
-import { noncesId } from "./operations.js";
-import { type ApiKey, type Organization, type Transaction, type User, type Wallet, timestamp } from "./state.js";
+import { type ApiKey, type Organization, type Seed, type User, type Wallet, noncesId } from "./records.js";
+import type { Transaction } from "./state.js";
+import { timestamp } from "./timestamp.js";
 import { toUtf8 } from "../bytes.js";
 import { ethereumAddress } from "./wallet.js";
-
-/** Whom and what a test needs to know of. */
-export interface Seed {
-  readonly organizationId: string;
-  readonly childOrganizationId: string;
-  /** Of a root user of the organization: may do everything. */
-  readonly apiKey: ApiKeyPair;
-  readonly ids: SeedIds;
-  /** The activity that made the wallet, with app proofs of its addresses. */
-  readonly walletActivityId: string;
-  /** A user whom policies bind: may rename wallets if a second user approves. */
-  readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
-  /** A root user of the child organization. */
-  readonly child: {
-    readonly userId: string;
-    readonly walletId: string;
-    readonly walletActivityId: string;
-    readonly apiKey: ApiKeyPair;
-  };
-}
-
-export interface SeedIds {
-  readonly userId: string;
-  readonly walletId: string;
-  readonly userTagId: string;
-  readonly policyId: string;
-  readonly spareApiKeyId: string;
-  readonly fiatOnrampCredentialId: string;
-}
 
 const PATHS = ["m/44'/60'/0'/0/0", "m/44'/60'/0'/0/1"];
 const USDC = "eip155:8453/erc20:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";

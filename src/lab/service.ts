@@ -7,25 +7,17 @@ import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
 import { MalformedError, faultText } from "../errors.js";
+import type { Outcome } from "./call.js";
 import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
 import { fingerprintOf } from "./forge.js";
 import type { Misbehaviour } from "./misbehaviour.js";
-import {
-  ANSWERS,
-  type LabSubmitOperation,
-  type Outcome,
-  QUERIES,
-  SUBMITS,
-  carryOut,
-  isRoot,
-  owned,
-  usersOf,
-} from "./operations.js";
+import { ANSWERS, type LabSubmitOperation, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
+import type { ActivityRecord, Organization } from "./records.js";
 import { Refusal, invalid, notAllowed, notFound } from "./refusal.js";
 import { type Caller, authenticate } from "./stamps.js";
-import type { ActivityRecord, Organization, Reader, State, Transaction } from "./state.js";
+import type { Reader, State, Transaction } from "./state.js";
 import type { Webhooks } from "./webhooks.js";
 
 /** How old a submitted request may be, and how far in the future: the interface says only that there is a limit. */

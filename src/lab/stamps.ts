@@ -7,8 +7,9 @@ import { concatBytes, equalBytes, fromHex, fromUtf8, toHex, toUtf8 } from "../by
 import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { sha256 } from "./qos.js";
+import type { ApiKey, UserRecord } from "./records.js";
 import { Refusal } from "./refusal.js";
-import type { ApiKey, Reader, UserRecord } from "./state.js";
+import type { Reader } from "./state.js";
 
 export const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
 export const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";

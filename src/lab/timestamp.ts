@@ -1,0 +1,9 @@
+/** Times as the service writes them. */
+
+/** Service-interface, "Timestamp object". */
+export type Timestamp = { readonly seconds: string; readonly nanos: string };
+
+export function timestamp(date: Date): Timestamp {
+  const milliseconds = date.getTime();
+  return { seconds: String(Math.floor(milliseconds / 1000)), nanos: String((milliseconds % 1000) * 1e6) };
+}
