@@ -1,6 +1,7 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
 import { toUtf8 } from "../bytes.js";
-import { type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
+import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { MemberReader } from "../decode/json-members.js";
 import { type Fault, FaultList, MalformedError, attempt, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";

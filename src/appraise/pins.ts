@@ -5,13 +5,15 @@
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
+import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
+import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
+import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
 import type { Manifest, MemberSet } from "../decode/manifest/index.js";
 import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
 import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
-import { QOS_PUBLIC_KEY_LENGTH } from "../verify/qos-key.js";
 import {
   COMMENT,
   type Members,
@@ -231,10 +233,6 @@ function quoted(value: unknown): string {
   return JSON.stringify(value);
 }
 
-const PCR_LENGTH = 48;
-const HASH_LENGTH = 32;
-const MAX_PCR = 31;
-const MAX_FIELD = 1024;
 const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
 
 /** A PCR of zeros fits everybody: of no role, of no signing certificate, of a debug enclave. */
@@ -250,7 +248,9 @@ const pcrValues = record(
   "an object",
   {
     name: (name) =>
-      /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) <= MAX_PCR ? null : `not the index of a PCR (0 to ${MAX_PCR})`,
+      /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) < PCR_COUNT
+        ? null
+        : `not the index of a PCR (0 to ${PCR_COUNT - 1})`,
     nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
     value: oneOrMore(hex(PCR_LENGTH)),
   },
@@ -313,12 +313,11 @@ function ofPivot<P>(
   return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
 }
 
-const DIGEST_PREFIX = "sha256:";
-const digestHex = hex(HASH_LENGTH);
+const digestHex = hex(SHA256_LENGTH);
 const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
 
 const digest: Shape<string> = {
-  schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * HASH_LENGTH}}$` },
+  schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$` },
   words: digestWords,
   read: (value, place) => {
     if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
@@ -463,14 +462,14 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   manifestHash: {
     check: "policy.manifest-hash",
     kinds: QOS,
-    shape: oneOrMore(hex(HASH_LENGTH)),
+    shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
     write: null,
   },
   pivotHash: {
     check: "policy.pivot",
     kinds: QOS,
-    shape: oneOrMore(hex(HASH_LENGTH)),
+    shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
     write: ({ pivot }) => pivot?.hash,
   },
@@ -555,14 +554,14 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   userData: {
     check: "policy.user-data",
     kinds: NITRO,
-    shape: hex(1, MAX_FIELD),
+    shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
     write: null,
   },
   publicKey: {
     check: "policy.public-key",
     kinds: NITRO,
-    shape: hex(1, MAX_FIELD),
+    shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
     write: null,
   },

@@ -4,7 +4,8 @@ import { type Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { jsonInput } from "../decode/input.js";
-import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
 import type { Report } from "../report/report.js";
 

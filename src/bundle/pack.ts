@@ -7,8 +7,8 @@ import {
   type Verification,
   verifyEvidence,
 } from "../bootproof.js";
+import { withOwnName } from "../decode/boot-proof.js";
 import { jsonInput, requireOptions, unwrap } from "../decode/input.js";
-import { isJsonObject } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
@@ -43,21 +43,6 @@ export function packEvidence(evidence: Evidence): BundleFile {
     appProofs: (evidence.appProofs ?? []).map(jsonOf),
     ...(evidence.activity !== undefined && { activity: unwrap(jsonOf(evidence.activity), "activity") }),
   };
-}
-
-/** The document under the interface's own name; both names stay where both are there, for they may differ. */
-function withOwnName(bootProof: unknown): unknown {
-  if (
-    !isJsonObject(bootProof) ||
-    (bootProof["awsAttestationDocB64"] ?? null) === null ||
-    (bootProof["cloudAttestationDocB64"] ?? null) !== null
-  )
-    return bootProof;
-  return Object.fromEntries(
-    Object.entries(bootProof)
-      .filter(([name]) => name !== "cloudAttestationDocB64")
-      .map(([name, value]) => [name === "awsAttestationDocB64" ? "cloudAttestationDocB64" : name, value]),
-  );
 }
 
 /** The value of JSON text; text that is none stays what it is, to be judged like the rest. */

@@ -2,6 +2,7 @@
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
@@ -155,17 +156,17 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   if (json === undefined) return undefined;
   const request: JsonObject = isJsonObject(json) ? json : {};
   const { organizationId, type, timestampMs, parameters } = request;
+  const requestedAt = decimalMilliseconds(timestampMs);
   const isRequest =
     [organizationId, type].every((member) => typeof member === "string" && member !== "") &&
     isJsonObject(parameters) &&
-    typeof timestampMs === "string" &&
-    /^[0-9]{1,16}$/.test(timestampMs);
+    requestedAt !== null;
   if (!isRequest)
     return files.fault(
       path,
       "not a request as it was submitted: type, timestampMs, organizationId and parameters wanted",
     );
-  return { organizationId: String(organizationId), type: String(type), parameters, requestedAt: Number(timestampMs) };
+  return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
 /** The evidence of files, each piece under the name of its file. */

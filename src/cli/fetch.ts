@@ -1,6 +1,7 @@
 /** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
 import type { Command } from "commander";
 import type { ActivityEvidence, AskService } from "../client/index.js";
+import { COMPLETED } from "../decode/activity.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { printable, printableJson } from "../report/printable.js";
 import {
@@ -105,7 +106,7 @@ function refuseMistaken(
     });
   const status = answered["status"];
   const open =
-    status === "ACTIVITY_STATUS_COMPLETED"
+    status === COMPLETED
       ? []
       : [
           `the activity ${wanted.id} is not completed ` +

@@ -1,6 +1,7 @@
 /** Command-line arguments as values, with every fault told, not the first only. */
 import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { printable } from "../report/printable.js";
 import { FORMATS, type Format } from "../report/report.js";
 import { STDIN } from "./files.js";
@@ -100,14 +101,12 @@ export function optionName(word: string): string {
   return /^--[A-Za-z0-9][A-Za-z0-9-]*/.exec(word)?.[0] ?? word.slice(0, 2);
 }
 
-const EPHEMERAL_KEY_BYTES = 130;
-
 /** The ephemeral key of an option. */
 export function ephemeralKeyOf(args: ArgumentReader, text: string): Uint8Array | undefined {
   const key = fromHex(text);
-  if (key?.length === EPHEMERAL_KEY_BYTES) return key;
+  if (key?.length === QOS_PUBLIC_KEY_LENGTH) return key;
   const found = /^[0-9a-fA-F]*$/.test(text) ? `${text.length} hex digits` : "not hex";
-  return args.fault(`--ephemeral-key: ${found}, ${2 * EPHEMERAL_KEY_BYTES} hex digits wanted`);
+  return args.fault(`--ephemeral-key: ${found}, ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits wanted`);
 }
 
 /** The nonce of an option. */

@@ -6,10 +6,10 @@ import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/c
 import { sha256 } from "@noble/hashes/sha2.js";
 import { createBase58check } from "@scure/base";
 import { concatBytes, toUtf8 } from "../bytes.js";
+import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
 import { compressed, subtleCrypto, uncompressed } from "./p256.js";
 
-const ENCAPSULATED_LENGTH = 33;
 const INFO = toUtf8("turnkey_hpke");
 const ECDH = { name: "ECDH", namedCurve: "P-256" };
 const base58check = createBase58check(sha256);
@@ -35,12 +35,14 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
 /** Opens what was sealed to the pair. Throws {@link ClientError} (`bundle`) where it was not, or was changed. */
 export async function openBundle(bundle: string, receiver: CryptoKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
-  const encapsulated = await uncompressed(bytes.subarray(0, ENCAPSULATED_LENGTH));
-  if (encapsulated === null) throw bundleError("its first 33 bytes are no point of P-256");
+  const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
+  if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are no point of P-256`);
   const point = new Uint8Array(await subtleCrypto().exportKey("raw", receiver.publicKey));
   try {
     const params = { recipientKey: receiver, enc: encapsulated as BufferSource, info: INFO as BufferSource };
-    return new Uint8Array(await suite().open(params, bytes.subarray(ENCAPSULATED_LENGTH), keysOf(encapsulated, point)));
+    return new Uint8Array(
+      await suite().open(params, bytes.subarray(P256_COMPRESSED_LENGTH), keysOf(encapsulated, point)),
+    );
   } catch {
     throw bundleError("it was sealed to another key, or changed on the way");
   }

@@ -3,11 +3,10 @@
  * the client and for the command line; nothing of it is verified.
  */
 import { toHex } from "../bytes.js";
-import { readActivity } from "../decode/activity.js";
+import { outcomeOf, readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { ServiceError, answerError } from "./errors.js";
-import { outcomeOf } from "./requests.js";
 import { isEmpty } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
 

@@ -2,6 +2,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { fromHex } from "../bytes.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
+import { P256_COMPRESSED_LENGTH, P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { attempt } from "../errors.js";
 import { ClientError } from "./errors.js";
 import type { ApiKey } from "./stamp.js";
@@ -46,7 +47,7 @@ function keyOf(path: string, bytes: Uint8Array): ApiKey {
   const { publicKey, privateKey } = isJsonObject(json) ? json : {};
   const isHex = (value: unknown, length: number): value is string =>
     typeof value === "string" && fromHex(value)?.length === length;
-  if (!isHex(publicKey, 33) || !isHex(privateKey, 32)) {
+  if (!isHex(publicKey, P256_COMPRESSED_LENGTH) || !isHex(privateKey, P256_SCALAR_LENGTH)) {
     throw new ClientError(
       "key",
       `${path}: not a key file: {"publicKey": "<66 hex digits>", "privateKey": "<64 hex digits>"} wanted`,

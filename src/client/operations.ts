@@ -9,6 +9,7 @@
  * is required, the identifiers that name what is acted upon are, and all others are not.
  */
 import * as z from "zod";
+import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 
 /** A known value, or one that a newer service has added. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
@@ -111,8 +112,8 @@ export type ActivityJson = z.output<typeof activitySchema>;
 export const bootProofSchema = z
   .looseObject({
     ephemeralPublicKeyHex: text,
-    cloudAttestationDocB64: text.nullish(),
-    awsAttestationDocB64: text.nullish(),
+    [DOCUMENT_MEMBER.name]: text.nullish(),
+    [DOCUMENT_MEMBER.alias]: text.nullish(),
     qosManifestB64: text,
     qosManifestEnvelopeB64: text,
     // Nobody signed these, and deployed services leave some of them out (service-facts.md).
@@ -122,16 +123,13 @@ export const bootProofSchema = z
     createdAt: timestampSchema.nullish(),
     qosManifestVersion: text.nullish(),
   })
-  .transform(({ cloudAttestationDocB64: own, awsAttestationDocB64: alias, ...proof }, context) => {
-    const document = own ?? alias;
-    const wrong =
-      document === null || document === undefined
-        ? "missing"
-        : alias !== null && alias !== undefined && alias !== document
-          ? "differs from awsAttestationDocB64, which is the same field"
-          : null;
-    if (wrong !== null) context.addIssue({ code: "custom", path: ["cloudAttestationDocB64"], message: wrong });
-    return { ...proof, cloudAttestationDocB64: document ?? "" };
+  .transform(({ [DOCUMENT_MEMBER.name]: own, [DOCUMENT_MEMBER.alias]: alias, ...proof }, context) => {
+    const document = own ?? alias ?? null;
+    const fault = (message: string): void =>
+      context.addIssue({ code: "custom", path: [DOCUMENT_MEMBER.name], message });
+    if (document === null) fault("missing");
+    else if (document !== (alias ?? document)) fault(differsFrom(DOCUMENT_MEMBER.alias));
+    return { ...proof, [DOCUMENT_MEMBER.name]: document ?? "" };
   });
 export type BootProofJson = z.output<typeof bootProofSchema>;
 

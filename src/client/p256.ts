@@ -1,10 +1,8 @@
 /** P-256 keys between the forms they come in: hex, points, scalars, WebCrypto. */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes } from "../bytes.js";
+import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
-
-const COMPRESSED_LENGTH = 33;
-const UNCOMPRESSED_LENGTH = 65;
 
 /** WebCrypto. Browsers have it on pages that came over HTTPS only. */
 export function subtleCrypto(): SubtleCrypto {
@@ -16,14 +14,17 @@ export function subtleCrypto(): SubtleCrypto {
 
 /** The compressed form of an uncompressed point (SEC1 section 2.3.3). */
 export function compressed(point: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(0x02 | (point[UNCOMPRESSED_LENGTH - 1]! & 1)), point.subarray(1, COMPRESSED_LENGTH));
+  return concatBytes(
+    Uint8Array.of(0x02 | (point[P256_POINT_LENGTH - 1]! & 1)),
+    point.subarray(1, P256_COMPRESSED_LENGTH),
+  );
 }
 
 /**
  * The uncompressed form of a point in either form (SEC1 section 2.3.4); null where the bytes are no point of the curve.
  */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
-  if (bytes.length !== COMPRESSED_LENGTH && bytes.length !== UNCOMPRESSED_LENGTH) return null;
+  if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
   const { p256 } = await import("@noble/curves/nist.js");
   try {
     return p256.Point.fromBytes(bytes).toBytes(false);
@@ -49,8 +50,8 @@ export async function importSigningPair(privateKey: Uint8Array, point: Uint8Arra
   const jwk = {
     kty: "EC",
     crv: "P-256",
-    x: base64urlnopad.encode(point.subarray(1, 33)),
-    y: base64urlnopad.encode(point.subarray(33)),
+    x: base64urlnopad.encode(point.subarray(1, P256_COMPRESSED_LENGTH)),
+    y: base64urlnopad.encode(point.subarray(P256_COMPRESSED_LENGTH)),
     d: base64urlnopad.encode(privateKey),
   };
   return {

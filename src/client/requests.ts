@@ -1,5 +1,6 @@
 /** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
 import type * as z from "zod";
+import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
 import { type Fault, FaultList, attempt, shownName } from "../errors.js";
@@ -141,25 +142,6 @@ export function readQueried<Result>(operation: QueryOperation, answer: JsonValue
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
   throw answerError(name, [{ path: "", message: "an object wanted" }], effect);
-}
-
-/**
- * What was done: intent and result of the activity, or of its repetition in `result.activity` (service-interface.md
- * 2.1).
- */
-export interface Outcome {
-  readonly intent: JsonObject | undefined;
-  readonly result: JsonObject | undefined;
-  readonly repetition: JsonObject | undefined;
-}
-
-export function outcomeOf(activity: JsonObject): Outcome {
-  const result = activity["result"];
-  const repeated = isJsonObject(result) ? result["activity"] : undefined;
-  const repetition = isJsonObject(repeated) ? repeated : undefined;
-  const holder = repetition ?? activity;
-  const objectOf = (value: JsonValue | undefined): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
-  return { intent: objectOf(holder["intent"]), result: objectOf(holder["result"]), repetition };
 }
 
 /** Reads a value by its schema: the value, or what is wrong with it. */

@@ -1,6 +1,7 @@
 /** Stamps: what authenticates a request (service-interface.md 5; the formats are those of service-facts.md). */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
+import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
@@ -24,7 +25,6 @@ export interface ApiKey {
   readonly privateKey: string;
 }
 
-const SCALAR_LENGTH = 32;
 /** What a pair is tried with. No body of a request, which would be JSON. */
 const PROBE = "bootproof: do these two keys belong together?";
 
@@ -68,7 +68,7 @@ function keyError(message: string): ClientError {
 
 async function pairOfHex(key: ApiKey): Promise<CryptoKeyPair> {
   const scalar = fromHex(String(key.privateKey));
-  if (scalar?.length !== SCALAR_LENGTH) throw keyError("the API key's privateKey is not 64 hex digits");
+  if (scalar?.length !== P256_SCALAR_LENGTH) throw keyError("the API key's privateKey is not 64 hex digits");
   const derived = await publicPointOf(scalar);
   if (derived === null) throw keyError("the API key's privateKey is not a private key of P-256");
   const stated = fromHex(String(key.publicKey));
@@ -107,7 +107,10 @@ async function signRaw(pair: CryptoKeyPair, message: Uint8Array): Promise<Uint8A
 
 /** ECDSA-Sig-Value (RFC 3279 section 2.2.3) in DER, of `r ‖ s`. */
 export function derSignature(raw: Uint8Array): Uint8Array {
-  const integers = concatBytes(derInteger(raw.subarray(0, SCALAR_LENGTH)), derInteger(raw.subarray(SCALAR_LENGTH)));
+  const integers = concatBytes(
+    derInteger(raw.subarray(0, P256_SCALAR_LENGTH)),
+    derInteger(raw.subarray(P256_SCALAR_LENGTH)),
+  );
   return concatBytes(Uint8Array.of(0x30, integers.length), integers);
 }
 

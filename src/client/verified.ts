@@ -7,6 +7,7 @@
 import { type Policy, isPolicy } from "../appraise/policy.js";
 import { NamedEvidence, type Verification, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
+import { outcomeOf } from "../decode/activity.js";
 import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Report } from "../report/report.js";
@@ -27,15 +28,7 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
-import {
-  CALL_OPTIONS,
-  type CallOptions,
-  type UndocumentedSubmit,
-  outcomeOf,
-  query,
-  readShape,
-  submit,
-} from "./requests.js";
+import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, readShape, submit } from "./requests.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {

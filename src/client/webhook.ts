@@ -5,6 +5,7 @@
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { RejectedError } from "../bootproof.js";
+import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
@@ -162,7 +163,7 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   matching("Signature-Version", /^v1$/, "version", "v1");
   matching("Signature-Algorithm", /^ed25519$/, "algorithm", "ed25519");
   const eventId = matching("Event-Id", IDENTIFIER, "header", "an identifier without dots");
-  const timestamp = matching("Timestamp", /^(?:0|[1-9][0-9]{0,14})$/, "header", "a time in milliseconds");
+  const timestamp = matching("Timestamp", DECIMAL_TIME, "header", "a time in milliseconds");
   const keyId = matching("Signature-Key-Id", IDENTIFIER, "header", "an identifier without dots");
   const signature = fromHex(matching("Signature", /^[0-9a-fA-F]{128}$/, "header", "64 bytes in hex"))!;
   return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };

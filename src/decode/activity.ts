@@ -1,8 +1,13 @@
 /** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
+import { decimalMilliseconds } from "./decimal-time.js";
 import { jsonInput, unwrap } from "./input.js";
-import { type JsonObject, type JsonValue, MemberReader, isJsonObject } from "./json.js";
+import { type JsonObject, type JsonValue, isJsonObject } from "./json.js";
+import { MemberReader } from "./json-members.js";
+
+/** The status of an activity that was carried out. */
+export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 
 export interface Activity {
   readonly id: string;
@@ -52,12 +57,29 @@ export function readActivity(input: unknown): Reading<Activity> {
 }
 
 /**
- * The reader that intent and result are taken from: the activity itself, or the repetition in its `result.activity`.
+ * What was done: intent and result of an activity, or of its repetition in `result.activity` (service-interface 2.1).
  */
+export interface Outcome {
+  readonly intent: JsonObject | undefined;
+  readonly result: JsonObject | undefined;
+  readonly repetition: JsonObject | undefined;
+}
+
+/** The outcome of an activity as it came, whatever else is wrong with it. */
+export function outcomeOf(activity: JsonObject): Outcome {
+  const repetition = objectOf(objectOf(activity["result"])?.["activity"]);
+  const holder = repetition ?? activity;
+  return { intent: objectOf(holder["intent"]), result: objectOf(holder["result"]), repetition };
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The reader that intent and result are taken from: the activity itself, or its repetition. */
 function outcomeReader(reader: MemberReader): MemberReader {
-  const result = reader.get("result");
-  const repeated = isJsonObject(result) ? result["activity"] : undefined;
-  return isJsonObject(repeated) ? new MemberReader(repeated, "result.activity", reader.faults) : reader;
+  const { repetition } = outcomeOf(reader.object);
+  return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
 /**
@@ -99,12 +121,10 @@ function textOrNull(value: JsonValue | undefined): string | null {
 /** Milliseconds of `timestampMs`, or of `createdAt` in either of its forms (service-interface 2 and 2.1). */
 function requestTime(reader: MemberReader): number | null {
   const created = reader.get("createdAt");
-  const seconds = isJsonObject(created) ? millisecondsOf(created["seconds"]) : null;
-  return millisecondsOf(reader.get("timestampMs")) ?? (seconds === null ? millisecondsOf(created) : 1000 * seconds);
-}
-
-function millisecondsOf(value: JsonValue | undefined): number | null {
-  return typeof value === "string" && /^(?:0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : null;
+  const seconds = isJsonObject(created) ? decimalMilliseconds(created["seconds"]) : null;
+  return (
+    decimalMilliseconds(reader.get("timestampMs")) ?? (seconds === null ? decimalMilliseconds(created) : 1000 * seconds)
+  );
 }
 
 /** Those of both places, where they stand in two: none may be left unjudged. */

@@ -1,9 +1,11 @@
 /** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
-import { decimalMember, hexMember } from "./boot-proof.js";
+import { MAX_TIME_MS } from "./decimal-time.js";
 import { jsonInput } from "./input.js";
-import { type JsonObject, type JsonValue, MemberReader, type ValueBudget, isJsonObject, parseJson } from "./json.js";
+import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
+import { MemberReader, decimalMember, hexMember } from "./json-members.js";
 import { plainNumbers } from "./json-numbers.js";
+import { P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 /** More than this, whole ones, do not fit into 1 MiB. */
@@ -12,8 +14,6 @@ export const MAX_APP_PROOFS = 2048;
 const MAX_PAYLOAD_VALUES = 10_000;
 /** Values of all payloads that are read together: fifty of each that fit. */
 export const MAX_PAYLOADS_VALUES = 100_000;
-const KEY_LENGTH = 130;
-const SIGNATURE_LENGTH = 64;
 
 /** `{ "scheme", "publicKey", "proofPayload", "signature" }` */
 export interface AppProof {
@@ -42,9 +42,9 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   if (scheme !== undefined && scheme !== APP_PROOF_SCHEME) reader.fault("scheme", `${APP_PROOF_SCHEME} wanted`);
   const value = {
     scheme: APP_PROOF_SCHEME,
-    publicKey: hexMember(reader, "publicKey", KEY_LENGTH),
+    publicKey: hexMember(reader, "publicKey", QOS_PUBLIC_KEY_LENGTH),
     proofPayload: reader.string("proofPayload"),
-    signature: hexMember(reader, "signature", SIGNATURE_LENGTH),
+    signature: hexMember(reader, "signature", P256_SIGNATURE_LENGTH),
   };
   return { value, faults };
 }
@@ -147,7 +147,7 @@ export function readAppProofPayload(json: unknown): Reading<AppProofPayload> & {
 function timestampOf(reader: MemberReader): number | undefined {
   const text = decimalMember(reader, "timestampMs");
   if (text === undefined) return undefined;
-  return Number(text) <= 8.64e15 ? Number(text) : reader.fault("timestampMs", "out of range");
+  return Number(text) <= MAX_TIME_MS ? Number(text) : reader.fault("timestampMs", "out of range");
 }
 
 function addressDerivation(payload: MemberReader): AddressDerivationProof | undefined {

@@ -3,6 +3,8 @@ import { FaultList, type Reading, attempt, faultText, requireWhole } from "../er
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type CborValue, cborUint, decodeCbor } from "./cbor.js";
 import { decodeCoseSign1 } from "./cose-sign1.js";
+import { MAX_TIME_MS } from "./decimal-time.js";
+import { PCR_COUNT, PCR_LENGTH } from "./lengths.js";
 
 /**
  * ```cddl
@@ -32,9 +34,8 @@ export interface AttestationDocumentReading extends Reading<AttestationDocument>
   readonly unknownKeys: readonly string[];
 }
 
-const PCR_LENGTH = 48;
-const MAX_PCRS = 32;
-const MAX_FIELD = 1024;
+/** The most bytes of a certificate, and of each field that the enclave fills in. */
+export const MAX_DOCUMENT_FIELD = 1024;
 /**
  * AWS names no bound. All of 117 genuine documents from 2021 to 2026 have four: root, region, zone, instance. Each
  * entry costs two operations of P-384, so that what may be is four times what is.
@@ -128,7 +129,7 @@ class DocumentReader {
 
   #timestamp(): number | undefined {
     const value = cborUint(this.#map.get("timestamp"));
-    const representable = value !== undefined && value > 0 && value <= 8.64e15;
+    const representable = value !== undefined && value > 0 && value <= MAX_TIME_MS;
     return representable ? value : this.#fault("timestamp", "milliseconds since the epoch, above 0, wanted");
   }
 
@@ -136,11 +137,12 @@ class DocumentReader {
     const map = this.#map.get("pcrs");
     if (map === undefined && this.#map.has("nitrotpm_pcrs")) return undefined;
     if (!(map instanceof Map)) return this.#fault("pcrs", "a map wanted");
-    if (map.size < 1 || map.size > MAX_PCRS) return this.#fault("pcrs", `${map.size} entries, 1 to ${MAX_PCRS} wanted`);
+    if (map.size < 1 || map.size > PCR_COUNT)
+      return this.#fault("pcrs", `${map.size} entries, 1 to ${PCR_COUNT} wanted`);
     const pcrs = new Map<number, Uint8Array>();
     for (const [key, value] of map) {
       const index = cborUint(key);
-      if (index === undefined || index >= MAX_PCRS) this.#fault("pcrs", `an index that is not 0 to ${MAX_PCRS - 1}`);
+      if (index === undefined || index >= PCR_COUNT) this.#fault("pcrs", `an index that is not 0 to ${PCR_COUNT - 1}`);
       else if (!(value instanceof Uint8Array)) this.#fault(`pcrs.${index}`, "a byte string wanted");
       else if (value.length !== PCR_LENGTH) this.#fault(`pcrs.${index}`, `${value.length} bytes, ${PCR_LENGTH} wanted`);
       else pcrs.set(index, value);
@@ -159,8 +161,8 @@ class DocumentReader {
 
   #certificate(path: string, value: CborValue | undefined): Certificate | undefined {
     if (!(value instanceof Uint8Array)) return this.#fault(path, "a byte string wanted");
-    if (value.length < 1 || value.length > MAX_FIELD) {
-      return this.#fault(path, `${value.length} bytes, 1 to ${MAX_FIELD} wanted`);
+    if (value.length < 1 || value.length > MAX_DOCUMENT_FIELD) {
+      return this.#fault(path, `${value.length} bytes, 1 to ${MAX_DOCUMENT_FIELD} wanted`);
     }
     const decoded = attempt(() => decodeCertificate(value));
     return decoded.value ?? this.#fault(path, faultText(decoded.faults));
@@ -170,7 +172,9 @@ class DocumentReader {
     const value = this.#map.get(key) ?? null;
     if (value === null) return null;
     if (!(value instanceof Uint8Array)) return this.#fault(key, "a byte string or null wanted");
-    return value.length <= MAX_FIELD ? value : this.#fault(key, `${value.length} bytes, at most ${MAX_FIELD} wanted`);
+    return value.length <= MAX_DOCUMENT_FIELD
+      ? value
+      : this.#fault(key, `${value.length} bytes, at most ${MAX_DOCUMENT_FIELD} wanted`);
   }
 
   #fault(path: string, message: string): undefined {

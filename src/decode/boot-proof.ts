@@ -2,10 +2,11 @@
  * The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing
  * verified.
  */
-import { equalBytes, fromBase64, fromHex } from "../bytes.js";
+import { equalBytes } from "../bytes.js";
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { jsonInput, unwrap } from "./input.js";
-import { MemberReader } from "./json.js";
+import { isJsonObject } from "./json.js";
+import { MemberReader, base64Member, decimalMember, hexMember } from "./json-members.js";
 
 /**
  * ```json
@@ -44,6 +45,9 @@ export interface BootProofReading extends Reading<BootProof> {
   readonly missing: readonly string[];
 }
 
+/** The member that is the attestation document: the interface's name of it, and that of deployed services. */
+export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
+
 /** The members that a boot proof may lack. */
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
@@ -74,15 +78,30 @@ export function readBootProof(input: unknown): BootProofReading {
 }
 
 function attestationDocument(reader: MemberReader): Uint8Array | undefined {
-  const alias = reader.get("awsAttestationDocB64") !== undefined;
-  if (!alias) return base64Member(reader, "cloudAttestationDocB64");
-  const aliased = base64Member(reader, "awsAttestationDocB64");
-  if (reader.get("cloudAttestationDocB64") === undefined) return aliased;
-  const document = base64Member(reader, "cloudAttestationDocB64");
-  if (document && aliased && !equalBytes(document, aliased)) {
-    return reader.fault("awsAttestationDocB64", "differs from cloudAttestationDocB64, which is the same field");
-  }
+  const { name, alias } = DOCUMENT_MEMBER;
+  if (reader.get(alias) === undefined) return base64Member(reader, name);
+  const aliased = base64Member(reader, alias);
+  if (reader.get(name) === undefined) return aliased;
+  const document = base64Member(reader, name);
+  if (document && aliased && !equalBytes(document, aliased)) return reader.fault(alias, differsFrom(name));
   return document;
+}
+
+/** The fault of one name, where both are there and say different things. */
+export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMENT_MEMBER]): string {
+  return `differs from ${other}, which is the same field`;
+}
+
+/** The document under the interface's own name; both names stay where both are there, for they may differ. */
+export function withOwnName(bootProof: unknown): unknown {
+  const { name: own, alias } = DOCUMENT_MEMBER;
+  const isAliased = isJsonObject(bootProof) && (bootProof[alias] ?? null) !== null && (bootProof[own] ?? null) === null;
+  if (!isAliased) return bootProof;
+  return Object.fromEntries(
+    Object.entries(bootProof)
+      .filter(([name]) => name !== own)
+      .map(([name, value]) => [name === alias ? own : name, value]),
+  );
 }
 
 /** Undefined where one of them is of the wrong type. */
@@ -105,27 +124,4 @@ function createdAt(reader: MemberReader): BootProof["createdAt"] | undefined {
   const seconds = decimalMember(timestamp, "seconds");
   const nanos = decimalMember(timestamp, "nanos");
   return seconds !== undefined && nanos !== undefined ? { seconds, nanos } : undefined;
-}
-
-export function decimalMember(reader: MemberReader, name: string): string | undefined {
-  const text = reader.string(name);
-  return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
-}
-
-/** A member in hex of either case; of one length where it is given. */
-export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
-  const text = reader.string(name);
-  if (text === undefined) return undefined;
-  const bytes = fromHex(text);
-  if (bytes === null) return reader.fault(name, "not hex");
-  if (length !== undefined && bytes.length !== length) {
-    return reader.fault(name, `${text.length} hex digits, ${2 * length} wanted`);
-  }
-  return bytes;
-}
-
-function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
-  const text = reader.string(name);
-  if (text === undefined) return undefined;
-  return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
 }

@@ -30,6 +30,21 @@ export interface Certificate {
   readonly signature: Uint8Array;
 }
 
+/** Object identifiers of the extensions that are processed (RFC 5280 section 4.2.1). */
+export const BASIC_CONSTRAINTS = "2.5.29.19";
+export const KEY_USAGE = "2.5.29.15";
+
+/** The attributes of a Name that have short labels (RFC 4514 section 3). */
+export const NAME_ATTRIBUTES = {
+  CN: "2.5.4.3",
+  C: "2.5.4.6",
+  L: "2.5.4.7",
+  ST: "2.5.4.8",
+  O: "2.5.4.10",
+  OU: "2.5.4.11",
+} as const;
+const NAME_LABELS = new Map<string, string>(Object.entries(NAME_ATTRIBUTES).map(([label, id]) => [id, label]));
+
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -149,14 +164,6 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
 
 /** The attributes of a Name as a person writes them, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
 export function nameText(name: Uint8Array): string {
-  const labels: Record<string, string> = {
-    "2.5.4.3": "CN",
-    "2.5.4.6": "C",
-    "2.5.4.7": "L",
-    "2.5.4.8": "ST",
-    "2.5.4.10": "O",
-    "2.5.4.11": "OU",
-  };
   const parts: string[] = [];
   const sets = new DerReader(name).constructed(TAG.sequence, "Name");
   while (sets.next() !== undefined) {
@@ -165,7 +172,7 @@ export function nameText(name: Uint8Array): string {
       const attribute = set.constructed(TAG.sequence, "AttributeTypeAndValue");
       const id = attribute.oid("type");
       const content = attribute.content(undefined, "value");
-      parts.push(`${labels[id] ?? id}=${fromUtf8(content) ?? toHex(content)}`);
+      parts.push(`${NAME_LABELS.get(id) ?? id}=${fromUtf8(content) ?? toHex(content)}`);
     }
   }
   return parts.join(", ");

@@ -3,7 +3,7 @@
  * Objects have no prototype, so that a member called `__proto__` is a member like any other.
  */
 import { fromUtf8 } from "../bytes.js";
-import { type Fault, FaultList, MalformedError, shownName } from "../errors.js";
+import { MalformedError, shownName } from "../errors.js";
 
 export type JsonValue = null | boolean | number | JsonNumber | string | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -297,77 +297,5 @@ class JsonParser {
     }
     const place = `line ${line}, column ${at - start + 1}`;
     return new MalformedError("json", [{ path: "", message: `${message} (${place})` }]);
-  }
-}
-
-/**
- * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a
- * fault. The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
- */
-export class MemberReader {
-  readonly object: JsonObject;
-  readonly path: string;
-  readonly faults: Fault[];
-
-  constructor(object: JsonObject, path = "", faults: Fault[] = new FaultList()) {
-    this.object = object;
-    this.path = path;
-    this.faults = faults;
-  }
-
-  /** The value as an object of its own reader, whose faults join these. */
-  static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
-    if (isJsonObject(value)) return new MemberReader(value, path, faults);
-    faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
-    return undefined;
-  }
-
-  at(name: string): string {
-    const shown = shownName(name);
-    return this.path === "" ? shown : `${this.path}.${shown}`;
-  }
-
-  fault(name: string, message: string): undefined {
-    this.faults.push({ path: this.at(name), message });
-    return undefined;
-  }
-
-  /** The member, with null read as absent. Inherited members do not count. */
-  get(name: string): JsonValue | undefined {
-    return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
-  }
-
-  string(name: string): string | undefined {
-    const value = this.get(name);
-    return typeof value === "string" ? value : this.fault(name, `${jsonKind(value)}, a string wanted`);
-  }
-
-  boolean(name: string): boolean | undefined {
-    const value = this.get(name);
-    return typeof value === "boolean" ? value : this.fault(name, `${jsonKind(value)}, true or false wanted`);
-  }
-
-  nested(name: string): MemberReader | undefined {
-    return MemberReader.of(this.get(name), this.at(name), this.faults);
-  }
-
-  /** Reads each item of an array; undefined where it is no array. */
-  array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
-    const value = this.get(name);
-    if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
-    return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
-  }
-
-  strings(name: string): string[] | undefined {
-    return this.array(name, (value, path) => {
-      if (typeof value === "string") return value;
-      this.faults.push({ path, message: `${jsonKind(value)}, a string wanted` });
-      return undefined;
-    });
-  }
-
-  /** Every member that is not among the names becomes a fault. */
-  refuseUnknown(names: readonly string[]): void {
-    for (const name of Object.keys(this.object)) if (!names.includes(name)) this.fault(name, "unknown member");
   }
 }

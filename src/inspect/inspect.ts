@@ -10,9 +10,16 @@ import {
 } from "../decode/app-proof.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { type AttestationDocument, readAttestationDocument } from "../decode/attestation-document.js";
-import { type BootProof, readBootProof } from "../decode/boot-proof.js";
+import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
+import { MAX_TIME_MS } from "../decode/decimal-time.js";
 import { unwrap } from "../decode/input.js";
-import { type Certificate, decodeBasicConstraints, decodeCertificate, nameText } from "../decode/certificate.js";
+import {
+  BASIC_CONSTRAINTS,
+  type Certificate,
+  decodeBasicConstraints,
+  decodeCertificate,
+  nameText,
+} from "../decode/certificate.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type JsonValue, type ValueBudget, isJsonObject, parseJson } from "../decode/json.js";
 import {
@@ -25,6 +32,7 @@ import {
   decodeManifest,
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
 import { type Fault, type Reading, attempt, faultText } from "../errors.js";
 import { algorithmFaults } from "../verify/attestation.js";
 import { sha256 } from "../verify/digest.js";
@@ -67,7 +75,6 @@ const LEFT_OUT = "(left out)";
 const NOT_VERIFIED =
   "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it " +
   "is true.";
-const BASIC_CONSTRAINTS = "2.5.29.19";
 const PEM_START = "-----BEGIN CERTIFICATE-----";
 
 /** The part of an inspection that each kind makes. */
@@ -133,7 +140,7 @@ async function inspectJson(json: JsonValue, bytes: Uint8Array): Promise<Inspecte
   const has = (value: unknown, ...names: string[]): boolean =>
     isJsonObject(value) && names.some((name) => Object.hasOwn(value, name));
   const all = (value: unknown, ...names: string[]): boolean => names.every((name) => has(value, name));
-  if (has(unwrap(json, "bootProof"), "cloudAttestationDocB64", "awsAttestationDocB64", "qosManifestB64"))
+  if (has(unwrap(json, "bootProof"), DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64"))
     return inspectBootProof(json);
   if (has(json, "manifestSetApprovals", "manifest_set_approvals") && has(json, "manifest"))
     return inspectEnvelope(bytes, "JSON");
@@ -199,7 +206,7 @@ function within(place: string, inspected: Inspected | undefined): string[] {
 function createdAt(time: BootProof["createdAt"] | null | undefined): Described | undefined {
   if (time === undefined || time === null) return time;
   const milliseconds = Number(time.seconds) * 1000;
-  return milliseconds <= 8.64e15 ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
+  return milliseconds <= MAX_TIME_MS ? timeOf(new Date(milliseconds)) : `${time.seconds} seconds`;
 }
 
 async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
@@ -298,7 +305,7 @@ function describeWorkloads({ workloads, volumes }: WorkloadManifest): DescribedO
     workloads: workloads.map(({ name, imageDigest, restart, mounts }) => {
       return {
         name,
-        imageDigest: `sha256:${toHex(imageDigest)}`,
+        imageDigest: imageDigestText(imageDigest),
         restart,
         mounts: mounts.map((mount) => ({ ...mount })),
       };

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
+import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "./cbor.js";
 import { type KeyPair, signRaw } from "./keys.js";
 import type { CertificateSpec, NitroPki } from "./pki.js";
@@ -155,7 +156,8 @@ export class SoftwareEnclave {
   #pcrs(): Map<number, Uint8Array> {
     const { generation, measurements } = this.#options;
     const pcrs = new Map<number, Uint8Array>();
-    for (let index = 0; index < (generation === "legacy" ? 16 : 32); index++) pcrs.set(index, new Uint8Array(48));
+    for (let index = 0; index < (generation === "legacy" ? 16 : PCR_COUNT); index++)
+      pcrs.set(index, new Uint8Array(PCR_LENGTH));
     const { pcr0, pcr1, pcr2, pcr3, pcr4 } = measurements;
     [pcr0, pcr1, pcr2, pcr3, pcr4].forEach((value, index) => pcrs.set(index, value));
     if (generation !== "legacy") this.#commit(generation, pcrs);

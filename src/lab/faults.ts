@@ -6,6 +6,7 @@
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
 import type { Manifest, ManifestEnvelope, Pivot } from "../decode/manifest/index.js";
 import { type CborItem, encodeCbor } from "./cbor.js";
 import { type AppProofAlterations, type DocumentAlterations, customPayload } from "./enclave.js";
@@ -324,15 +325,20 @@ const BINDING_FAULTS = behaviours({
     fails: ["mode.debug"],
     forge: (asked) => ({
       ...manifest(({ enclave }) => ({
-        enclave: { ...enclave, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) },
+        enclave: {
+          ...enclave,
+          pcr0: new Uint8Array(PCR_LENGTH),
+          pcr1: new Uint8Array(PCR_LENGTH),
+          pcr2: new Uint8Array(PCR_LENGTH),
+        },
       }))(asked),
-      ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, new Uint8Array(48))))(asked),
+      ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, new Uint8Array(PCR_LENGTH))))(asked),
     }),
   },
   "commitment-missing": {
     what: "the PCRs of the commitment are zeros",
     fails: ["bind.commitment"],
-    forge: pcrs((map) => [16, 17].forEach((index) => map.set(index, new Uint8Array(48)))),
+    forge: pcrs((map) => [16, 17].forEach((index) => map.set(index, new Uint8Array(PCR_LENGTH)))),
   },
   "commitment-mismatched": {
     what: "the enclave committed to another manifest or key",

@@ -5,10 +5,11 @@
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
 import { type ManifestVersion, manifestEncodings } from "../decode/manifest/index.js";
+import { certificatePem } from "../verify/trust-anchor.js";
 import type { AppProofAlterations, Generation } from "./enclave.js";
 import { SoftwareEnclave, labMeasurements } from "./enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";
-import { LEAF_LIFE_MS, NitroPki, certificatePem } from "./pki.js";
+import { LEAF_LIFE_MS, NitroPki } from "./pki.js";
 import {
   type LabMember,
   type QosKeyPair,

@@ -14,6 +14,8 @@ import {
   type WorkloadManifest,
   manifestEncodings,
 } from "../decode/manifest/index.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
+import { certificatePem } from "../verify/trust-anchor.js";
 import {
   type AddressFacts,
   type Alter,
@@ -28,7 +30,8 @@ import {
   bootProofJson,
   labMeasurements,
 } from "./enclave.js";
-import { NitroPki, certificatePem } from "./pki.js";
+import { fingerprintOf } from "./fingerprint.js";
+import { NitroPki } from "./pki.js";
 import {
   LAB_WORKLOAD,
   type JsonSpelling,
@@ -280,11 +283,6 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
   };
 }
 
-/** Service-facts, "fingerprint": of a request's body. */
-export function fingerprintOf(body: Uint8Array): string {
-  return `sha256:${toHex(sha256(body))}`;
-}
-
 /** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */
 export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
@@ -312,7 +310,7 @@ function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject 
     v0: pivot,
     v1: pivot,
     v2: pivot,
-    v3: { workloads: { [LAB_WORKLOAD]: `sha256:${toHex(hash)}` } },
+    v3: { workloads: { [LAB_WORKLOAD]: imageDigestText(hash) } },
   };
   return pins[version];
 }

@@ -1,6 +1,12 @@
 /** Elliptic-curve keys and signatures in software, by node:crypto: the lab's stand-in for all hardware. */
 import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { concatBytes, fromHex, toHex } from "../bytes.js";
+import {
+  P256_POINT_LENGTH,
+  P256_SIGNATURE_LENGTH,
+  P384_POINT_LENGTH,
+  P384_SIGNATURE_LENGTH,
+} from "../decode/lengths.js";
 
 export type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
@@ -11,8 +17,9 @@ export interface KeyPair {
 }
 
 const ORDERS: Readonly<Record<number, bigint>> = {
-  64: 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
-  96: 0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
+  [P256_SIGNATURE_LENGTH]: 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
+  [P384_SIGNATURE_LENGTH]:
+    0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
 };
 
 /**
@@ -46,7 +53,9 @@ export function loadKeyPair(saved: string): KeyPair {
 /** The public key as an uncompressed SEC1 point. */
 export function publicPoint(pair: KeyPair): Uint8Array {
   const spki = subjectPublicKeyInfo(pair);
-  return spki.slice(pair.publicKey.asymmetricKeyDetails?.namedCurve === "secp384r1" ? -97 : -65);
+  return spki.slice(
+    pair.publicKey.asymmetricKeyDetails?.namedCurve === "secp384r1" ? -P384_POINT_LENGTH : -P256_POINT_LENGTH,
+  );
 }
 
 /** SubjectPublicKeyInfo, in DER. */

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "../bytes.js";
+import { BASIC_CONSTRAINTS, KEY_USAGE as KEY_USAGE_EXTENSION, NAME_ATTRIBUTES } from "../decode/certificate.js";
 import {
   derBitString,
   derExplicit,
@@ -70,8 +71,8 @@ export interface CertificateSpec {
 export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
 
 export const OID = {
-  basicConstraints: "2.5.29.19",
-  keyUsage: "2.5.29.15",
+  basicConstraints: BASIC_CONSTRAINTS,
+  keyUsage: KEY_USAGE_EXTENSION,
   subjectKeyIdentifier: "2.5.29.14",
   authorityKeyIdentifier: "2.5.29.35",
   nameConstraints: "2.5.29.30",
@@ -82,17 +83,16 @@ export const OID = {
 /** Bits of KeyUsage (RFC 5280 section 4.2.1.3). */
 export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 5, cRLSign: 6 } as const;
 
-const ATTRIBUTES = { CN: "2.5.4.3", C: "2.5.4.6", L: "2.5.4.7", ST: "2.5.4.8", O: "2.5.4.10", OU: "2.5.4.11" } as const;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 /** How long the hardware's leaf certificates live. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 /** A Name of single attributes, in the order of the members. */
-export function distinguishedName(attributes: Partial<Record<keyof typeof ATTRIBUTES, string>>): Uint8Array {
+export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
   const sets = Object.entries(attributes).map(([label, text]) => {
     const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
-    return derSet(derSequence(derOid(ATTRIBUTES[label as keyof typeof ATTRIBUTES]), value));
+    return derSet(derSequence(derOid(NAME_ATTRIBUTES[label as keyof typeof NAME_ATTRIBUTES]), value));
   });
   return derSequence(...sets);
 }
@@ -266,9 +266,4 @@ function lab(commonName: string): Uint8Array {
 
 function p384(): KeyPair {
   return generateKeyPair("secp384r1");
-}
-
-export function certificatePem(der: Uint8Array): string {
-  const lines = toBase64(der).match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
 import { canonicalQosJson } from "../decode/qos-json.js";
 import {
   type Approval,
@@ -224,7 +226,7 @@ function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: Work
     workloads: workloads.map(({ imageDigest, mounts, ...rest }) => ({
       ...rest,
       type: "oci",
-      image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
+      image: { type: "ociManifest", digest: imageDigestText(imageDigest) },
       ...(mounts.length > 0 && { mounts }),
     })),
     enclave: { type: "nitro", ...enclave },
@@ -273,7 +275,7 @@ export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
 
 /** A PCR that was zero and has been extended once: PCR3 by the role's ARN, PCR4 by the instance's id. */
 export function extendedPcr(data: Uint8Array): Uint8Array {
-  return sha384(concatBytes(new Uint8Array(48), data));
+  return sha384(concatBytes(new Uint8Array(PCR_LENGTH), data));
 }
 
 export function sha256(data: Uint8Array): Uint8Array {

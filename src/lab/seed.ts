@@ -4,7 +4,7 @@ import type { JsonObject } from "../decode/json.js";
 import { type ApiKeyPair, generateApiKey } from "./api-key.js";
 import { addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
-import { fingerprintOf } from "./forge.js";
+import { fingerprintOf } from "./fingerprint.js";
 import { type ApiKey, type Organization, type Seed, type User, type Wallet, noncesId } from "./records.js";
 import type { Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";

@@ -10,7 +10,7 @@ import { MalformedError, faultText } from "../errors.js";
 import type { Outcome } from "./call.js";
 import { type AddressFacts, addressDerivationPayload, policyOutcomePayload } from "./enclave.js";
 import type { Fleet } from "./fleet.js";
-import { fingerprintOf } from "./forge.js";
+import { bareFingerprint, fingerprintOf } from "./fingerprint.js";
 import type { Misbehaviour } from "./misbehaviour.js";
 import { ANSWERS, type LabSubmitOperation, QUERIES, SUBMITS, carryOut, isRoot, owned, usersOf } from "./operations.js";
 import { sha256 } from "./qos.js";
@@ -490,11 +490,6 @@ function organizationData(reader: Reader, organization: Organization): QosJsonIn
 
 function digest(data: QosJsonInput): string {
   return toHex(sha256(toUtf8(canonicalQosJson(data))));
-}
-
-/** Votes name it with its prefix and without; it is kept without. */
-function bareFingerprint(fingerprint: string): string {
-  return fingerprint.replace(/^sha256:/, "");
 }
 
 /** Some clients put `generateAppProofs` among the parameters, of which it is none: it is taken from either place. */

@@ -1,6 +1,7 @@
 /** What was verified, as data for the report. Nothing that is only claimed goes in here. */
 import { toHex } from "../bytes.js";
 import type { Appraisal, MatchedDeployment } from "../appraise/appraise.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
 import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
@@ -119,7 +120,7 @@ function pivotClaims({ pivot }: PivotManifest): ApplicationClaims {
 }
 
 function workloadClaims({ workloads }: WorkloadManifest): ApplicationClaims {
-  const digests = workloads.map(({ name, imageDigest }) => [name, `sha256:${toHex(imageDigest)}`] as const);
+  const digests = workloads.map(({ name, imageDigest }) => [name, imageDigestText(imageDigest)] as const);
   return { pivotHash: null, pivotArgs: null, pivotEnv: null, workloads: Object.fromEntries(digests) };
 }
 

@@ -3,7 +3,7 @@
  * agrees with what the service says was done (rules: `src/verify/README.md`, "Activities").
  */
 import { Checklist } from "../checks.js";
-import { type Activity, readActivity } from "../decode/activity.js";
+import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
@@ -12,7 +12,6 @@ import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
-  COMPLETED,
   type Expected,
   type Question,
   activityContradictions,

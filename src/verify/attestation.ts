@@ -7,6 +7,7 @@ import {
   readAttestationDocument,
 } from "../decode/attestation-document.js";
 import { type CoseSign1, decodeCoseSign1, signatureInput } from "../decode/cose-sign1.js";
+import { P384_SIGNATURE_LENGTH } from "../decode/lengths.js";
 import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
@@ -23,7 +24,6 @@ export const ATTESTATION_CHECKS = [
   ...PATH_CHECKS,
 ] as const satisfies readonly CheckId[];
 
-const COSE_SIGNATURE_LENGTH = 96;
 /** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);
 
@@ -182,10 +182,10 @@ async function checkSignature(
   checklist: Checklist,
 ): Promise<boolean> {
   const { signature } = message;
-  if (signature.length !== COSE_SIGNATURE_LENGTH) {
+  if (signature.length !== P384_SIGNATURE_LENGTH) {
     return checklist.fail(
       "cose.signature",
-      `the signature has ${signature.length} bytes, ${COSE_SIGNATURE_LENGTH} wanted`,
+      `the signature has ${signature.length} bytes, ${P384_SIGNATURE_LENGTH} wanted`,
     );
   }
   if (document.certificate === undefined)

@@ -5,7 +5,14 @@
 import { equalBytes } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument } from "../decode/attestation-document.js";
-import { type Certificate, decodeBasicConstraints, decodeKeyUsage, nameText } from "../decode/certificate.js";
+import {
+  BASIC_CONSTRAINTS,
+  type Certificate,
+  KEY_USAGE,
+  decodeBasicConstraints,
+  decodeKeyUsage,
+  nameText,
+} from "../decode/certificate.js";
 import { attempt, faultText } from "../errors.js";
 import { pointOfSpki, rawSignature } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
@@ -21,8 +28,6 @@ export const PATH_CHECKS = [
 
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
-const BASIC_CONSTRAINTS = "2.5.29.19";
-const KEY_USAGE = "2.5.29.15";
 const P384_SCALAR = 48;
 
 /** A certificate at its place: 0 is the anchor, the last is the leaf. */

@@ -5,6 +5,7 @@
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
+import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
 import { sha384 } from "./digest.js";
 
 interface CommitmentRow {
@@ -48,8 +49,6 @@ const REGISTERED = COMMITMENT_KINDS.filter((kind): kind is RegisteredKind => COM
 /** Commits to the manifest alone, whatever the key (a change of QOS in review, 2026). */
 const MANIFEST_COMMITMENT = { pcr: 18, domain: "qos-manifest-pcr-commitment-v1" } as const;
 
-const PCR_LENGTH = 48;
-const LOCKED_PCRS = 32;
 const LEGACY_PCRS = 16;
 
 /** A PCR that started as zeros and was extended once with the SHA-384 of the preimage. */
@@ -132,7 +131,7 @@ async function matchCommitment(
     }),
   );
   const kind = wanted.find(({ pcr, value }) => equalBytes(pcrs.get(pcr) ?? new Uint8Array(), value))?.kind ?? null;
-  const missing = Array.from({ length: LOCKED_PCRS }, (_, index) => index).filter((index) => !pcrs.has(index));
+  const missing = Array.from({ length: PCR_COUNT }, (_, index) => index).filter((index) => !pcrs.has(index));
   const reasons = [
     ...(kind === null ? ["neither PCR16 nor PCR17 is a commitment to this manifest and this key"] : []),
     ...(missing.length === 0

@@ -3,6 +3,7 @@
  *
  * Signatures are raw `r ‖ s`; a high `s` is accepted, since genuine documents carry one half of the time.
  */
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./platform.js";
 
 export type { Curve, VerifyingKey } from "./platform.js";
@@ -44,7 +45,7 @@ const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604
 
 /** Whether 65 bytes are an uncompressed point of P-256 (SEC1 section 2.3.4), the point at infinity excluded. */
 export function isP256Point(point: Uint8Array): boolean {
-  if (point.length !== 65 || point[0] !== 0x04) return false;
+  if (point.length !== P256_POINT_LENGTH || point[0] !== 0x04) return false;
   const view = new DataView(point.buffer, point.byteOffset, point.length);
   const x = scalar(view, 1);
   const y = scalar(view, 33);

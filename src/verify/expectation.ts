@@ -6,7 +6,8 @@
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { requireOptions } from "../decode/input.js";
 import { type Reading, attempt, faultText } from "../errors.js";
-import type { Activity } from "../decode/activity.js";
+import { type Activity, COMPLETED } from "../decode/activity.js";
+import { DECIMAL_TIME } from "../decode/decimal-time.js";
 
 /** What was asked. It is never taken out of evidence: the caller knows it, or nobody does. */
 export interface Expected {
@@ -80,7 +81,7 @@ function instantOf(value: unknown): number {
 
 /** The number of a decimal text; anything else is itself. */
 function numberOf(value: unknown): unknown {
-  return typeof value === "string" && /^(?:0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
+  return typeof value === "string" && DECIMAL_TIME.test(value) ? Number(value) : value;
 }
 
 function addressesOf(value: unknown): readonly string[] {
@@ -204,9 +205,6 @@ function ruleOf(type: string | undefined): ActivityRule {
 export function isSubOrganizationType(type: string | null | undefined): boolean {
   return type?.startsWith(CREATE_SUB_ORGANIZATION) ?? false;
 }
-
-/** The status of an activity that was carried out. */
-export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 
 /** Votes, which may be answered with the activity that was voted on. */
 const VOTES: readonly string[] = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];

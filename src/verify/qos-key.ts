@@ -1,12 +1,8 @@
 /**
  * QOS public keys: 130 bytes, the encryption point and then the signing point (qos.md, "Keys"; qos `qos_p256/SPEC.md`).
  */
+import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { isP256Point } from "./ecdsa.js";
-
-/** An uncompressed point of P-256 (SEC1 section 2.3.3), in bytes. */
-const POINT_LENGTH = 65;
-/** In bytes. */
-export const QOS_PUBLIC_KEY_LENGTH = 2 * POINT_LENGTH;
 
 /** Whether the bytes are a QOS public key: two points, both on P-256. */
 export function isQosPublicKey(key: Uint8Array): boolean {
@@ -15,10 +11,10 @@ export function isQosPublicKey(key: Uint8Array): boolean {
 
 /** The half of a QOS public key that one encrypts to. */
 export function encryptionPoint(key: Uint8Array): Uint8Array {
-  return key.subarray(0, POINT_LENGTH);
+  return key.subarray(0, P256_POINT_LENGTH);
 }
 
 /** The half of a QOS public key that verifies signatures. */
 export function signingPoint(key: Uint8Array): Uint8Array {
-  return key.subarray(POINT_LENGTH);
+  return key.subarray(P256_POINT_LENGTH);
 }

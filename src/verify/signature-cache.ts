@@ -4,11 +4,12 @@
  * constraints and policies are checked anew each time. Invalid signatures are not cached.
  */
 import { concatBytes, toHex } from "../bytes.js";
+import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 import { sha256 } from "./digest.js";
 import { type Curve, type VerifyingKey, importPoint } from "./ecdsa.js";
 
 const DEFAULT_LIMIT = 1024;
-const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": 65, "P-384": 97 };
+const POINT_LENGTHS: Readonly<Record<Curve, number>> = { "P-256": P256_POINT_LENGTH, "P-384": P384_POINT_LENGTH };
 
 /** A public key by its uncompressed point; imported when a signature is verified by it, and once. */
 export class PublicKey implements VerifyingKey {

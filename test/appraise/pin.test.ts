@@ -19,7 +19,7 @@ import {
 import { makeReleasePolicy } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { Forge } from "../../src/lab/forge.js";
-import { certificatePem } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import {
   type Alterations,

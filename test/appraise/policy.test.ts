@@ -14,7 +14,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { certificatePem } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
 import { isRefused } from "../support/faults.js";
 import { fc } from "../support/property.js";

@@ -21,7 +21,8 @@ import {
   otherLab,
   pcrs,
 } from "./support.js";
-import { CHAIN, certificatePem } from "../../src/lab/pki.js";
+import { CHAIN } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 
 const ZERO_PCR = new Uint8Array(48);
 

@@ -11,10 +11,10 @@ import {
   OID,
   algorithmIdentifier,
   basicConstraints,
-  certificatePem,
   distinguishedName,
   keyUsage,
 } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import {
   type Alterations,
   type Attack,

@@ -1,7 +1,7 @@
 /** What a verifier keeps from one verification to the next must not vouch for anything else. */
 import { describe, expect, it } from "vitest";
 import { SignatureCache, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
-import { certificatePem } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
 import { CHAIN_ATTACKS } from "./chain.table.js";

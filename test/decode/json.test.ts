@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  JsonNumber,
-  type JsonObject,
-  MemberReader,
-  copyJson,
-  isJsonObject,
-  jsonKind,
-  memberPath,
-  parseJson,
-} from "../../src/decode/json.js";
-import { type Fault, FaultList, faultText } from "../../src/errors.js";
+import { JsonNumber, type JsonObject, copyJson, jsonKind, memberPath, parseJson } from "../../src/decode/json.js";
+import { MemberReader } from "../../src/decode/json-members.js";
+import { FaultList, faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
@@ -271,85 +263,6 @@ describe("FaultList", () => {
     const reader = new MemberReader(parseJson(`{"list":[${Array(500).fill("0").join()}]}`) as JsonObject);
     expect(reader.strings("list")).toEqual([]);
     expect(reader.faults).toHaveLength(101);
-  });
-});
-
-describe("MemberReader", () => {
-  const reader = (object: object): MemberReader => new MemberReader(object as JsonObject, "at");
-
-  it("reads members of their type", () => {
-    const members = reader({ text: "a", flag: false, list: ["b"], inner: { deep: "c" } });
-    expect(members.string("text")).toBe("a");
-    expect(members.boolean("flag")).toBe(false);
-    expect(members.strings("list")).toEqual(["b"]);
-    expect(members.nested("inner")?.string("deep")).toBe("c");
-    expect(members.faults).toEqual([]);
-  });
-
-  it.each([
-    ["a missing string", {}, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
-    ["a null string", { m: null }, (r: MemberReader) => r.string("m"), "at.m: missing, a string wanted"],
-    ["a number as a string", { m: 1 }, (r: MemberReader) => r.string("m"), "at.m: a number, a string wanted"],
-    [
-      "a boxed number as a string",
-      { m: new JsonNumber("1") },
-      (r: MemberReader) => r.string("m"),
-      "at.m: a number, a string wanted",
-    ],
-    [
-      "a string as a boolean",
-      { m: "true" },
-      (r: MemberReader) => r.boolean("m"),
-      "at.m: a string, true or false wanted",
-    ],
-    ["a number as a boolean", { m: 0 }, (r: MemberReader) => r.boolean("m"), "at.m: a number, true or false wanted"],
-    ["an object as an array", { m: {} }, (r: MemberReader) => r.strings("m"), "at.m: an object, an array wanted"],
-    [
-      "a number inside an array",
-      { m: ["a", 1] },
-      (r: MemberReader) => r.strings("m"),
-      "at.m[1]: a number, a string wanted",
-    ],
-    ["null inside an array", { m: [null] }, (r: MemberReader) => r.strings("m"), "at.m[0]: null, a string wanted"],
-    ["an array as an object", { m: [] }, (r: MemberReader) => r.nested("m"), "at.m: an array, an object wanted"],
-    [
-      "a boxed number as an object",
-      { m: new JsonNumber("1") },
-      (r: MemberReader) => r.nested("m"),
-      "at.m: a number, an object wanted",
-    ],
-    ["a missing object", {}, (r: MemberReader) => r.nested("m"), "at.m: missing, an object wanted"],
-    ["a missing array", {}, (r: MemberReader) => r.strings("m"), "at.m: missing, an array wanted"],
-  ])("reports %s", (_, object, read, fault) => {
-    const members = reader(object);
-    read(members);
-    expect(members.faults.map(({ path, message }) => `${path}: ${message}`)).toEqual([fault]);
-  });
-
-  it("does not see inherited members", () => {
-    const members = reader(Object.create({ m: "inherited" }) as object);
-    expect(members.get("m")).toBeUndefined();
-    expect(members.get("constructor")).toBeUndefined();
-    expect(members.string("toString")).toBeUndefined();
-    expect(members.faults).toHaveLength(1);
-  });
-
-  it("joins the faults of what it nests, and names whole paths", () => {
-    const faults: Fault[] = [];
-    const outer = MemberReader.of({ inner: { list: [1] } }, "", faults);
-    outer?.nested("inner")?.strings("list");
-    outer?.refuseUnknown(["other"]);
-    expect(faults.map(({ path }) => path)).toEqual(["inner.list[0]", "inner"]);
-    expect(faults[1]!.message).toBe("unknown member");
-  });
-
-  it("takes nothing but an object", () => {
-    for (const value of [undefined, null, 1, "a", true, [], new JsonNumber("1")]) {
-      const faults: Fault[] = [];
-      expect(MemberReader.of(value, "p", faults)).toBeUndefined();
-      expect(faults).toHaveLength(1);
-      expect(isJsonObject(value)).toBe(false);
-    }
   });
 });
 

@@ -11,8 +11,8 @@ import {
   verifyBootProof,
 } from "../../src/index.js";
 import { nameText } from "../../src/decode/certificate.js";
-import { CHAIN, type NitroPki, certificatePem } from "../../src/lab/pki.js";
-import { isAwsNitroRoot } from "../../src/verify/trust-anchor.js";
+import { CHAIN, type NitroPki } from "../../src/lab/pki.js";
+import { certificatePem, isAwsNitroRoot } from "../../src/verify/trust-anchor.js";
 import { AT, forge, idsOf, lab, optionsOf, otherLab } from "../attacks/support.js";
 import { refusalOf } from "../support/faults.js";
 import { documentVectors, readVector, readVectorText } from "../support/vectors.js";

@@ -17,7 +17,7 @@ import {
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
-import { certificatePem } from "../../src/lab/pki.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { type Judgement, NOW, after, forge, idsOf, manifest, optionsOf, otherLab, pcrs } from "../attacks/support.js";
 

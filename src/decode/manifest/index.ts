@@ -2,7 +2,8 @@
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
-import { type JsonObject, MemberReader, isJsonObject, parseJson } from "../json.js";
+import { type JsonObject, isJsonObject, parseJson } from "../json.js";
+import { MemberReader } from "../json-members.js";
 import { readApprovals, writeApprovals } from "./borsh-fields.js";
 import { approvalsField } from "./json-fields.js";
 import type { Manifest, ManifestEnvelope, ManifestOf, ManifestVersion } from "./model.js";

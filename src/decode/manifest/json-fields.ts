@@ -1,8 +1,8 @@
 /** The parts of a manifest's JSON that all versions share. */
-import { fromHex } from "../../bytes.js";
 import type { Fault } from "../../errors.js";
 import { canonicalIpAddress } from "../ip-address.js";
-import { JsonNumber, type JsonValue, MemberReader, jsonKind } from "../json.js";
+import type { JsonValue } from "../json.js";
+import { MemberReader, hexField, integerField } from "../json-members.js";
 import type {
   Approval,
   BridgeConfig,
@@ -14,30 +14,6 @@ import type {
 } from "./model.js";
 
 const U16_MAX = 0xffff;
-const U32_MAX = 0xffffffff;
-
-/** An integer up to `max`, written as a number or as a decimal string. */
-export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
-  const value = reader.get(name);
-  const literal = value instanceof JsonNumber ? value.text : value;
-  if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max)
-    return Number(literal);
-  reader.fault(
-    name,
-    `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`,
-  );
-  return 0;
-}
-
-/** Bytes written as hex in either case, an optional `0x` before it; of one length where it is given. */
-export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
-  const value = reader.get(name);
-  const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
-  if (bytes === null) reader.fault(name, `${typeof value === "string" ? "not hex" : jsonKind(value)}, hex wanted`);
-  else if (length !== undefined && bytes.length !== length)
-    reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
-  return bytes ?? new Uint8Array();
-}
 
 export function restartField(reader: MemberReader): "Never" | "Always" {
   const value = reader.get("restart");

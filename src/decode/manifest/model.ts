@@ -4,9 +4,6 @@
 
 export type ManifestVersion = keyof ManifestByVersion;
 
-/** SHA-256, in bytes. */
-export const HASH_LENGTH = 32;
-
 export interface Namespace {
   readonly name: string;
   /** Grows with each manifest of the namespace. */

@@ -1,6 +1,6 @@
 /** What the dispatch has to know of a manifest version. Each version's file ends in its row. */
 import { BorshWriter, type BorshReader } from "../borsh.js";
-import type { MemberReader } from "../json.js";
+import type { MemberReader } from "../json-members.js";
 import type { ManifestByVersion, ManifestVersion } from "./model.js";
 
 /** A version's borsh: read and written side by side. */

@@ -3,7 +3,9 @@
  * same members. Its envelope's JSON names are in snake case.
  */
 import type { BorshReader, BorshWriter } from "../borsh.js";
-import { type MemberReader, isJsonObject } from "../json.js";
+import { isJsonObject } from "../json.js";
+import { type MemberReader, hexField } from "../json-members.js";
+import { SHA256_LENGTH } from "../lengths.js";
 import {
   readEnclave,
   readMemberSet,
@@ -16,8 +18,8 @@ import {
   writePatchSet,
   writeRestart,
 } from "./borsh-fields.js";
-import { enclaveField, hexField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
-import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
+import { enclaveField, memberSetField, namespaceField, patchSetField, restartField } from "./json-fields.js";
+import type { Pivot, PivotManifest } from "./model.js";
 import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
 
 const borsh: BorshCodec<PivotManifest> = {
@@ -74,7 +76,7 @@ export function writeLayout(
 
 function readPivot(reader: BorshReader): Pivot {
   return {
-    hash: reader.fixed(HASH_LENGTH, "pivot.hash"),
+    hash: reader.fixed(SHA256_LENGTH, "pivot.hash"),
     restart: readRestart(reader),
     args: reader.vector("pivot.args", (item) => reader.string(item)),
   };
@@ -95,7 +97,7 @@ export function readJson(reader: MemberReader): PivotManifest {
       pivot === undefined
         ? NO_PIVOT
         : {
-            hash: hexField(pivot, "hash", HASH_LENGTH),
+            hash: hexField(pivot, "hash", SHA256_LENGTH),
             restart: restartField(pivot),
             args: pivot.strings("args") ?? [],
           },

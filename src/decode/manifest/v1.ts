@@ -1,9 +1,10 @@
 /** Manifest v1: v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`. Borsh, or JSON in camel case. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
-import type { MemberReader } from "../json.js";
+import type { MemberReader } from "../json-members.js";
+import { SHA256_LENGTH } from "../lengths.js";
 import { readBridge, readRestart, writeBridge, writeRestart } from "./borsh-fields.js";
 import { bridgeConfigField } from "./json-fields.js";
-import { HASH_LENGTH, type Pivot, type PivotManifest } from "./model.js";
+import type { Pivot, PivotManifest } from "./model.js";
 import { type BorshCodec, type ManifestSchema, borshBytes } from "./schema.js";
 import { hasNewerPivot, readLayout, readJson as readOlderJson, writeLayout } from "./v0.js";
 
@@ -25,7 +26,7 @@ export const V1: ManifestSchema<"v1"> = {
 
 function readPivot(reader: BorshReader): Pivot {
   return {
-    hash: reader.fixed(HASH_LENGTH, "pivot.hash"),
+    hash: reader.fixed(SHA256_LENGTH, "pivot.hash"),
     restart: readRestart(reader),
     bridgeConfig: reader.vector("pivot.bridgeConfig", (item) => readBridge(reader, item)),
     debugMode: reader.bool("pivot.debugMode"),

@@ -3,18 +3,18 @@
  * pivot, its dns and its envelope are refused.
  */
 import { toUtf8 } from "../../bytes.js";
-import type { MemberReader } from "../json.js";
+import { type MemberReader, hexField } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
 import {
   bridgeConfigField,
   dnsField,
   enclaveField,
-  hexField,
   memberSetField,
   namespaceField,
   restartField,
 } from "./json-fields.js";
-import { HASH_LENGTH, type MemberSet, type Pivot, type PivotManifest } from "./model.js";
+import { SHA256_LENGTH } from "../lengths.js";
+import { type MemberSet, type Pivot, type PivotManifest } from "./model.js";
 import type { ManifestSchema } from "./schema.js";
 import { NO_PIVOT } from "./v0.js";
 
@@ -54,7 +54,7 @@ function pivotOf(pivot: MemberReader): Pivot {
   pivot.refuseUnknown(PIVOT_MEMBERS);
   const env = pivot.get("env") === undefined ? undefined : pivot.nested("env");
   return {
-    hash: hexField(pivot, "hash", HASH_LENGTH),
+    hash: hexField(pivot, "hash", SHA256_LENGTH),
     restart: restartField(pivot),
     bridgeConfig: bridgeConfigField(pivot),
     debugMode: pivot.boolean("debugMode") ?? false,

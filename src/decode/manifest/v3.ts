@@ -2,9 +2,11 @@
  * Manifest v3, a draft of QOS (qos-next.md): workloads from container images in the place of the pivot. JSON only,
  * `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused everywhere.
  */
-import { fromHex, toHex, toUtf8 } from "../../bytes.js";
-import { type JsonValue, MemberReader, isJsonObject } from "../json.js";
+import { toUtf8 } from "../../bytes.js";
+import { type JsonValue, isJsonObject } from "../json.js";
+import { MemberReader } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
+import { imageDigestOf, imageDigestText } from "./image-digest.js";
 import { dnsField, enclaveField, memberSetField, namespaceField } from "./json-fields.js";
 import {
   type Mount,
@@ -21,7 +23,6 @@ const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "s
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
-const DIGEST = /^sha256:([0-9a-f]{64})$/;
 /** What QOS lets a workload see of its own. */
 const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
 const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
@@ -138,10 +139,10 @@ function imageField(workload: MemberReader): Uint8Array {
   if (image === undefined) return new Uint8Array();
   image.refuseUnknown(["type", "digest"]);
   typeField(image, ["ociManifest"]);
-  const digest = image.string("digest");
-  const hex = DIGEST.exec(digest ?? "")?.[1];
-  if (digest !== undefined && hex === undefined) image.fault("digest", "sha256: and 64 lower-case hex digits wanted");
-  return fromHex(hex ?? "") ?? new Uint8Array();
+  const text = image.string("digest");
+  const digest = text === undefined ? null : imageDigestOf(text);
+  if (text !== undefined && digest === null) image.fault("digest", "sha256: and 64 lower-case hex digits wanted");
+  return digest ?? new Uint8Array();
 }
 
 function mountsField(workload: MemberReader, volumes: readonly string[]): Mount[] {
@@ -238,7 +239,7 @@ function workloadJson({ name, imageDigest, restart, mounts }: Workload): QosJson
   return {
     name,
     type: "oci",
-    image: { type: "ociManifest", digest: `sha256:${toHex(imageDigest)}` },
+    image: { type: "ociManifest", digest: imageDigestText(imageDigest) },
     restart,
     mounts: mounts.length > 0 ? mounts.map((mount) => ({ ...mount })) : undefined,
   };

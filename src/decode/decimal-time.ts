@@ -1,0 +1,12 @@
+/** Times as the interface writes them: milliseconds since the epoch, in decimal, as text. */
+
+/** Each time in one spelling; of fifteen digits at most, so that a Date holds every one of them. */
+export const DECIMAL_TIME = /^(?:0|[1-9][0-9]{0,14})$/;
+
+/** The last millisecond that a Date holds (ECMA-262, "Time Values and Time Range"). */
+export const MAX_TIME_MS = 8.64e15;
+
+/** The milliseconds of a text; null for any other value. */
+export function decimalMilliseconds(value: unknown): number | null {
+  return typeof value === "string" && DECIMAL_TIME.test(value) ? Number(value) : null;
+}

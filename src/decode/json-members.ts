@@ -1,0 +1,132 @@
+/**
+ * The members of JSON objects, read one by one. The reader of a member answers undefined at a fault; the two of
+ * manifests, whose faults throw once all of it is read, answer a blank value.
+ */
+import { fromBase64, fromHex } from "../bytes.js";
+import { type Fault, FaultList, shownName } from "../errors.js";
+import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
+
+/**
+ * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a
+ * fault. The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
+ */
+export class MemberReader {
+  readonly object: JsonObject;
+  readonly path: string;
+  readonly faults: Fault[];
+
+  constructor(object: JsonObject, path = "", faults: Fault[] = new FaultList()) {
+    this.object = object;
+    this.path = path;
+    this.faults = faults;
+  }
+
+  /** The value as an object of its own reader, whose faults join these. */
+  static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
+    if (isJsonObject(value)) return new MemberReader(value, path, faults);
+    faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
+    return undefined;
+  }
+
+  at(name: string): string {
+    const shown = shownName(name);
+    return this.path === "" ? shown : `${this.path}.${shown}`;
+  }
+
+  fault(name: string, message: string): undefined {
+    this.faults.push({ path: this.at(name), message });
+    return undefined;
+  }
+
+  /** The member, with null read as absent. Inherited members do not count. */
+  get(name: string): JsonValue | undefined {
+    return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
+  }
+
+  string(name: string): string | undefined {
+    const value = this.get(name);
+    return typeof value === "string" ? value : this.fault(name, `${jsonKind(value)}, a string wanted`);
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.get(name);
+    return typeof value === "boolean" ? value : this.fault(name, `${jsonKind(value)}, true or false wanted`);
+  }
+
+  nested(name: string): MemberReader | undefined {
+    return MemberReader.of(this.get(name), this.at(name), this.faults);
+  }
+
+  /** Reads each item of an array; undefined where it is no array. */
+  array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
+    const value = this.get(name);
+    if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
+    return value.map((entry, index) => item(entry, `${this.at(name)}[${index}]`)).filter((read) => read !== undefined);
+  }
+
+  strings(name: string): string[] | undefined {
+    return this.array(name, (value, path) => {
+      if (typeof value === "string") return value;
+      this.faults.push({ path, message: `${jsonKind(value)}, a string wanted` });
+      return undefined;
+    });
+  }
+
+  /** Every member that is not among the names becomes a fault. */
+  refuseUnknown(names: readonly string[]): void {
+    for (const name of Object.keys(this.object)) if (!names.includes(name)) this.fault(name, "unknown member");
+  }
+}
+
+/** A whole number in decimal, as text. */
+export function decimalMember(reader: MemberReader, name: string): string | undefined {
+  const text = reader.string(name);
+  return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
+}
+
+/** A member in hex of either case; of one length where it is given. */
+export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
+  const text = reader.string(name);
+  if (text === undefined) return undefined;
+  const bytes = fromHex(text);
+  if (bytes === null) return reader.fault(name, "not hex");
+  if (length !== undefined && bytes.length !== length) {
+    return reader.fault(name, `${text.length} hex digits, ${2 * length} wanted`);
+  }
+  return bytes;
+}
+
+/** A member in base64. */
+export function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
+  const text = reader.string(name);
+  if (text === undefined) return undefined;
+  return fromBase64(text) ?? reader.fault(name, "not strict base64 (standard alphabet, padded, no white space)");
+}
+
+const U32_MAX = 0xffffffff;
+
+/** Of a manifest: an integer up to `max`, written as a number or as a decimal string; 0 at a fault. */
+export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
+  const value = reader.get(name);
+  const literal = value instanceof JsonNumber ? value.text : value;
+  if (typeof literal === "string" && /^(?:0|[1-9][0-9]{0,9})$/.test(literal) && Number(literal) <= max)
+    return Number(literal);
+  reader.fault(
+    name,
+    `${typeof literal === "string" ? JSON.stringify(literal) : jsonKind(value)}, an integer of 0 to ${max} wanted`,
+  );
+  return 0;
+}
+
+/**
+ * Of a manifest: bytes written as hex in either case, an optional `0x` before it; of one length where it is given. No
+ * bytes where it is no hex.
+ */
+export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
+  const value = reader.get(name);
+  const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;
+  if (bytes === null) reader.fault(name, `${typeof value === "string" ? "not hex" : jsonKind(value)}, hex wanted`);
+  else if (length !== undefined && bytes.length !== length)
+    reader.fault(name, `${bytes.length} bytes, ${length} wanted`);
+  return bytes ?? new Uint8Array();
+}
