@@ -1,31 +1,38 @@
 /**
  * Bundles the command: one file, so that it starts fast; and beside it, loaded only by the commands that need them, the
- * rooms that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
- * code.
+ * parts that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
+ * code. The demo too, which is for a checkout and in no package.
  */
-import { rmSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { build } from "esbuild";
+
+const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
 const shared = {
   bundle: true,
   platform: "node",
   target: "node20.19",
-  minify: true,
-  // Loaded by few commands, or not by any in Node; classic-level has a compiled part.
-  external: ["yaml", "@noble/*", "classic-level"],
+  // What the library depends on is there once, in the version that the user's lock file names, for the command too.
+  external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
+  // Its build for Node is CommonJS that asks for modules when it runs; the other is the same code in ES modules.
+  alias: { yaml: "./node_modules/yaml/browser/index.js" },
+  metafile: true,
   logLevel: "warning",
 };
 
-/** The modules of those rooms that the command imports. */
+/** What the command loads when it needs it: the modules of large rooms, and the one that reads YAML. */
+const LOADED_LATER = /^\.\.\/(?:client|lab)\/|^\.\/yaml\.js$/;
 const entries = new Set();
 const rooms = {
   name: "rooms",
   setup(bundler) {
-    bundler.onResolve({ filter: /^\.\.\/(?:client|lab)\// }, ({ path, kind, importer }) => {
+    bundler.onResolve({ filter: LOADED_LATER }, ({ path, kind, importer, resolveDir }) => {
       if (kind !== "dynamic-import")
         return { errors: [{ text: `${path} is loaded when it is needed: await import it in ${importer}` }] };
-      entries.add(path.replace(/^\.\.\/(.*)\.js$/, "src/$1.ts"));
-      return { path: path.replace("..", "./rooms"), external: true };
+      const file = relative("src", join(resolveDir, path));
+      entries.add(join("src", file.replace(/\.js$/, ".ts")));
+      return { path: `./rooms/${file.replaceAll("\\", "/")}`, external: true };
     });
   },
 };
@@ -43,19 +50,37 @@ const childProcess = {
   },
 };
 
-rmSync("dist/bin/rooms", { recursive: true, force: true });
-await build({
+/** Name, version and licence of every package that the bundles have code of: their licences ask for that. */
+function notices(metafiles) {
+  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
+  const found = inputs.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
+  const texts = [...new Set(found)].sort().map((name) => {
+    const folder = `node_modules/${name}`;
+    const { version } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+    const [file] = readdirSync(folder).filter((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} has no file with its licence`);
+    return `${name} ${version}\n\n${readFileSync(`${folder}/${file}`, "utf8").trim()}\n`;
+  });
+  return `The command is one file with code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+}
+
+rmSync("dist/bin", { recursive: true, force: true });
+const command = await build({
   ...shared,
+  minify: true,
   entryPoints: ["bin/bootproof.ts"],
   format: "cjs",
   outfile: "dist/bin/bootproof.cjs",
   plugins: [rooms, childProcess],
 });
-await build({
+const loadedLater = await build({
   ...shared,
+  minify: true,
   entryPoints: [...entries],
   format: "esm",
   splitting: true,
   outbase: "src",
   outdir: "dist/bin/rooms",
 });
+writeFileSync("dist/bin/THIRD-PARTY.txt", notices([command.metafile, loadedLater.metafile]));
+await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });

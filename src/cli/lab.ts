@@ -144,7 +144,7 @@ class Interruption {
 
 /** What a user can do something about becomes a message. */
 async function start(options: LabOptions): Promise<Lab> {
-  const { StoreInUseError, startLab } = await import("../lab/index.js");
+  const { StoreInUseError, StoreMissingError, startLab } = await import("../lab/index.js");
   try {
     return await startLab(options);
   } catch (error) {
@@ -157,6 +157,8 @@ async function start(options: LabOptions): Promise<Lab> {
       throw new UsageError([
         `--data ${options.dataFolder}: in use by another lab. End that one, or give another folder.`,
       ]);
+    if (error instanceof StoreMissingError)
+      throw new UsageError([`--data ${options.dataFolder}: ${message}. Without --data, state is kept in memory.`]);
     if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
     throw error;
   }

@@ -1,7 +1,7 @@
 /** The command line: which command, and what its exit code is. Commands load what they need when they run. */
-import packageJson from "../../package.json" with { type: "json" };
 import { Command, CommanderError } from "commander";
 import { printable } from "../report/printable.js";
+import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
 import { EXIT } from "./exit-codes.js";
 import { addFetchCommand } from "./fetch.js";
@@ -46,7 +46,7 @@ class CommandWithoutEcho extends Command {
 function programOf(io: Io, finish: (code: number) => void): Command {
   const program = new CommandWithoutEcho("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
-    .version(packageJson.version)
+    .version(TOOL.version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
     .showHelpAfterError("See bootproof --help.");

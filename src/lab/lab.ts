@@ -1,5 +1,5 @@
 /** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
@@ -24,7 +24,7 @@ import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 export interface LabOptions {
   /** 0, the default, is any that is free. */
   readonly port?: number;
-  /** Where the state is kept from one start to the next; in memory where not given. */
+  /** Where the state is kept from one start to the next, by the package classic-level; in memory where not given. */
   readonly dataFolder?: string;
   /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
@@ -84,7 +84,10 @@ export const LAB_FILE = "lab.json";
 const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
 
-/** Starts a lab on the loopback. Rejects where the port or the folder is in use. */
+/**
+ * Starts a lab on the loopback. Rejects where the port or the folder is in use, and for a folder where classic-level is
+ * not installed.
+ */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const now = options.now ?? ((): Date => new Date());
   const state = await State.open(await openStore(options.dataFolder));
@@ -117,8 +120,6 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
   const folder = join(dataFolder, "store");
-  // It holds private keys.
-  await mkdir(folder, { recursive: true, mode: 0o700 });
   const store = await levelStore(folder);
   // What an earlier start left says where that one was to be found.
   await rm(join(dataFolder, LAB_FILE), { force: true });

@@ -1,12 +1,14 @@
 /**
  * Where the lab's state is kept: in memory, or in a folder.
  *
- * The folder's store is LevelDB, by the package `classic-level`: embedded, no server, one folder; its compiled part
- * comes inside the package for every platform that Node runs on, so that installing needs no compiler, no download and
- * no install script; a batch is atomic, and with `sync` it is on the disk before it is acknowledged; what a killed
- * process left half written is dropped when the store is opened again. SQLite was the other candidate: Node 20 has none
- * built in, and its packages download their compiled part. A file of our own would have had to earn the same trust.
+ * The folder's store is LevelDB, by the package `classic-level`: embedded, no server, one folder; a batch is atomic,
+ * and with `sync` it is on the disk before it is acknowledged; what a killed process left half written is dropped when
+ * the store is opened again. It has compiled code, which comes inside it for every platform that Node runs on, and an
+ * install script, which looks whether that code fits and otherwise compiles it. So it is an optional peer: who verifies
+ * installs neither. SQLite was the other candidate: Node 20 has none built in, and its packages download their compiled
+ * part. A file of our own would have had to earn the same trust.
  */
+import { mkdir } from "node:fs/promises";
 import type { ClassicLevel } from "classic-level";
 import type { JsonValue } from "../decode/json.js";
 
@@ -34,10 +36,19 @@ export class StoreInUseError extends Error {
   override readonly name = "StoreInUseError";
 }
 
-/** Opens the store in a folder, which is made where it is not there. Throws {@link StoreInUseError}. */
+/** The package that keeps state in folders is not installed, or has no compiled part for this platform. */
+export class StoreMissingError extends Error {
+  override readonly name = "StoreMissingError";
+}
+
+/**
+ * Opens the store in a folder, which is made where it is not there. Throws {@link StoreInUseError} and
+ * {@link StoreMissingError}.
+ */
 export async function levelStore(folder: string): Promise<Store> {
-  // Loaded here, so that a lab in memory runs where there is no compiled part for the platform.
-  const { ClassicLevel } = await import("classic-level");
+  const { ClassicLevel } = await loadLevel();
+  // It holds private keys.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const level = new ClassicLevel<string, string>(folder, { valueEncoding: "utf8" });
   try {
     await level.open();
@@ -47,6 +58,20 @@ export async function levelStore(folder: string): Promise<Store> {
     throw new Error(`${folder} cannot be opened: ${message ?? String(error)}`, { cause: error });
   }
   return storeOf(level);
+}
+
+/** Loaded when it is needed: a lab in memory runs where it is not installed. */
+async function loadLevel(): Promise<typeof import("classic-level")> {
+  try {
+    return await import("classic-level");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;
+    throw new StoreMissingError(
+      `keeping a lab's state in a folder takes the package classic-level, which ${reason}: npm install classic-level@3`,
+      { cause: error },
+    );
+  }
 }
 
 function storeOf(level: ClassicLevel<string, string>): Store {
