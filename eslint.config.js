@@ -40,7 +40,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["test/**", "eslint.config.js", "vitest.config.ts"],
+    files: ["test/**", "bin/*.mjs", "eslint.config.js", "vitest.config.ts"],
     rules: {
       "max-lines-per-function": "off",
       "@typescript-eslint/explicit-function-return-type": "off",

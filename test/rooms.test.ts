@@ -325,24 +325,42 @@ describe("packages", () => {
     ).toEqual([]);
   });
 
-  it("are all named in package.json, with one version each", () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-      dependencies: Record<string, string>;
-    };
-    const nameOf = (specifier: string): string =>
-      specifier
-        .split("/")
-        .slice(0, specifier.startsWith("@") ? 2 : 1)
-        .join("/");
-    const used = [
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Readonly<
+    Record<"dependencies" | "devDependencies" | "peerDependencies", Record<string, string>>
+  >;
+  const namesOf = (files: readonly Source[]): string[] =>
+    [
       ...new Set(
-        packagesOf(all)
+        packagesOf(files)
           .filter((specifier) => !specifier.startsWith("node:"))
-          .map(nameOf),
+          .map((specifier) =>
+            specifier
+              .split("/")
+              .slice(0, specifier.startsWith("@") ? 2 : 1)
+              .join("/"),
+          ),
       ),
     ].sort();
-    expect(used).toEqual(Object.keys(manifest.dependencies).sort());
-    for (const version of Object.values(manifest.dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  const ofCommand = ({ file }: Source): boolean => /^(?:src\/cli|bin)\//.test(file);
+
+  it("of the library are all named in package.json, with one version each", () => {
+    const { dependencies, peerDependencies } = manifest;
+    expect(namesOf(all.filter((source) => !ofCommand(source)))).toEqual(
+      Object.keys({ ...dependencies, ...peerDependencies }).sort(),
+    );
+    for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  it("of the command alone are bundled into it: nobody installs them", () => {
+    const { dependencies, devDependencies } = manifest;
+    const bundled = namesOf(all.filter(ofCommand)).filter((name) => !(name in dependencies));
+    expect(bundled.filter((name) => !(name in devDependencies))).toEqual([]);
+    expect(bundled).toEqual(["commander", "yaml"]);
+  });
+
+  it("classic-level, which has compiled code and an install script, is the lab's store's alone", () => {
+    expect(importersOf(/^classic-level/)).toEqual(["src/lab/store.ts"]);
+    expect(Object.keys(manifest.peerDependencies)).toEqual(["classic-level"]);
   });
 });
 

@@ -180,6 +180,7 @@ const WITHOUT_BYTES = [
   "openSession",
   "pathOf",
   "queryBody",
+  "readShape",
   "submitBody",
   "webhookHandler",
 ];

@@ -5,6 +5,8 @@ export { createClient } from "./client.js";
 export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./client.js";
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export * from "./operations.js";
+export { readShape } from "./shapes.js";
+export type { Members, ObjectOf, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
 export type { ApiKey, Stamp, Stamper, WebauthnStamperOptions } from "./stamp.js";

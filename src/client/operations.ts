@@ -8,48 +8,48 @@
  * stands for absent. Where the interface does not say whether a parameter
  * is required, the identifiers that name what is acted upon are, and all others are not.
  */
-import * as z from "zod";
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
+import {
+  type Members,
+  type ObjectShape,
+  type ReadOf,
+  type Shape,
+  either,
+  flag,
+  list,
+  loose,
+  matching,
+  nullish,
+  number,
+  oneOf,
+  optional,
+  refined,
+  strict,
+  text,
+} from "./shapes.js";
 
 /** A known value, or one that a newer service has added. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
 
-function open<Known extends string>(): z.ZodType<Open<Known>, string> {
-  return z.string() as z.ZodType<Open<Known>, string>;
+function open<Known extends string>(): Shape<Open<Known>> {
+  return text;
 }
 
-const MAX_FAULTY_ITEMS = 10;
-
-/**
- * An array of what comes back. Of items that are not good the first ten are told: the answer decides how many there
- * are, and the fault of an item is a hundred times the item.
- */
-function list<T>(item: z.ZodType<T>): z.ZodType<T[]> {
-  return z.array(z.unknown()).transform((items, context) => {
-    const good: T[] = [];
-    let faulty = 0;
-    for (const [index, value] of items.entries()) {
-      const read = item.safeParse(value);
-      if (read.success) good.push(read.data);
-      else
-        for (const { path, message } of read.error.issues)
-          context.addIssue({ code: "custom", path: [index, ...path], message });
-      if (!read.success && ++faulty === MAX_FAULTY_ITEMS) break;
-    }
-    return good;
-  }) as unknown as z.ZodType<T[]>;
+function pattern(wanted: RegExp, words: string): Shape<string> {
+  return matching((value) => wanted.test(value), `${words} wanted`);
 }
 
-const text = z.string();
-const identifier = z.string().min(1, "empty");
-const identifiers = z.array(identifier);
-const decimal = z.string().regex(/^[0-9]+$/, "a decimal number wanted");
-const hex = z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, "hex wanted");
-const ethereumAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address wanted: 0x and 40 hex digits");
+const identifier = matching((value) => value !== "", "empty");
+const identifiers = list(identifier);
+const decimal = pattern(/^[0-9]+$/, "a decimal number");
+const hex = pattern(/^(?:[0-9a-fA-F]{2})+$/, "hex");
+const ethereumAddress = pattern(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x and 40 hex digits");
 
 /** Section 2, "Conventions". */
-export const timestampSchema = z.looseObject({ seconds: text, nanos: text });
-export type Timestamp = z.output<typeof timestampSchema>;
+export const timestampSchema = loose({ seconds: text, nanos: text });
+export type Timestamp = ReadOf<typeof timestampSchema>;
+
+const time = either(text, timestampSchema, "a string or a time");
 
 // What comes back.
 
@@ -64,76 +64,76 @@ export const ACTIVITY_STATUSES = [
 ] as const;
 export type ActivityStatus = Open<(typeof ACTIVITY_STATUSES)[number]>;
 
-export const appProofSchema = z.looseObject({ scheme: text, publicKey: text, proofPayload: text, signature: text });
-export type AppProofJson = z.output<typeof appProofSchema>;
+export const appProofSchema = loose({ scheme: text, publicKey: text, proofPayload: text, signature: text });
+export type AppProofJson = ReadOf<typeof appProofSchema>;
 
-export const voteSchema = z.looseObject({
-  id: text.nullish(),
-  userId: text.nullish(),
-  user: z.looseObject({}).nullish(),
-  activityId: text.nullish(),
-  selection: open<"VOTE_SELECTION_APPROVED" | "VOTE_SELECTION_REJECTED">().nullish(),
-  message: text.nullish(),
-  publicKey: text.nullish(),
-  signature: text.nullish(),
-  scheme: text.nullish(),
-  createdAt: z.union([text, timestampSchema]).nullish(),
+export const voteSchema = loose({
+  id: nullish(text),
+  userId: nullish(text),
+  user: nullish(loose({})),
+  activityId: nullish(text),
+  selection: nullish(open<"VOTE_SELECTION_APPROVED" | "VOTE_SELECTION_REJECTED">()),
+  message: nullish(text),
+  publicKey: nullish(text),
+  signature: nullish(text),
+  scheme: nullish(text),
+  createdAt: nullish(time),
 });
-export type VoteJson = z.output<typeof voteSchema>;
+export type VoteJson = ReadOf<typeof voteSchema>;
 
 /**
  * Section 2.1. The interface calls more members required than its own sample shows at the top, where `result.activity`
  * repeats the full set: only those that the sample shows are demanded.
  */
-export const activitySchema = z.looseObject({
+export const activitySchema = loose({
   id: identifier,
   organizationId: identifier,
   status: open<(typeof ACTIVITY_STATUSES)[number]>(),
   type: text,
-  intent: z.looseObject({}).nullish(),
-  result: z.looseObject({}).nullish(),
-  votes: list(voteSchema).nullish(),
-  fingerprint: text.nullish(),
-  canApprove: z.boolean().nullish(),
-  canReject: z.boolean().nullish(),
-  createdAt: z.union([text, timestampSchema]).nullish(),
-  updatedAt: z.union([text, timestampSchema]).nullish(),
-  timestampMs: text.nullish(),
-  appProofs: list(appProofSchema).nullish(),
+  intent: nullish(loose({})),
+  result: nullish(loose({})),
+  votes: nullish(list(voteSchema)),
+  fingerprint: nullish(text),
+  canApprove: nullish(flag),
+  canReject: nullish(flag),
+  createdAt: nullish(time),
+  updatedAt: nullish(time),
+  timestampMs: nullish(text),
+  appProofs: nullish(list(appProofSchema)),
   /** Where the activity failed. */
-  failure: z.looseObject({ code: z.union([z.number(), text]).nullish(), message: text.nullish() }).nullish(),
+  failure: nullish(loose({ code: nullish(either(number, text, "a number or a string")), message: nullish(text) })),
 });
-export type ActivityJson = z.output<typeof activitySchema>;
+export type ActivityJson = ReadOf<typeof activitySchema>;
 
 /**
  * Section 2.5. Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is read as the same
  * field, and handed on under its own name.
  */
-export const bootProofSchema = z
-  .looseObject({
+export const bootProofSchema = refined(
+  loose({
     ephemeralPublicKeyHex: text,
-    [DOCUMENT_MEMBER.name]: text.nullish(),
-    [DOCUMENT_MEMBER.alias]: text.nullish(),
+    [DOCUMENT_MEMBER.name]: nullish(text),
+    [DOCUMENT_MEMBER.alias]: nullish(text),
     qosManifestB64: text,
     qosManifestEnvelopeB64: text,
     // Nobody signed these, and deployed services leave some of them out (service-facts.md).
-    deploymentLabel: text.nullish(),
-    enclaveApp: text.nullish(),
-    owner: text.nullish(),
-    createdAt: timestampSchema.nullish(),
-    qosManifestVersion: text.nullish(),
-  })
-  .transform(({ [DOCUMENT_MEMBER.name]: own, [DOCUMENT_MEMBER.alias]: alias, ...proof }, context) => {
+    deploymentLabel: nullish(text),
+    enclaveApp: nullish(text),
+    owner: nullish(text),
+    createdAt: nullish(timestampSchema),
+    qosManifestVersion: nullish(text),
+  }),
+  ({ [DOCUMENT_MEMBER.name]: own, [DOCUMENT_MEMBER.alias]: alias, ...proof }, place) => {
     const document = own ?? alias ?? null;
-    const fault = (message: string): void =>
-      context.addIssue({ code: "custom", path: [DOCUMENT_MEMBER.name], message });
-    if (document === null) fault("missing");
-    else if (document !== (alias ?? document)) fault(differsFrom(DOCUMENT_MEMBER.alias));
+    const named = place.at(DOCUMENT_MEMBER.name);
+    if (document === null) named.fault("missing");
+    else if (document !== (alias ?? document)) named.fault(differsFrom(DOCUMENT_MEMBER.alias));
     return { ...proof, [DOCUMENT_MEMBER.name]: document ?? "" };
-  });
-export type BootProofJson = z.output<typeof bootProofSchema>;
+  },
+);
+export type BootProofJson = ReadOf<typeof bootProofSchema>;
 
-export const oauthProviderSchema = z.looseObject({
+export const oauthProviderSchema = loose({
   providerId: text,
   providerName: text,
   issuer: text,
@@ -142,78 +142,84 @@ export const oauthProviderSchema = z.looseObject({
   createdAt: timestampSchema,
   updatedAt: timestampSchema,
 });
-export type OauthProvider = z.output<typeof oauthProviderSchema>;
+export type OauthProvider = ReadOf<typeof oauthProviderSchema>;
 
-const credential = z.looseObject({
-  publicKey: text.nullish(),
-  type: open<
-    | "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"
-    | "CREDENTIAL_TYPE_API_KEY_P256"
-    | "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
-  >().nullish(),
+const credential = loose({
+  publicKey: nullish(text),
+  type: nullish(
+    open<
+      | "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"
+      | "CREDENTIAL_TYPE_API_KEY_P256"
+      | "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256"
+    >(),
+  ),
 });
 
 type Transport = "BLE" | "INTERNAL" | "NFC" | "USB" | "HYBRID";
 
-export const userSchema = z.looseObject({
+export const userSchema = loose({
   userId: identifier,
-  userName: text.nullish(),
-  userEmail: text.nullish(),
-  userPhoneNumber: text.nullish(),
-  authenticators: list(
-    z.looseObject({
-      transports: list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>()).nullish(),
-      attestationType: text.nullish(),
-      aaguid: text.nullish(),
-      credentialId: text.nullish(),
-      model: text.nullish(),
-      credential: credential.nullish(),
-      authenticatorId: text.nullish(),
-      authenticatorName: text.nullish(),
-      createdAt: timestampSchema.nullish(),
-      updatedAt: timestampSchema.nullish(),
-    }),
-  ).nullish(),
-  apiKeys: list(
-    z.looseObject({
-      credential: credential.nullish(),
-      apiKeyId: text.nullish(),
-      apiKeyName: text.nullish(),
-      createdAt: timestampSchema.nullish(),
-      updatedAt: timestampSchema.nullish(),
-      expirationSeconds: text.nullish(),
-    }),
-  ).nullish(),
-  userTags: list(text).nullish(),
-  oauthProviders: list(oauthProviderSchema).nullish(),
-  createdAt: timestampSchema.nullish(),
-  updatedAt: timestampSchema.nullish(),
+  userName: nullish(text),
+  userEmail: nullish(text),
+  userPhoneNumber: nullish(text),
+  authenticators: nullish(
+    list(
+      loose({
+        transports: nullish(list(open<`AUTHENTICATOR_TRANSPORT_${Transport}`>())),
+        attestationType: nullish(text),
+        aaguid: nullish(text),
+        credentialId: nullish(text),
+        model: nullish(text),
+        credential: nullish(credential),
+        authenticatorId: nullish(text),
+        authenticatorName: nullish(text),
+        createdAt: nullish(timestampSchema),
+        updatedAt: nullish(timestampSchema),
+      }),
+    ),
+  ),
+  apiKeys: nullish(
+    list(
+      loose({
+        credential: nullish(credential),
+        apiKeyId: nullish(text),
+        apiKeyName: nullish(text),
+        createdAt: nullish(timestampSchema),
+        updatedAt: nullish(timestampSchema),
+        expirationSeconds: nullish(text),
+      }),
+    ),
+  ),
+  userTags: nullish(list(text)),
+  oauthProviders: nullish(list(oauthProviderSchema)),
+  createdAt: nullish(timestampSchema),
+  updatedAt: nullish(timestampSchema),
 });
-export type User = z.output<typeof userSchema>;
+export type User = ReadOf<typeof userSchema>;
 
 /** Every documented `provider` of a vault. */
 export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
-const display = z.looseObject({ usd: text.nullish(), crypto: text.nullish() });
+const display = loose({ usd: nullish(text), crypto: nullish(text) });
 
 /** Section 2.4. */
-export const earnVaultSchema = z.looseObject({
-  vaultAddress: text.nullish(),
-  wrapperAddress: text.nullish(),
-  provider: open<(typeof EARN_PROVIDERS)[number]>().nullish(),
-  caip19: text.nullish(),
-  apyPct: text.nullish(),
-  netApyPct: text.nullish(),
-  totalDeposited: text.nullish(),
-  display: display.nullish(),
-  clientFeeBps: text.nullish(),
-  depositsDisabled: z.boolean().nullish(),
-  name: text.nullish(),
-  curator: text.nullish(),
-  claimableClientFee: text.nullish(),
-  claimableClientFeeDisplay: display.nullish(),
-  clientFeeWallet: text.nullish(),
+export const earnVaultSchema = loose({
+  vaultAddress: nullish(text),
+  wrapperAddress: nullish(text),
+  provider: nullish(open<(typeof EARN_PROVIDERS)[number]>()),
+  caip19: nullish(text),
+  apyPct: nullish(text),
+  netApyPct: nullish(text),
+  totalDeposited: nullish(text),
+  display: nullish(display),
+  clientFeeBps: nullish(text),
+  depositsDisabled: nullish(flag),
+  name: nullish(text),
+  curator: nullish(text),
+  claimableClientFee: nullish(text),
+  claimableClientFeeDisplay: nullish(display),
+  clientFeeWallet: nullish(text),
 });
-export type EarnVault = z.output<typeof earnVaultSchema>;
+export type EarnVault = ReadOf<typeof earnVaultSchema>;
 
 // What is sent.
 
@@ -249,49 +255,47 @@ export const DOCUMENTED_VALUES = {
 
 type DocumentedValue<Name extends keyof typeof DOCUMENTED_VALUES> = Open<(typeof DOCUMENTED_VALUES)[Name][number]>;
 
-function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): z.ZodType<
-  DocumentedValue<Name>,
-  DocumentedValue<Name>
-> {
-  return z.string() as unknown as z.ZodType<DocumentedValue<Name>, DocumentedValue<Name>>;
+function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<DocumentedValue<Name>> {
+  return text;
 }
 
 /** The same parameters as a service takes them that knows the documented values and no others. */
-export function documentedOnly<Schema extends z.ZodType>(parameters: Schema): Schema {
-  return parameters.superRefine((value, context) => {
+export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
+  return refined(parameters, (value, place) => {
     for (const [name, values] of Object.entries<readonly string[]>(DOCUMENTED_VALUES)) {
       const given = (value as Readonly<Record<string, unknown>>)[name];
-      if (typeof given !== "string" || values.includes(given)) continue;
-      context.addIssue({ code: "custom", path: [name], message: `one of ${values.join(", ")} wanted` });
+      if (typeof given === "string" && !values.includes(given))
+        place.at(name).fault(`one of ${values.join(", ")} wanted`);
     }
+    return value;
   });
 }
 
-const updateWallet = z.strictObject({ walletId: identifier, walletName: text.optional() });
-const updateFiatOnRampCredential = z.strictObject({
+const updateWallet = strict({ walletId: identifier, walletName: optional(text) });
+const updateFiatOnRampCredential = strict({
   fiatOnrampCredentialId: identifier,
   onrampProvider: documented<"onrampProvider">(),
-  projectId: text.optional(),
+  projectId: optional(text),
   publishableApiKey: text,
   encryptedSecretApiKey: text,
-  encryptedPrivateApiKey: text.optional(),
+  encryptedPrivateApiKey: optional(text),
 });
-const updateUserTag = z.strictObject({
+const updateUserTag = strict({
   userTagId: identifier,
-  newUserTagName: text.optional(),
-  addUserIds: identifiers.optional(),
-  removeUserIds: identifiers.optional(),
+  newUserTagName: optional(text),
+  addUserIds: optional(identifiers),
+  removeUserIds: optional(identifiers),
 });
-const deleteApiKeys = z.strictObject({ userId: identifier, apiKeyIds: identifiers });
-const deletePolicies = z.strictObject({ policyIds: identifiers });
-const createReadWriteSession = z.strictObject({
+const deleteApiKeys = strict({ userId: identifier, apiKeyIds: identifiers });
+const deletePolicies = strict({ policyIds: identifiers });
+const createReadWriteSession = strict({
   targetPublicKey: hex,
-  userId: identifier.optional(),
-  apiKeyName: text.optional(),
-  expirationSeconds: decimal.optional(),
-  invalidateExisting: z.boolean().optional(),
+  userId: optional(identifier),
+  apiKeyName: optional(text),
+  expirationSeconds: optional(decimal),
+  invalidateExisting: optional(flag),
 });
-const setOrganizationFeature = z.strictObject({ name: identifier, value: text });
+const setOrganizationFeature = strict({ name: identifier, value: text });
 
 /** The feature that registers the activity webhook; its value is the receiving URL (section 6). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
@@ -305,20 +309,20 @@ export interface SubmitOperation {
   readonly name: string;
   /** The activity type. */
   readonly type: string;
-  readonly parameters: z.ZodType;
+  readonly parameters: Shape<unknown>;
   /** The one member of the activity's `intent`: it holds the parameters. */
   readonly intentMember: string;
   /** The one member of the activity's `result`, and its shape. */
   readonly resultMember: string;
-  readonly result: z.ZodType;
+  readonly result: Shape<unknown>;
 }
 
 /** A request that reads. Its body is its parameters beside `organizationId`. */
 export interface QueryOperation {
   readonly group: "query";
   readonly name: string;
-  readonly parameters: z.ZodType;
-  readonly result: z.ZodType;
+  readonly parameters: ObjectShape<Members, unknown>;
+  readonly result: Shape<unknown>;
   /** Where an answer is known to be smaller than most, however few bytes it came compressed into. */
   readonly maxResponseBytes?: number;
 }
@@ -334,7 +338,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: updateWallet,
     intentMember: "updateWalletIntent",
     resultMember: "updateWalletResult",
-    result: z.looseObject({ walletId: text }),
+    result: loose({ walletId: text }),
   },
   updateFiatOnRampCredential: {
     group: "submit",
@@ -343,7 +347,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: updateFiatOnRampCredential,
     intentMember: "updateFiatOnRampCredentialIntent",
     resultMember: "updateFiatOnRampCredentialResult",
-    result: z.looseObject({ fiatOnRampCredentialId: text }),
+    result: loose({ fiatOnRampCredentialId: text }),
   },
   updateUserTag: {
     group: "submit",
@@ -352,7 +356,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: updateUserTag,
     intentMember: "updateUserTagIntent",
     resultMember: "updateUserTagResult",
-    result: z.looseObject({ userTagId: text }),
+    result: loose({ userTagId: text }),
   },
   deleteApiKeys: {
     group: "submit",
@@ -361,7 +365,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: deleteApiKeys,
     intentMember: "deleteApiKeysIntent",
     resultMember: "deleteApiKeysResult",
-    result: z.looseObject({ apiKeyIds: list(text) }),
+    result: loose({ apiKeyIds: list(text) }),
   },
   deletePolicies: {
     group: "submit",
@@ -370,7 +374,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: deletePolicies,
     intentMember: "deletePoliciesIntent",
     resultMember: "deletePoliciesResult",
-    result: z.looseObject({ policyIds: list(text) }),
+    result: loose({ policyIds: list(text) }),
   },
   createReadWriteSession: {
     group: "submit",
@@ -379,7 +383,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: createReadWriteSession,
     intentMember: "createReadWriteSessionIntentV2",
     resultMember: "createReadWriteSessionResultV2",
-    result: z.looseObject({
+    result: loose({
       organizationId: text,
       organizationName: text,
       userId: text,
@@ -395,7 +399,7 @@ export const SUBMIT_OPERATIONS = {
     parameters: setOrganizationFeature,
     intentMember: "setOrganizationFeatureIntent",
     resultMember: "setOrganizationFeatureResult",
-    result: z.looseObject({ features: list(z.looseObject({ name: text, value: text.nullish() })) }),
+    result: loose({ features: list(loose({ name: text, value: nullish(text) })) }),
   },
 } as const satisfies Record<string, SubmitOperation>;
 
@@ -403,78 +407,93 @@ export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: {
     group: "query",
     name: "list_earn_enabled_vaults",
-    parameters: z.strictObject({ provider: documented<"provider">().optional(), caip19: identifier.optional() }),
-    result: z.looseObject({ enabledVaults: list(earnVaultSchema).nullish() }),
+    parameters: strict({ provider: optional(documented<"provider">()), caip19: optional(identifier) }),
+    result: loose({ enabledVaults: nullish(list(earnVaultSchema)) }),
   },
   getBootProof: {
     group: "query",
     name: "get_boot_proof",
-    parameters: z.strictObject({ ephemeralKey: hex }),
-    result: z.looseObject({ bootProof: bootProofSchema }),
+    parameters: strict({ ephemeralKey: hex }),
+    result: loose({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   getOauthProviders: {
     group: "query",
     name: "get_oauth_providers",
-    parameters: z.strictObject({ userId: identifier.optional() }),
-    result: z.looseObject({ oauthProviders: list(oauthProviderSchema) }),
+    parameters: strict({ userId: optional(identifier) }),
+    result: loose({ oauthProviders: list(oauthProviderSchema) }),
   },
   getNonces: {
     group: "query",
     name: "get_nonces",
-    parameters: z.strictObject({
+    parameters: strict({
       address: ethereumAddress,
       caip2: documented<"caip2">(),
-      nonce: z.boolean().optional(),
-      gasStationNonce: z.boolean().optional(),
+      nonce: optional(flag),
+      gasStationNonce: optional(flag),
     }),
-    result: z.looseObject({ nonce: text.nullish(), gasStationNonce: text.nullish() }),
+    result: loose({ nonce: nullish(text), gasStationNonce: nullish(text) }),
   },
   getUser: {
     group: "query",
     name: "get_user",
-    parameters: z.strictObject({ userId: identifier }),
-    result: z.looseObject({ user: userSchema }),
+    parameters: strict({ userId: identifier }),
+    result: loose({ user: userSchema }),
   },
   getLatestBootProof: {
     group: "query",
     name: "get_latest_boot_proof",
-    parameters: z.strictObject({ appName: identifier }),
-    result: z.looseObject({ bootProof: bootProofSchema }),
+    parameters: strict({ appName: identifier }),
+    result: loose({ bootProof: bootProofSchema }),
     maxResponseBytes: BOOT_PROOF_ANSWER_BYTES,
   },
   listAppProofs: {
     group: "query",
     name: "list_app_proofs",
-    parameters: z.strictObject({ activityId: identifier }),
-    result: z.looseObject({ appProofs: list(appProofSchema) }),
+    parameters: strict({ activityId: identifier }),
+    result: loose({ appProofs: list(appProofSchema) }),
   },
 } as const satisfies Record<string, QueryOperation>;
 
 export type SubmitName = keyof typeof SUBMIT_OPERATIONS;
 export type QueryName = keyof typeof QUERY_OPERATIONS;
-export type SubmitParameters<N extends SubmitName> = z.input<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
-export type SubmitResult<N extends SubmitName> = z.output<(typeof SUBMIT_OPERATIONS)[N]["result"]>;
-export type QueryParameters<N extends QueryName> = z.input<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
-export type QueryResult<N extends QueryName> = z.output<(typeof QUERY_OPERATIONS)[N]["result"]>;
+export type SubmitParameters<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
+export type SubmitResult<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATIONS)[N]["result"]>;
+export type QueryParameters<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
+export type QueryResult<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["result"]>;
 
 /** Section 4: the path below the base address. */
 export function pathOf(operation: { readonly group: "submit" | "query"; readonly name: string }): string {
   return `/public/v1/${operation.group}/${operation.name}`;
 }
 
-/** The whole body of a submit: the activity envelope (section 4.1). For services: documented values only. */
-export function submitBody(operation: Pick<SubmitOperation, "type" | "parameters">): z.ZodObject {
-  return z.strictObject({
-    type: z.literal(operation.type),
+/** The whole body of a submit, as a service takes it. */
+export interface SubmitBody {
+  type: string;
+  timestampMs: string;
+  organizationId: string;
+  parameters: unknown;
+  generateAppProofs?: boolean | undefined;
+}
+
+/** The activity envelope (section 4.1). For services: documented values only. */
+export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
+  return strict({
+    type: oneOf(type),
     timestampMs: decimal,
     organizationId: identifier,
-    parameters: documentedOnly(operation.parameters),
-    generateAppProofs: z.boolean().optional(),
+    parameters: documentedOnly(parameters),
+    generateAppProofs: optional(flag),
   });
 }
 
-/** The whole body of a query. For services: documented values only. */
-export function queryBody(operation: { readonly parameters: z.ZodObject }): z.ZodObject {
-  return documentedOnly(operation.parameters.extend({ organizationId: identifier }));
+/** The whole body of a query, as a service takes it. */
+export interface QueryBody {
+  organizationId: string;
+  [name: string]: unknown;
+}
+
+/** For services: documented values only. */
+export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
+  return documentedOnly(strict({ ...parameters.members, organizationId: identifier }));
 }

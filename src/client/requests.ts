@@ -1,9 +1,8 @@
 /** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
-import type * as z from "zod";
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
-import { type Fault, FaultList, attempt, shownName } from "../errors.js";
+import { attempt } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
 import {
   type ActivityJson,
@@ -13,6 +12,7 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
+import { type Shape, readShape } from "./shapes.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
@@ -99,7 +99,7 @@ export async function query(
 
 /** The parameters as JSON has them: what is undefined is not there. */
 function checkedParameters(
-  operation: { readonly name: string; readonly parameters?: z.ZodType },
+  operation: { readonly name: string; readonly parameters?: Shape<unknown> },
   parameters: unknown,
 ): JsonObject {
   const { name } = operation;
@@ -142,25 +142,4 @@ export function readQueried<Result>(operation: QueryOperation, answer: JsonValue
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
   throw answerError(name, [{ path: "", message: "an object wanted" }], effect);
-}
-
-/** Reads a value by its schema: the value, or what is wrong with it. */
-export function readShape<T>(
-  schema: z.ZodType<T>,
-  value: unknown,
-  path: string,
-): { value: T; faults: [] } | { value: undefined; faults: Fault[] } {
-  const read = schema.safeParse(value);
-  if (read.success) return { value: read.data, faults: [] };
-  const faults = new FaultList();
-  for (const issue of read.error.issues) faults.push({ path: placeOf(path, issue.path), message: issue.message });
-  return { value: undefined, faults };
-}
-
-function placeOf(start: string, path: readonly PropertyKey[]): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === "number") return `${place}[${step}]`;
-    const name = shownName(String(step));
-    return place === "" ? name : `${place}.${name}`;
-  }, start);
 }

@@ -28,7 +28,8 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
-import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, readShape, submit } from "./requests.js";
+import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, submit } from "./requests.js";
+import { readShape } from "./shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {

@@ -12,8 +12,8 @@ import { attempt, faultText } from "../errors.js";
 import { ed25519 } from "../verify/platform.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
-import { readShape } from "./requests.js";
 import { type Kind, requireTypes } from "./options.js";
+import { readShape } from "./shapes.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
@@ -236,7 +236,7 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
       eventId,
     });
   }
-  return { activity: read.value as ActivityJson, json: json.value };
+  return { activity: read.value, json: json.value };
 }
 
 export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "headers" | "jwks" | "now"> {

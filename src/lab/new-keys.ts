@@ -3,8 +3,8 @@
  * them (public documentation, 2026). The lab has them so that proofs of addresses come with a fresh request.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import * as z from "zod";
 import type { SubmitOperation } from "../client/operations.js";
+import { type ReadOf, list, matching, oneOf, optional, strict, text } from "../client/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { invalid } from "./refusal.js";
@@ -12,11 +12,10 @@ import type { Transaction } from "./state.js";
 import { type Timestamp, timestamp } from "./timestamp.js";
 import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./wallet.js";
 
-const text = z.string();
-const name = text.min(1, "empty");
-const formats = Object.keys(ADDRESS_FORMATS) as [AddressFormat, ...AddressFormat[]];
+const name = matching((value) => value !== "", "empty");
+const format = oneOf(...(Object.keys(ADDRESS_FORMATS) as AddressFormat[]));
 /** BIP-32: numbers below 2^31, each hardened or not. */
-const path = text.refine(
+const path = matching(
   (value) =>
     /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) &&
     value
@@ -25,51 +24,55 @@ const path = text.refine(
       .every((step) => Number.parseInt(step, 10) < 2 ** 31),
   "a derivation path wanted, such as m/44'/60'/0'/0/0",
 );
-const curve = z.literal("CURVE_SECP256K1");
-const account = z.strictObject({
+const curve = oneOf("CURVE_SECP256K1");
+const account = strict({
   curve,
-  pathFormat: z.literal("PATH_FORMAT_BIP32"),
+  pathFormat: oneOf("PATH_FORMAT_BIP32"),
   path,
-  addressFormat: z.enum(formats),
-  name: text.optional(),
+  addressFormat: format,
+  name: optional(text),
 });
-const wallet = z.strictObject({
+const wallet = strict({
   walletName: name,
-  accounts: z.array(account).max(100),
-  mnemonicLength: z.literal([12, 15, 18, 21, 24]).optional(),
+  accounts: list(account, 0, 100),
+  mnemonicLength: optional(oneOf(12, 15, 18, 21, 24)),
 });
-const privateKeys = z.strictObject({
-  privateKeys: z
-    .array(
-      z.strictObject({
-        privateKeyName: name,
-        curve,
-        privateKeyTags: z.array(text).optional(),
-        addressFormats: z.array(z.enum(formats)),
-      }),
-    )
-    .min(1, "empty")
-    .max(100),
+const privateKeys = strict({
+  privateKeys: list(
+    strict({
+      privateKeyName: name,
+      curve,
+      privateKeyTags: optional(list(text)),
+      addressFormats: list(format),
+    }),
+    1,
+    100,
+  ),
 });
-const apiKey = z.strictObject({
+const apiKey = strict({
   apiKeyName: name,
-  publicKey: text.regex(/^0[23][0-9a-f]{64}$/, "a compressed point of P-256 in lower-case hex wanted"),
-  curveType: z.literal("API_KEY_CURVE_P256"),
-  expirationSeconds: text.regex(/^[1-9][0-9]{0,9}$/, "seconds wanted").optional(),
+  publicKey: matching(
+    (value) => /^0[23][0-9a-f]{64}$/.test(value),
+    "a compressed point of P-256 in lower-case hex wanted",
+  ),
+  curveType: oneOf("API_KEY_CURVE_P256"),
+  expirationSeconds: optional(matching((value) => /^[1-9][0-9]{0,9}$/.test(value), "seconds wanted")),
 });
-const rootUser = z.strictObject({
+/** Lists of what the lab does not make. */
+const none = optional(list(text, 0, 0));
+const rootUser = strict({
   userName: name,
-  userEmail: text.optional(),
-  userPhoneNumber: text.optional(),
-  apiKeys: z.array(apiKey),
-  authenticators: z.array(z.never()).optional(),
-  oauthProviders: z.array(z.never()).optional(),
+  userEmail: optional(text),
+  userPhoneNumber: optional(text),
+  apiKeys: list(apiKey),
+  authenticators: none,
+  oauthProviders: none,
 });
-const subOrganization = z.strictObject({
+const subOrganization = strict({
   subOrganizationName: name,
-  rootUsers: z.array(rootUser).min(1, "empty"),
-  rootQuorumThreshold: z.literal(1),
-  wallet: wallet.optional(),
+  rootUsers: list(rootUser, 1),
+  rootQuorumThreshold: oneOf(1),
+  wallet: optional(wallet),
 });
 
 /** In the form of the documented operations, as far as the service needs it. */
@@ -107,7 +110,7 @@ export const KEY_OPERATIONS = {
 } as const satisfies Record<string, KeyOperation>;
 
 export type KeyOperationName = keyof typeof KEY_OPERATIONS;
-type ParametersOf<N extends KeyOperationName> = z.output<(typeof KEY_OPERATIONS)[N]["parameters"]>;
+type ParametersOf<N extends KeyOperationName> = ReadOf<(typeof KEY_OPERATIONS)[N]["parameters"]>;
 type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
 /** What a wallet's mnemonic is long where nobody said it, in words. */
@@ -135,7 +138,7 @@ export const KEY_EFFECTS: KeyEffects = {
   createSubOrganizationV8: makeSubOrganization,
 };
 
-function makeSubOrganization({ tx, organization, parameters, now }: Call<z.output<typeof subOrganization>>): Outcome {
+function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<typeof subOrganization>>): Outcome {
   const subOrganizationId = randomUUID();
   const { organizationId: parentOrganizationId } = organization;
   if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
@@ -155,7 +158,7 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<z.outpu
 }
 
 /** What the service says in the intent of what was left to it. */
-function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: z.output<typeof wallet>): JsonObject {
+function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof wallet>): JsonObject {
   return { mnemonicLength };
 }
 
@@ -166,7 +169,7 @@ interface MadeWallet {
   readonly proven: NonNullable<Outcome["addresses"]>;
 }
 
-function makeWallet(tx: Transaction, organizationId: string, wanted: z.output<typeof wallet>): MadeWallet {
+function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
   const { walletName, accounts: asked } = wanted;
   const named = asked.map((one) => `${one.path} ${one.addressFormat}`);
   if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
@@ -182,7 +185,7 @@ function makeWallet(tx: Transaction, organizationId: string, wanted: z.output<ty
   return { walletId, addresses: accounts.map(({ address }) => address), proven };
 }
 
-function makeUser(tx: Transaction, organizationId: string, asked: z.output<typeof rootUser>, now: Timestamp): string {
+function makeUser(tx: Transaction, organizationId: string, asked: ReadOf<typeof rootUser>, now: Timestamp): string {
   const userId = randomUUID();
   const created = { createdAt: now, updatedAt: now };
   const apiKeys = asked.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({

@@ -1,6 +1,5 @@
 /** What each operation does to the state: checked whole before anything is changed. Throws Refusal. */
 import { randomUUID } from "node:crypto";
-import type * as z from "zod";
 import {
   FEATURE_NAME_WEBHOOK,
   QUERY_OPERATIONS,
@@ -10,6 +9,7 @@ import {
   type SubmitName,
   documentedOnly,
 } from "../client/operations.js";
+import type { ReadOf, Shape } from "../client/shapes.js";
 import type { JsonObject } from "../decode/json.js";
 import type { Call, Outcome } from "./call.js";
 import { KEY_EFFECTS, KEY_OPERATIONS, type KeyOperation, type KeyOperationName } from "./new-keys.js";
@@ -21,7 +21,7 @@ import type { Reader, Transaction } from "./state.js";
 import { timestamp } from "./timestamp.js";
 import { checkWebhookUrl } from "./webhooks.js";
 
-type ParametersOf<N extends SubmitName> = z.output<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
+type ParametersOf<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATIONS)[N]["parameters"]>;
 type Effects = { readonly [N in SubmitName]: (call: Call<ParametersOf<N>>) => Outcome | Promise<Outcome> };
 
 const SESSION_KEY = "CREDENTIAL_TYPE_READ_WRITE_SESSION_KEY_P256";
@@ -152,7 +152,7 @@ interface Question<Parameters> {
   readonly parameters: Parameters;
 }
 
-type QueryParametersOf<N extends QueryName> = z.output<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
+type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
 /** Those that the state alone can answer; the others are the enclaves'. */
 type Answers = {
   readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
@@ -218,11 +218,17 @@ export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT
   }),
 );
 
+/** What the service needs to know of a query. */
+export interface LabQueryOperation extends Pick<QueryOperation, "name"> {
+  readonly key: QueryName;
+  readonly parameters: Shape<unknown>;
+}
+
 /** By path segment. */
-export const QUERIES: ReadonlyMap<string, QueryOperation & { readonly key: QueryName }> = new Map(
+export const QUERIES: ReadonlyMap<string, LabQueryOperation> = new Map(
   Object.entries<QueryOperation>(QUERY_OPERATIONS).map(([key, operation]) => [
     operation.name,
-    { ...operation, parameters: documentedOnly(operation.parameters), key: key as QueryName },
+    { name: operation.name, parameters: documentedOnly(operation.parameters), key: key as QueryName },
   ]),
 );
 

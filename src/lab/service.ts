@@ -1,8 +1,18 @@
 /** The service: who asks, may they, what comes of it, and what the enclaves say of it. No sockets here. */
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import * as z from "zod";
 import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
+import {
+  type ReadOf,
+  type Shape,
+  either,
+  list,
+  matching,
+  optional,
+  readShape,
+  strict,
+  text,
+} from "../client/shapes.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { type QosJsonInput, canonicalQosJson } from "../decode/qos-json.js";
@@ -51,16 +61,16 @@ const DECISIONS = {
   reject_activity: { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", selection: "VOTE_SELECTION_REJECTED" },
 } as const;
 type DecisionName = keyof typeof DECISIONS;
-const fingerprintParameters = z.strictObject({ fingerprint: z.string() });
-const getActivityParameters = z.strictObject({ activityId: z.string() });
-const getWalletParameters = z.strictObject({ walletId: z.string() });
+const fingerprintParameters = strict({ fingerprint: text });
+const getActivityParameters = strict({ activityId: text });
+const getWalletParameters = strict({ walletId: text });
 /** Some clients send one value, some a list; a list that is empty filters nothing. */
-const filter = z.union([z.string(), z.array(z.string())]).optional();
-const count = z.string().regex(/^[1-9][0-9]{0,2}$/, "1 to 999 wanted");
-const listActivitiesParameters = z.strictObject({
+const filter = optional(either(text, list(text), "a string or a list of strings"));
+const count = matching((value) => /^[1-9][0-9]{0,2}$/.test(value), "1 to 999 wanted");
+const listActivitiesParameters = strict({
   filterByStatus: filter,
   filterByType: filter,
-  paginationOptions: z.strictObject({ limit: count.optional() }).optional(),
+  paginationOptions: optional(strict({ limit: optional(count) })),
 });
 const DEFAULT_PAGE = "10";
 
@@ -148,7 +158,7 @@ export class Service {
       organization: { organizationId },
       rest,
     } = this.#question(stamped, listActivitiesParameters);
-    const { filterByStatus, filterByType, paginationOptions } = rest as z.output<typeof listActivitiesParameters>;
+    const { filterByStatus, filterByType, paginationOptions } = rest as ReadOf<typeof listActivitiesParameters>;
     const passes = (wanted: string | string[] | undefined, value: unknown): boolean =>
       [wanted ?? []].flat().length === 0 || [wanted].flat().includes(String(value));
     const newest = this.#state
@@ -162,7 +172,7 @@ export class Service {
 
   /** Who stamped the request, in whatever organization they are. */
   whoami(stamped: Stamped): JsonObject {
-    this.#question(stamped, z.strictObject({}));
+    this.#question(stamped, strict({}));
     const { organizationId, user } = stamped.caller.record;
     const { organizationName } = this.#organization(organizationId);
     return { organizationId, organizationName, userId: user.userId, username: user.userName };
@@ -179,8 +189,8 @@ export class Service {
   }
 
   /** Checks the envelope, its time and who may act in its organization. */
-  #envelope({ caller, json, now }: Stamped, schema: z.ZodType): Envelope {
-    const envelope = parsed(schema, withOneAppProofFlag(json)) as Envelope;
+  #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
+    const envelope = parsed(shape, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
     if (late > LIVENESS_MS.past || late < -LIVENESS_MS.future) {
       const by = `${Math.abs(Math.round(late / 1000))} s ${late > 0 ? "old" : "in the future"}`;
@@ -199,10 +209,10 @@ export class Service {
   }
 
   /** Checks a query's body, and that the caller belongs to the organization or to its parent. */
-  #question({ caller, json }: Stamped, schema: z.ZodType): { organization: Organization; rest: JsonObject } {
+  #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: a string wanted");
-    const parameters = parsed(schema, rest) as JsonObject;
+    const parameters = parsed(shape, rest) as JsonObject;
     const organization = this.#organization(organizationId);
     const own = caller.record.organizationId;
     if (own !== organization.organizationId && own !== organization.parentOrganizationId) {
@@ -517,9 +527,8 @@ export function bodyJson(body: Uint8Array): JsonValue {
   }
 }
 
-function parsed(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
-  throw invalid(faultText(faults.slice(0, 20)));
+function parsed(shape: Shape<unknown>, value: unknown): unknown {
+  const { value: read, faults } = readShape(shape, value);
+  if (faults.length > 0) throw invalid(faultText(faults.slice(0, 20)));
+  return read;
 }

@@ -46,10 +46,10 @@ export class StoreMissingError extends Error {
  * {@link StoreMissingError}.
  */
 export async function levelStore(folder: string): Promise<Store> {
-  const { ClassicLevel } = await loadLevel();
+  const Level = await loadLevel();
   // It holds private keys.
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const level = new ClassicLevel<string, string>(folder, { valueEncoding: "utf8" });
+  const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
   try {
     await level.open();
   } catch (error) {
@@ -61,9 +61,9 @@ export async function levelStore(folder: string): Promise<Store> {
 }
 
 /** Loaded when it is needed: a lab in memory runs where it is not installed. */
-async function loadLevel(): Promise<typeof import("classic-level")> {
+async function loadLevel(): Promise<typeof ClassicLevel> {
   try {
-    return await import("classic-level");
+    return (await import("classic-level")).ClassicLevel;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "is not installed" : `cannot be loaded (${message})`;

@@ -113,7 +113,7 @@ describe("the built command and its lab", () => {
 });
 
 it("the demo shows a verified call, a refused one and captured evidence, on a page or two", () => {
-  const demo = fileURLToPath(new URL("../../dist/bin/demo.js", import.meta.url));
+  const demo = fileURLToPath(new URL("../../dist/demo/demo.js", import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--no-warnings", demo], { encoding: "utf8" });
   expect([status, stderr]).toEqual([0, ""]);
   expect(stdout.match(/^(?:VERIFIED|REJECTED)/gm)).toEqual(["VERIFIED", "REJECTED", "VERIFIED"]);
@@ -125,7 +125,7 @@ it("the demo shows a verified call, a refused one and captured evidence, on a pa
 it("verifying files loads nothing of client and lab", () => {
   const command = readFileSync(COMMAND, "utf8");
   expect(
-    ["ZodError", "DhkemP256", "ClassicLevel", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
+    ["EARN_PROVIDER", "DhkemP256", "classic-level", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
   ).toEqual([]);
   expect(command.length).toBeLessThan(400_000);
 });

@@ -1,6 +1,7 @@
 /** Every operation over HTTP: what it answers, in the shapes that the client knows, and what it changes. */
 import { afterAll, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, activitySchema } from "../../src/client/operations.js";
+import { type Shape, readShape } from "../../src/client/shapes.js";
 import { FAULTS, generateApiKey, startLab, stampWithApiKey } from "../../src/lab/index.js";
 import { sha256 } from "../../src/lab/qos.js";
 import { toHex, toUtf8 } from "../../src/bytes.js";
@@ -11,6 +12,13 @@ afterAll(() => lab.close());
 const { ids, organizationId, childOrganizationId, child } = lab;
 const ofChild = { organizationId: childOrganizationId, key: child.apiKey };
 
+/** What the client would make of it: nothing is missing, nothing of another type. */
+function whole<T>(shape: Shape<T>, value: unknown): T {
+  const read = readShape(shape, value);
+  expect(read.faults).toEqual([]);
+  return read.value!;
+}
+
 /** The activity's one intent and one result, in the shapes of the interface. */
 async function outcome(
   name: SubmitName,
@@ -19,7 +27,7 @@ async function outcome(
 ): Promise<{ activity: Json; intent: Json; result: Json }> {
   const activity = await completed(submit(lab, name, parameters, sending));
   const operation = SUBMIT_OPERATIONS[name];
-  activitySchema.parse(activity);
+  whole(activitySchema, activity);
   expect(Object.keys(activity)).toEqual(
     expect.arrayContaining([
       "id",
@@ -41,13 +49,17 @@ async function outcome(
   expect(Object.keys(activity["result"])).toEqual([operation.resultMember]);
   const intent = activity["intent"][operation.intentMember];
   expect(intent).toMatchObject(parameters);
-  return { activity, intent, result: operation.result.parse(activity["result"][operation.resultMember]) as Json };
+  return {
+    activity,
+    intent,
+    result: whole<unknown>(operation.result, activity["result"][operation.resultMember]) as Json,
+  };
 }
 
 async function user(userId: string = ids.userId, sending = {}): Promise<Json> {
   const { status, body } = await query(lab, "get_user", { userId }, sending);
   expect(status).toBe(200);
-  return QUERY_OPERATIONS.getUser.result.parse(body).user;
+  return whole(QUERY_OPERATIONS.getUser.result, body).user;
 }
 
 describe("submit", () => {
@@ -180,7 +192,8 @@ describe("query", () => {
   });
 
   it("get_oauth_providers, of all users or of one", async () => {
-    const all = QUERY_OPERATIONS.getOauthProviders.result.parse(
+    const all = whole(
+      QUERY_OPERATIONS.getOauthProviders.result,
       (await query(lab, "get_oauth_providers")).body,
     ).oauthProviders;
     expect(all).toHaveLength(1);
@@ -194,7 +207,7 @@ describe("query", () => {
     const made = (await query(lab, "get_activity", { activityId: lab.walletActivityId })).body["activity"];
     const address: string = made.result.createWalletResult.addresses[0];
     const ask = async (parameters: Json) =>
-      QUERY_OPERATIONS.getNonces.result.parse((await query(lab, "get_nonces", { address, ...parameters })).body);
+      whole(QUERY_OPERATIONS.getNonces.result, (await query(lab, "get_nonces", { address, ...parameters })).body);
     expect(await ask({ caip2: "eip155:1", nonce: true, gasStationNonce: true })).toEqual({
       nonce: "7",
       gasStationNonce: "2",
@@ -218,7 +231,8 @@ describe("query", () => {
 
   it("list_earn_enabled_vaults, filtered, and without the client's fees for a child", async () => {
     const list = async (parameters: Json = {}, sending = {}): Promise<Json[]> =>
-      QUERY_OPERATIONS.listEarnEnabledVaults.result.parse(
+      whole(
+        QUERY_OPERATIONS.listEarnEnabledVaults.result,
         (await query(lab, "list_earn_enabled_vaults", parameters, sending)).body,
       ).enabledVaults!;
     const [alpha, beta] = await list();
@@ -238,7 +252,7 @@ describe("query", () => {
   it("get_boot_proof and get_latest_boot_proof", async () => {
     for (const { ephemeralKey, app, release, manifestVersion } of lab.enclaves) {
       const { body } = await query(lab, "get_boot_proof", { ephemeralKey: ephemeralKey.toUpperCase() });
-      expect(QUERY_OPERATIONS.getBootProof.result.parse(body).bootProof).toMatchObject({
+      expect(whole(QUERY_OPERATIONS.getBootProof.result, body).bootProof).toMatchObject({
         ephemeralPublicKeyHex: ephemeralKey,
         enclaveApp: app,
         owner: "lab",
@@ -261,7 +275,7 @@ describe("query", () => {
       submit(lab, "updateWallet", { walletId: ids.walletId }, { generateAppProofs: true }),
     );
     const { body } = await query(lab, "list_app_proofs", { activityId: proven["id"] });
-    expect(QUERY_OPERATIONS.listAppProofs.result.parse(body).appProofs).toEqual(proven["appProofs"]);
+    expect(whole(QUERY_OPERATIONS.listAppProofs.result, body).appProofs).toEqual(proven["appProofs"]);
     const plain = await completed(submit(lab, "updateWallet", { walletId: ids.walletId }));
     expect((await query(lab, "list_app_proofs", { activityId: plain["id"] })).body).toEqual({ appProofs: [] });
     expect(await query(lab, "list_app_proofs", { activityId: "none" })).toMatchObject({ status: 404 });

@@ -1,0 +1,192 @@
+/**
+ * The shapes of what is sent and of what comes back: how each value is held against its shape, every fault with its
+ * path. What is read is a copy, down to the members that a shape knows; faults never quote the value.
+ */
+import { isJsonObject, jsonKind } from "../decode/json.js";
+import { type Fault, FaultList, shownName } from "../errors.js";
+
+/** Reads a value. What it answers is the value only where it added no fault. */
+export interface Shape<T> {
+  read(value: unknown, place: Place): T;
+}
+
+/** Of a member that may be left out. */
+export interface OptionalShape<T> extends Shape<T | undefined> {
+  readonly optional: true;
+}
+
+/** Where a value stands in what is read. Its path is written for faults only: most values have none. */
+export class Place {
+  readonly faults: FaultList;
+  readonly #parent: Place | string;
+  readonly #step: string | number | null;
+
+  constructor(faults: FaultList, parent: Place | string = "", step: string | number | null = null) {
+    this.faults = faults;
+    this.#parent = parent;
+    this.#step = step;
+  }
+
+  at(step: string | number): Place {
+    return new Place(this.faults, this, step);
+  }
+
+  /** What a shape answers with its fault: no value, and nobody gets it. */
+  fault<T = undefined>(message: string): T {
+    this.faults.push({ path: this.path, message });
+    return undefined as T;
+  }
+
+  get path(): string {
+    const before = typeof this.#parent === "string" ? this.#parent : this.#parent.path;
+    if (this.#step === null) return before;
+    if (typeof this.#step === "number") return `${before}[${this.#step}]`;
+    const name = shownName(this.#step);
+    return before === "" ? name : `${before}.${name}`;
+  }
+}
+
+/** Reads a value by its shape: the value, or what is wrong with it. `path` is where the value itself stands. */
+export function readShape<T>(
+  shape: Shape<T>,
+  value: unknown,
+  path = "",
+): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
+  const faults = new FaultList();
+  const read = shape.read(value, new Place(faults, path));
+  return faults.length === 0 ? { value: read, faults: [] } : { value: undefined, faults };
+}
+
+/** What a shape reads. */
+export type ReadOf<S> = S extends Shape<infer T> ? T : never;
+
+/** A value that a test knows, or a fault in these words. */
+function simple<T>(words: string, holds: (value: unknown) => value is T): Shape<T> {
+  return { read: (value, place) => (holds(value) ? value : place.fault(`${jsonKind(value)}, ${words} wanted`)) };
+}
+
+export const text = simple("a string", (value) => typeof value === "string");
+export const flag = simple("true or false", (value) => typeof value === "boolean");
+export const number = simple("a number", (value) => typeof value === "number");
+
+/** A text that a test knows. */
+export function matching(holds: (text: string) => boolean, fault: string): Shape<string> {
+  return {
+    read: (value, place) => (typeof value === "string" && !holds(value) ? place.fault(fault) : text.read(value, place)),
+  };
+}
+
+/** One of these values. */
+export function oneOf<const T extends string | number>(...values: readonly T[]): Shape<T> {
+  return {
+    read: (value, place) => values.find((one) => one === value) ?? place.fault(`${values.join(" or ")} wanted`),
+  };
+}
+
+/** A value of the first of two shapes that fits. */
+export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): Shape<A | B> {
+  return {
+    read: (value, place) => {
+      for (const shape of [first, second]) {
+        const read = readShape<A | B>(shape, value);
+        if (read.value !== undefined) return read.value;
+      }
+      return place.fault(`${jsonKind(value)}, ${words} wanted`);
+    },
+  };
+}
+
+/** A member that may be left out. */
+export function optional<T>(shape: Shape<T>): OptionalShape<T> {
+  return { optional: true, read: (value, place) => (value === undefined ? undefined : shape.read(value, place)) };
+}
+
+/** A member that may be left out, or null in its place. */
+export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
+  return optional({ read: (value, place) => (value === null ? null : shape.read(value, place)) });
+}
+
+const MAX_FAULTY_ITEMS = 10;
+
+/**
+ * An array. Of items that are not good the first ten are told: whoever sent it decides how many there are, and the
+ * faults of an item are a hundred times the item.
+ */
+export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
+  return {
+    read: (value, place) => {
+      if (!Array.isArray(value)) return place.fault(`${jsonKind(value)}, an array wanted`);
+      if (value.length < least) place.fault("empty");
+      if (value.length > most) return place.fault(`${value.length} items, at most ${most} wanted`);
+      const items: T[] = [];
+      let faulty = 0;
+      for (const [index, one] of value.entries()) {
+        const before = place.faults.total;
+        items.push(item.read(one, place.at(index)));
+        if (place.faults.total > before && ++faulty === MAX_FAULTY_ITEMS) break;
+      }
+      return items;
+    },
+  };
+}
+
+/** The shapes of an object's members, by name. */
+export type Members = Readonly<Record<string, Shape<unknown>>>;
+type OptionalNames<M> = { [K in keyof M]: M[K] extends { readonly optional: true } ? K : never }[keyof M];
+type Flat<T> = { [K in keyof T]: T[K] };
+export type ObjectOf<M> = Flat<
+  { [K in Exclude<keyof M, OptionalNames<M>>]: ReadOf<M[K]> } & { [K in OptionalNames<M>]?: ReadOf<M[K]> }
+>;
+
+/** An object, and the shapes of its members: whoever takes more members in their place makes a shape of all. */
+export interface ObjectShape<M extends Members, T> extends Shape<T> {
+  readonly members: M;
+}
+
+/** An object of these members and no others. */
+export function strict<M extends Members>(members: M): ObjectShape<M, ObjectOf<M>> {
+  const read = (value: unknown, place: Place): ObjectOf<M> => {
+    if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
+    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(members, name));
+    if (unknown.length > 0) place.fault(`unknown: ${unknown.slice(0, MAX_FAULTY_ITEMS).map(nameText).join(", ")}`);
+    return readMembers(value, members, place) as ObjectOf<M>;
+  };
+  return { members, read };
+}
+
+/** An object of these members; others are kept as they are. */
+export function loose<M extends Members>(members: M): ObjectShape<M, ObjectOf<M> & { [name: string]: unknown }> {
+  const read = (value: unknown, place: Place): ObjectOf<M> & { [name: string]: unknown } => {
+    if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
+    return { ...value, ...readMembers(value, members, place) } as ReturnType<typeof read>;
+  };
+  return { members, read };
+}
+
+function nameText(name: string): string {
+  return JSON.stringify(shownName(name));
+}
+
+/** The members that are there; a fault for each that has to be. */
+function readMembers(
+  value: Readonly<Record<string, unknown>>,
+  members: Members,
+  place: Place,
+): Record<string, unknown> {
+  const read = Object.entries(members).map(([name, shape]) => {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined;
+    return [name, shape.read(member, place.at(name))] as const;
+  });
+  return Object.fromEntries(read.filter(([name]) => Object.hasOwn(value, name)));
+}
+
+/** What a shape reads, and what is then made of it or held against it. */
+export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
+  return {
+    read: (value, place) => {
+      const before = place.faults.total;
+      const read = shape.read(value, place);
+      return place.faults.total === before ? next(read, place) : (undefined as U);
+    },
+  };
+}
