@@ -31,7 +31,7 @@ export interface Verification {
 
 /**
  * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it
- * against the policy (`src/verify/README.md`, `src/appraise/README.md`). Never throws for what is wrong with the
+ * against the policy (verify/README.md, appraise/README.md). Never throws for what is wrong with the
  * evidence: that is in the report, every failure of it. {@link requireVerified} makes an error of it. Throws TypeError
  * for calls that make no sense (no evidence, no policy, an option of a wrong type or name) and RangeError for more app
  * proofs than `MAX_APP_PROOFS`.

@@ -1,4 +1,4 @@
-/** The output formats: one row each. Total over the names in `report.ts`. */
+/** The output formats: one row each. Total over the names in `report/report.ts`. */
 import { type BundleFacts, renderBundleNotice } from "./bundle/text.js";
 import { renderInspection } from "./inspect/text.js";
 import type { Inspection } from "./inspect/inspect.js";

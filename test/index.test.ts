@@ -531,7 +531,7 @@ describe("the exports", () => {
     expect(new Set(Object.values(CHECK_TITLES)).size).toBe(CHECK_IDS.length);
   });
 
-  // checks.md: users grep for these ids.
+  // report/README.md, "Checks": users search for these ids.
   it("have the ids that are public, in their order", () => {
     expect(CHECK_IDS).toEqual([
       "boot.decode",

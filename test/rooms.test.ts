@@ -1,4 +1,4 @@
-/** The rooms of the house: which file may know of which (spec: house.md), read from the sources' imports. */
+/** Which room of src/ may know of which (each says so in its README), read from the sources' imports. */
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,8 @@
 /**
- * The table of pins: one row for each thing that a deployment of the policy may pin (policy.md). How the file says it,
- * how it is read, which check answers it, how it is compared and how `pin` writes it stand in the row; reading,
- * refusing unknown members, appraising and writing go through the table. Rows stand in the order of their checks.
+ * The table of pins (appraise/README.md, "Pins"): one row for each thing that a deployment of the policy may pin. How
+ * the file says it, how it is read, which check answers it, how it is compared and how `pin` writes it stand in the
+ * row; reading, refusing unknown members, appraising and writing go through the table. Rows stand in the order of their
+ * checks.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";

@@ -1,4 +1,4 @@
-/** The policy file, `bootproof/1`: what a user pins (policy.md). */
+/** The policy file, `bootproof/1`: what a user pins (appraise/README.md, "The policy file"). */
 import { toUtf8 } from "../bytes.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
 import { jsonInput } from "../decode/input.js";

@@ -1,6 +1,6 @@
 /**
- * The three questions that a deployment answers (policy.md, "What a deployment has to pin"): which image runs, which
- * application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
+ * The three questions that a deployment answers (appraise/README.md, "What a deployment has to pin"): which image runs,
+ * which application inside it, and whose deployment it is. What looks like an answer and is none is told here too.
  */
 import type { CommitmentKind } from "../verify/commitment.js";
 import {

@@ -150,7 +150,7 @@ export async function readExpected(
   };
 }
 
-/** The body of a submit, as it was sent (service-interface 4.1). */
+/** The body of a submit, as it was sent (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
   const json = await files.json(path);
   if (json === undefined) return undefined;

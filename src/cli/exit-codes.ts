@@ -1,4 +1,4 @@
-/** What the command's exit code says (checks.md, "Exit codes"). A public contract. */
+/** What the command's exit code says (cli/README.md, "Exit codes"). A public contract. */
 import type { Verdict } from "../report/report.js";
 
 export const EXIT = {

@@ -182,7 +182,7 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
 }
 
 /**
- * What the table of questions closes (policy.md, "What is pinned answers a question"), by the options of this command.
+ * What the options of this command close of the questions (appraise/README.md, "What a deployment has to pin").
  */
 const RELEASE_REMEDY =
   "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +

@@ -63,7 +63,7 @@ export class ClientError extends Error {
   }
 }
 
-/** What an error answer says (service-facts.md, "Errors"); each null or empty where it does not say it in that form. */
+/** What an error answer says (client/README.md, "Errors"); each null or empty where it does not say it in that form. */
 export interface ServiceFacts {
   readonly status: number;
   /** The number of `code`, as gRPC counts. */

@@ -1,4 +1,4 @@
-/** Secrets of a fiat on-ramp provider, encrypted for the service (service-interface.md 2.3). */
+/** Secrets of a fiat on-ramp provider, encrypted for the service (client/README.md, "On-ramp secrets"). */
 import { fromHex, toUtf8 } from "../bytes.js";
 import { sealBundle } from "./credential-bundle.js";
 import { ClientError } from "./errors.js";

@@ -1,7 +1,6 @@
 /**
- * Every documented operation of the service (service-interface.md, 2 and 4; service-facts.md where it is silent): its
- * name in the path, and the shapes of what is sent and of what comes back. Data only, so that a service can be built on
- * it too.
+ * Every documented operation of the service (client/README.md, "Operations"): its name in the path, and the shapes of
+ * what is sent and of what comes back. Data only, so that a service can be built on it too.
  *
  * What is sent is strict in its members and their types; a value that is not documented may be one of a newer service,
  * whose it is to refuse. What comes back is tolerant: members that are not known survive, enums may grow, and null
@@ -82,8 +81,8 @@ export const voteSchema = loose({
 export type VoteJson = ReadOf<typeof voteSchema>;
 
 /**
- * Section 2.1. The interface calls more members required than its own sample shows at the top, where `result.activity`
- * repeats the full set: only those that the sample shows are demanded.
+ * client/README.md, "Activities". The interface calls more members required than its own sample shows at the top, where
+ * `result.activity` repeats the full set: only those that the sample shows are demanded.
  */
 export const activitySchema = loose({
   id: identifier,
@@ -106,8 +105,8 @@ export const activitySchema = loose({
 export type ActivityJson = ReadOf<typeof activitySchema>;
 
 /**
- * Section 2.5. Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is read as the same
- * field, and handed on under its own name.
+ * client/README.md, "Boot proofs". Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is
+ * read as the same field, and handed on under its own name.
  */
 export const bootProofSchema = refined(
   loose({
@@ -226,7 +225,7 @@ export type EarnVault = ReadOf<typeof earnVaultSchema>;
 /** Every documented `onrampProvider`. */
 export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
 
-/** Every documented value of `caip2` (section 4.3, rule 2). */
+/** Every documented value of `caip2` (client/README.md, "Operations"). */
 export const CAIP2_CHAINS = [
   "eip155:1",
   "eip155:11155111",
@@ -297,7 +296,7 @@ const createReadWriteSession = strict({
 });
 const setOrganizationFeature = strict({ name: identifier, value: text });
 
-/** The feature that registers the activity webhook; its value is the receiving URL (section 6). */
+/** Registers the activity webhook; its value is the receiving URL (client/README.md, "Webhook deliveries"). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
 
 // The operations.
@@ -462,7 +461,7 @@ export type SubmitResult<N extends SubmitName> = ReadOf<(typeof SUBMIT_OPERATION
 export type QueryParameters<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
 export type QueryResult<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["result"]>;
 
-/** Section 4: the path below the base address. */
+/** The path below the base address (client/README.md, "Requests"). */
 export function pathOf(operation: { readonly group: "submit" | "query"; readonly name: string }): string {
   return `/public/v1/${operation.group}/${operation.name}`;
 }

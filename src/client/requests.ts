@@ -32,7 +32,7 @@ export interface UndocumentedSubmit {
   readonly type: string;
 }
 
-/** The activity envelope (service-interface.md 4.1), as it is sent. */
+/** The activity envelope (client/README.md, "Activities"), as it is sent. */
 export interface ActivityRequest {
   readonly type: string;
   readonly timestampMs: string;

@@ -1,4 +1,4 @@
-/** Stamps: what authenticates a request (service-interface.md 5; the formats are those of service-facts.md). */
+/** Stamps: what authenticates a request (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";

@@ -1,7 +1,7 @@
 /**
  * Verified calls: nothing of an activity reaches the caller before an enclave that the policy pins has vouched for it.
  *
- * What is asked is what was sent: verification holds the answer against it (`src/verify/README.md`, "Activities"). That
+ * What is asked is what was sent: verification holds the answer against it (verify/README.md, "The question"). That
  * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
 import { type Policy, isPolicy } from "../appraise/policy.js";

@@ -1,5 +1,5 @@
 /**
- * Deliveries of the service's activity webhook (service-facts.md, "Webhook deliveries"): Ed25519 over
+ * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over
  * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, the parts coming in headers.
  */
 import { base64urlnopad } from "@scure/base";
@@ -274,7 +274,7 @@ const HANDLER_OPTIONS: Readonly<Record<keyof WebhookHandlerOptions, Kind>> = {
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
-/** The status for each fault: 5xx is delivered again, anything else is final (service-facts.md). */
+/** The status for each fault: 5xx is delivered again, else it is final (client/README.md, "Webhook deliveries"). */
 const STATUS: Readonly<Record<WebhookFault, number>> = {
   header: 400,
   body: 400,

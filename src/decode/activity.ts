@@ -1,4 +1,4 @@
-/** Activities (service-interface 2.1), as far as app proofs speak of them. The service's word: signed by nobody. */
+/** Activities (client/README.md, "Activities"), as far as app proofs speak of them. Signed by nobody. */
 import { FaultList, type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { decimalMilliseconds } from "./decimal-time.js";
@@ -118,7 +118,7 @@ function textOrNull(value: JsonValue | undefined): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Milliseconds of `timestampMs`, or of `createdAt` in either of its forms (service-interface 2 and 2.1). */
+/** Milliseconds of `timestampMs`, or of `createdAt` in either of its forms (decode/README.md, "Activities"). */
 function requestTime(reader: MemberReader): number | null {
   const created = reader.get("createdAt");
   const seconds = isJsonObject(created) ? decimalMilliseconds(created["seconds"]) : null;

@@ -1,4 +1,4 @@
-/** App proofs (qos.md, "App proofs"): a payload and the ephemeral key's signature over it. Nothing is verified here. */
+/** App proofs (decode/README.md, "App proofs"): a payload and the ephemeral key's signature. Nothing is verified. */
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { jsonInput } from "./input.js";
@@ -102,7 +102,7 @@ export interface AppProofPayload {
 
 /**
  * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number
- * that no double holds as it was signed is one (qos.md, "App proofs").
+ * that no double holds as it was signed is one (decode/README.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
   return requireWhole(

@@ -1,4 +1,4 @@
-/** The payload of a Nitro attestation document (AWS nsm-api, `docs/attestation_process.md`, section 3). */
+/** The payload of a Nitro attestation document (decode/README.md, "Attestation document"). */
 import { FaultList, type Reading, attempt, faultText, requireWhole } from "../errors.js";
 import { type Certificate, decodeCertificate } from "./certificate.js";
 import { type CborValue, cborUint, decodeCbor } from "./cbor.js";

@@ -1,6 +1,6 @@
 /**
- * The service's boot proof (service-interface 2.5): its fields as bytes and text, nothing decoded further, nothing
- * verified.
+ * The service's boot proof (client/README.md, "Boot proofs"): its fields as bytes and text, nothing decoded further,
+ * nothing verified.
  */
 import { equalBytes } from "../bytes.js";
 import { FaultList, type Reading, requireWhole } from "../errors.js";
@@ -40,7 +40,7 @@ export interface BootProofLabels {
 export interface BootProofReading extends Reading<BootProof> {
   /**
    * The names of the members that are not there, or null, though the interface has them. No fault: nobody signs them,
-   * and deployed services leave some out (checks.md, `boot.decode`).
+   * and deployed services leave some out (client/README.md, "Boot proofs").
    */
   readonly missing: readonly string[];
 }

@@ -7,7 +7,7 @@ import type { Fault } from "../errors.js";
 
 /**
  * The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. With
- * all that it may have, one of workloads has six thousand values (qos-next.md, "Manifest v3").
+ * all that it may have, one of workloads has six thousand values (decode/README.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
 

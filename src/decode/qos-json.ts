@@ -1,4 +1,4 @@
-/** QOS canonical JSON (qos `qos_json/SPEC.md`): the one text of a value that a v2 manifest's hash is taken over. */
+/** QOS canonical JSON (decode/README.md, "Canonical JSON"): the one text that a v2 manifest's hash is taken over. */
 import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";

@@ -28,7 +28,7 @@ const PKCS8_P256 = fromHex(
   "304102010030130607 2a8648ce3d020106082a8648ce3d030107 042730250201010420".replaceAll(" ", ""),
 )!;
 
-/** The value of X-Stamp for a body (service-facts.md): for tests and scripts that have no client at hand. */
+/** The value of X-Stamp for a body (client/README.md, "Stamps"): for tests and scripts without a client at hand. */
 export function stampWithApiKey(key: ApiKeyPair, body: string | Uint8Array): string {
   const bytes = typeof body === "string" ? toUtf8(body) : body;
   const privateKey = createPrivateKey({

@@ -30,7 +30,7 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 
 /**
  * Which document of which enclave: `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit to their
- * setup key in PCR16 and to their live key in PCR17 before either is attested (qos.md, "What ties it all together").
+ * setup key in PCR16 and to their live key in PCR17 before either is attested (verify/README.md, "Commitments").
  */
 export type Generation = "legacy" | "setup" | "live";
 

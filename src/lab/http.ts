@@ -23,7 +23,7 @@ export interface Resource {
 
 export type Resources = ReadonlyMap<string, Resource>;
 
-/** The headers of the service's clients in browsers (service-facts.md, "Browsers"). */
+/** The headers of the service's clients in browsers (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
 /** On every answer: nothing of the lab is secret, and a page of any origin may test against it. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;

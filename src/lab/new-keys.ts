@@ -1,6 +1,6 @@
 /**
- * Operations that make keys: service-interface.md does not document them, and deployed services of this family have
- * them (public documentation, 2026). The lab has them so that proofs of addresses come with a fresh request.
+ * Operations that make keys: the interface does not document them, and deployed services of this family have them
+ * (client/README.md, "Operations"). The lab has them so that proofs of addresses come with a fresh request.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";

@@ -1,4 +1,4 @@
-/** QuorumOS in software (spec: qos.md): keys, manifests, approvals, envelopes in each encoding, PCR commitments. */
+/** QuorumOS in software (decode/README.md, verify/README.md): keys, manifests, approvals, commitments. */
 import { createHash } from "node:crypto";
 import { concatBytes, toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
@@ -267,7 +267,7 @@ export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemer
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** PCR18 of an enclave that committed to the manifest alone (qos.md: a change of QOS in review, 2026). */
+/** PCR18 of an enclave that committed to the manifest alone (verify/README.md, "Commitments"). */
 export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
   const preimage = `{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));

@@ -1,4 +1,4 @@
-/** The errors that the service answers (service-facts.md, "Errors"). */
+/** The errors that the service answers (client/README.md, "Errors"). */
 import type { JsonObject } from "../decode/json.js";
 
 const KINDS = {

@@ -48,7 +48,7 @@ interface Stamped {
   readonly now: Date;
 }
 
-/** The envelope (service-interface 4.1). */
+/** The envelope (client/README.md, "Activities"). */
 interface Envelope {
   readonly timestampMs: string;
   readonly organizationId: string;
@@ -422,8 +422,7 @@ export class Service {
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
 /**
- * Queries of deployed services of this family (service-facts, "Queries that ordinary SDKs make"), which the interface
- * lacks.
+ * Queries of deployed services of this family, which the interface lacks (client/README.md, "Operations").
  */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["get_wallet", (service, stamped) => service.getWallet(stamped)],

@@ -1,5 +1,5 @@
 /**
- * Sessions: a new key pair for a user, sealed to the key that the caller named (service-facts.md, "credentialBundle").
+ * Sessions: a new key pair for a user, sealed to the key that the caller named (client/README.md, "Sessions").
  */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
 import { createBase58check } from "@scure/base";

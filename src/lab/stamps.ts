@@ -1,5 +1,5 @@
 /**
- * Who made a request: the two kinds of stamp (service-facts.md, X-Stamp and X-Stamp-WebAuthn) over the body as it came.
+ * Who made a request: the two kinds of stamp (client/README.md, "Stamps") over the body as it came.
  */
 import { ECDH, type KeyObject, createHash, createPublicKey, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";

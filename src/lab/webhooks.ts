@@ -1,5 +1,5 @@
 /**
- * Deliveries of activities (service-facts.md, "Webhook deliveries"): signed, retried where a receiver may yet recover.
+ * Deliveries of activities (client/README.md, "Webhook deliveries"): signed, retried where a receiver may yet recover.
  */
 import { createHash, randomUUID, sign } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /**
- * The report: a public contract (`bootproof-report/1`; checks.md, "JSON report"). Data only; `text.ts` makes it
+ * The report: a public contract (`bootproof-report/1`; report/README.md, "JSON report"). Data only; `text.ts` makes it
  * readable, `json.ts` a file. It is made once, by `makeReport`, and changes no more.
  */
 import type { Question } from "../appraise/questions.js";

@@ -1,5 +1,5 @@
 /**
- * What a report leaves open, as sentences (checks.md, "JSON report"), and what of it is said beside the verdict.
+ * What a report leaves open, as sentences (report/README.md, "Not proven"), and what of it is said beside the verdict.
  * Everything that evidence chose is made printable here.
  */
 import type { CheckId } from "../checks.js";
@@ -97,7 +97,7 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string
   ];
 }
 
-/** What each question of policy.md leaves open where a policy does not answer it. */
+/** What each question (appraise/README.md, "What a deployment has to pin") leaves open where a policy has no answer. */
 const OPEN_QUESTIONS: Readonly<Record<Question, (who: string) => string>> = {
   application: (who) => `Which application runs in ${who}: the policy leaves it open.`,
   operator: (who) => {

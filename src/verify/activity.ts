@@ -1,6 +1,6 @@
 /**
  * An activity and its app proofs: whether it is the answer to what was asked, and whether what the enclave signed
- * agrees with what the service says was done (rules: `src/verify/README.md`, "Activities").
+ * agrees with what the service says was done (rules: verify/README.md, "Activities").
  */
 import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";

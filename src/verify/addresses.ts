@@ -2,7 +2,7 @@
  * Which addresses of a result are backed by an app proof. Where an intent has accounts, place i of the result's
  * addresses belongs to accounts[i]: a proof backs it that names the same wallet, the same path and the same address.
  * Elsewhere (private keys have neither wallet nor accounts) a proof of the same address does. Rules:
- * `src/verify/README.md`.
+ * verify/README.md, "Activities".
  */
 import type { AddressDerivationProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject, memberPath } from "../decode/json.js";

@@ -1,4 +1,4 @@
-/** App proofs: a payload that an enclave's attested key signed (qos.md, "App proofs"). */
+/** App proofs: a payload that an enclave's attested key signed (verify/README.md, "App proofs"). */
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";

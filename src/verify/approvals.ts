@@ -1,4 +1,4 @@
-/** Approvals of a manifest by the members of a set (qos.md, "Approvals"). */
+/** Approvals of a manifest by the members of a set (verify/README.md, "Approvals"). */
 import { toHex } from "../bytes.js";
 import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index.js";
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";

@@ -1,6 +1,6 @@
 /**
  * Path validation (RFC 5280 section 6.1) by the rules of this one PKI: the path is not searched for, it is the one that
- * the document states, from the pinned anchor down (attestation.md, "The certificate path").
+ * the document states, from the pinned anchor down (verify/README.md, "The certificate path").
  */
 import { equalBytes } from "../bytes.js";
 import type { Checklist } from "../checks.js";

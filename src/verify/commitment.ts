@@ -1,6 +1,6 @@
 /**
- * What an enclave's own boot code committed to in its PCRs (qos.md, "What ties it all together"): a table of the kinds
- * of commitment. What is not listed here is no commitment, and its key signs nothing.
+ * What an enclave's own boot code committed to in its PCRs (verify/README.md, "Commitments"): a table of the kinds of
+ * commitment. What is not listed here is no commitment, and its key signs nothing.
  */
 import { concatBytes, equalBytes, isAllZero, toHex, toUtf8 } from "../bytes.js";
 import type { Checklist } from "../checks.js";

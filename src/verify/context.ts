@@ -18,5 +18,5 @@ export interface VerifyContext {
   readonly cache: SignatureCache;
 }
 
-/** How far the clocks of verifier and enclave may differ (checks.md, app.time), in milliseconds. */
+/** How far the clocks of verifier and enclave may differ (verify/README.md, "App proofs"), in milliseconds. */
 export const SKEW_MS = 60_000;

@@ -1,7 +1,7 @@
 /**
  * The question, and what contradicts it. App proofs say what an enclave did, not for whom an answer is meant: a service
  * that lies answers with a genuine proof of somebody else. So whoever verifies says what was asked, and everything that
- * the service chose is held against that (activity rules: `src/verify/README.md`).
+ * the service chose is held against that (rules: verify/README.md, "The question").
  */
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
 import { requireOptions } from "../decode/input.js";
@@ -122,7 +122,7 @@ interface ActivityRule {
 
 const repeated = (result: string, intent = result): Repetition => ({ result, of: { intent } });
 
-/** What has to be equal, by activity type (service-interface 2.2 and 4.2; service-facts for those it does not show). */
+/** What has to be equal, by activity type (client/README.md, "Operations"). */
 export const ACTIVITY_RULES = {
   ACTIVITY_TYPE_UPDATE_WALLET: {
     intentMember: "updateWalletIntent",
@@ -189,7 +189,7 @@ const RULES: ReadonlyMap<string, ActivityRule> = new Map(
   Object.entries(ACTIVITY_RULES).map(([type, rule]) => [withoutVersion(type), rule]),
 );
 
-/** A newer variant of an activity is marked by a suffix such as `_V2` (service-interface, section 9). */
+/** A newer variant of an activity is marked by a suffix such as `_V2` (client/README.md, "Operations"). */
 function withoutVersion(type: string): string {
   return type.replace(/_V[0-9]+$/, "");
 }

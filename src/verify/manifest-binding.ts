@@ -1,5 +1,6 @@
 /**
- * What ties manifest, envelope, measured image and ephemeral key to the document (qos.md, "What ties it all together").
+ * What ties manifest, envelope, measured image and ephemeral key to the document (verify/README.md, "What ties it all
+ * together").
  */
 import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { Checklist } from "../checks.js";

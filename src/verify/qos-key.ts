@@ -1,5 +1,5 @@
 /**
- * QOS public keys: 130 bytes, the encryption point and then the signing point (qos.md, "Keys"; qos `qos_p256/SPEC.md`).
+ * QOS public keys: 130 bytes, the encryption point and then the signing point (verify/README.md, "QOS keys").
  */
 import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { isP256Point } from "./ecdsa.js";

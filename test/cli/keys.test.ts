@@ -68,7 +68,7 @@ describe("keygen", () => {
 describe("stamp", () => {
   const BODY = Buffer.from('{"organizationId":"o", "userId": "ü\\u0000"}\n\n');
 
-  /** As the interface says it (service-facts.md, X-Stamp), by node:crypto alone. */
+  /** As the interface says it (client/README.md, "Stamps"), by node:crypto alone. */
   function accepts(header: string, body: Uint8Array): boolean {
     expect(header).toMatch(/^[A-Za-z0-9_-]+\n$/);
     const { publicKey, scheme, signature } = JSON.parse(Buffer.from(header.trim(), "base64url").toString()) as Record<

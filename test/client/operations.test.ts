@@ -51,7 +51,7 @@ interface SubmitCase {
   readonly result: object;
 }
 
-// service-interface.md 2.2, 2.3 and 4.2, spelled out here once more.
+// client/README.md, "Operations", spelled out here once more.
 const SUBMITS: Record<string, SubmitCase> = {
   updateWallet: {
     call: (client) => client.updateWallet({ walletId: "w1", walletName: "Ærø ✓" }),

@@ -1,4 +1,4 @@
-/** What ordinary clients of this family of services send, beside the documented operations (service-facts.md). */
+/** What ordinary clients of this family send beside the documented operations (client/README.md, "Operations"). */
 import { afterAll, describe, expect, it } from "vitest";
 import { fromBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";

@@ -257,7 +257,7 @@ describe("alterations", () => {
 });
 
 describe("the v2 manifest hash", () => {
-  /** QOS canonical JSON (spec/qos.md) once more, of the JSON that is sent: sorted, integers as text, nulls left out. */
+  /** Canonical JSON (decode/README.md, "Canonical JSON") once more: sorted, integers as text, nulls left out. */
   const canonical = (value: unknown): string => {
     if (typeof value === "number") return `"${value}"`;
     if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -276,7 +276,7 @@ describe("the v2 manifest hash", () => {
 });
 
 describe("vectors", () => {
-  // spec/qos.md: manifest hash 32 × 01, key 65 × 03.
+  // QOS's own vectors: manifest hash 32 × 01, key 65 × 03.
   it.each([
     ["setup", "f3e7209964e7d8f4915cc6038ec22d6dcdfcbea625b98f8a1a338e24407f122803f79be43ab65a4c4ad32a52b2c6ab4e"],
     ["live", "afb56dbbe66008a5b6f190b81cf4e63603e15bf24bc6a93a135b82f8b1bb72ac4d3a0a191a20b3fd77e5b9333677b7fc"],

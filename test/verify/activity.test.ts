@@ -245,7 +245,7 @@ describe("an activity", () => {
   });
 });
 
-// service-interface.md, 2.1: `result.activity` repeats the full field set.
+// client/README.md, "Activities": `result.activity` repeats the full field set.
 describe("an activity that repeats itself in its result", () => {
   const covered = { policy: { appProofs: { coverage: true, required: true } }, given: withActivity };
   const repeated = (each: JsonObject): JsonObject => ({ ...drop("intent")(each), result: { activity: each } });

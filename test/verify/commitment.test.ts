@@ -15,7 +15,7 @@ const hash = new Uint8Array(32).fill(1);
 const key = new Uint8Array(65).fill(3);
 const sha384 = (...parts: (string | Uint8Array)[]): Buffer =>
   parts.reduce((digest, part) => digest.update(part), createHash("sha384")).digest();
-/** By node:crypto alone, as qos.md spells it. */
+/** By node:crypto alone, as verify/README.md, "Commitments", spells it. */
 const register = (preimage: string): string => sha384(new Uint8Array(48), sha384(preimage)).toString("hex");
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 

@@ -1,4 +1,4 @@
-/** Which manifest version are these bytes? One dispatch over the rows of the versions (qos.md, "Which version"). */
+/** Which manifest version are these bytes? One dispatch over the versions' rows (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
@@ -96,7 +96,7 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
 
 /**
  * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, borsh for v1 and v0, always made from
- * the decoded value (qos.md, "Manifest hash").
+ * the decoded value (decode/README.md, "Manifest hash").
  */
 export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   return SCHEMAS[manifest.version].hashInput(manifest);
@@ -200,7 +200,7 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
 /**
  * A manifest that is hashed over borsh, however it arrived, stands for those bytes: where they are a manifest of
  * another version too, or another manifest, two manifests share one hash, and the one that is shown need not be the
- * one that was booted (qos.md, "Which version", rule 4).
+ * one that was booted (decode/README.md, "Which version", rule 4).
  */
 function unambiguous(code: ManifestCode, manifest: Manifest, hashInput: Uint8Array): ManifestWithHashInput {
   if (SCHEMAS[manifest.version].borsh === null) return { manifest, hashInput };

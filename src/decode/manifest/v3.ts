@@ -1,6 +1,7 @@
 /**
- * Manifest v3, a draft of QOS (qos-next.md): workloads from container images in the place of the pivot. JSON only,
- * `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused everywhere.
+ * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads from container images in the place of the
+ * pivot. JSON only, `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused
+ * everywhere.
  */
 import { toUtf8 } from "../../bytes.js";
 import { type JsonValue, isJsonObject } from "../json.js";

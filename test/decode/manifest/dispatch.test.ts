@@ -1,4 +1,4 @@
-/** Which version are these bytes? (qos.md), and what every version shares. */
+/** Which version are these bytes? (decode/README.md, "Which version"), and what every version shares. */
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../../src/bytes.js";
 import {

@@ -1,0 +1,179 @@
+/** Citations lead somewhere: documents, their sections and files that comments, texts and documents name are here. */
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const OWN = "test/citations.test.ts";
+const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|coverage|\.git)$/;
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (LEFT_OUT.test(path)) return [];
+    return entry.isDirectory() ? filesIn(path) : [path];
+  });
+}
+
+const all = filesIn("");
+const documents = all.filter((file) => file.endsWith(".md"));
+const code = all.filter((file) => /^(?:src|bin|test)\/.*\.(?:ts|mjs)$/.test(file) && file !== OWN);
+
+/** One thing that a file names: a path, and a section of it where it says one. */
+interface Citation {
+  readonly path: string;
+  readonly section: string | null;
+}
+
+/** As one line, and without what leads elsewhere on purpose: addresses, and links to them. */
+function plainText(text: string): string {
+  return text
+    .replace(/\[[^\]]*\]\(https?:[^)\s]*\)/g, " ")
+    .replace(/https?:[^\s)"'`]+/g, " ")
+    .replace(/\n[ \t]*(?:\*(?!\/)|\/\/|>)?[ \t]*/g, " ");
+}
+
+/** `decode/README.md, "Manifest hash"`: a document, and a heading of it. */
+function citedDocuments(text: string): Citation[] {
+  const pattern = /(?<![\w/.%$}-])((?:\.{1,2}\/)*[\w@.-]+(?:\/[\w@.-]+)*\.md)\b`?(?:, "([^"]+)")?/g;
+  return [...plainText(text).matchAll(pattern)].map(([, path, section]) => ({ path: path!, section: section ?? null }));
+}
+
+/** Files that stand in backticks: of code wherever they are, of another kind where they are in a folder of ours. */
+function citedFiles(text: string): Citation[] {
+  const paths = [...plainText(text).matchAll(/`((?:\.{1,2}\/)*[\w.-]+(?:\/[\w.-]+)*\/?)`/g)].map(([, path]) => path!);
+  const isOurs = (path: string): boolean =>
+    /\.(?:ts|mjs|md)$/.test(path) || /^(?:src|test|bin|test-vectors|\.github|\.ci)\//.test(path);
+  return paths.filter(isOurs).map((path) => ({ path, section: null }));
+}
+
+/** Targets of links inside the repository: a file, an anchor in it, or both. */
+function links(text: string): { readonly file: string; readonly anchor: string | null }[] {
+  const withoutCode = text.replace(/^```.*?^```/gms, "").replace(/`[^`\n]*`/g, "");
+  const targets = [...withoutCode.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [file = "", anchor = null] = target.split("#") as [string, string?];
+      return { file, anchor };
+    });
+}
+
+/** Where a path may be counted from: the repository, src/, or the folder of the file that names it. */
+function found(path: string, from: string): string | null {
+  const places = [ROOT, join(ROOT, "src"), join(ROOT, dirname(from))].map((folder) => resolve(folder, path));
+  return places.find((place) => place.startsWith(resolve(ROOT)) && existsSync(place)) ?? null;
+}
+
+function headingsOf(text: string): string[] {
+  const withoutCode = text.replace(/^```.*?^```/gms, "");
+  return [...withoutCode.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading!.replaceAll("`", "").trim());
+}
+
+/** The anchor that GitHub gives a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_ -]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+function unresolved({ path, section }: Citation, from: string): string | null {
+  const file = found(path, from);
+  if (file === null) return `${from}: ${path} is not here`;
+  if (section === null || headingsOf(readFileSync(file, "utf8")).includes(section)) return null;
+  return `${from}: ${path} has no section "${section}"`;
+}
+
+function brokenLink({ file, anchor }: ReturnType<typeof links>[number], from: string): string | null {
+  const target = file === "" ? join(ROOT, from) : resolve(ROOT, dirname(from), file);
+  if (!existsSync(target)) return `${from}: the link to ${file} leads nowhere`;
+  if (anchor === null || headingsOf(readFileSync(target, "utf8")).map(anchorOf).includes(anchor)) return null;
+  return `${from}: ${file || from} has no heading for #${anchor}`;
+}
+
+/** Where the material that this repository was made from lies: nothing here may lean on it. */
+const OUTSIDE = /service-(?:interface|facts)|(?<!\w)(?:shared|specs?)\//i;
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), "utf8");
+}
+
+const isThere = <T>(value: T | null): value is T => value !== null;
+
+describe("citations", () => {
+  it("of documents name one that is here, and a section that it has", () => {
+    const cited = [...code, ...documents].flatMap((from) =>
+      citedDocuments(textOf(from)).map((citation) => ({ from, citation })),
+    );
+    expect(cited.length).toBeGreaterThan(80);
+    expect(cited.filter(({ citation }) => citation.section !== null).length).toBeGreaterThan(50);
+    expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
+  });
+
+  it("of files in documents and comments name one that is here", () => {
+    const comments = (file: string): string => (textOf(file).match(/\/\*\*?.*?\*\/|^\s*\/\/.*$/gms) ?? []).join("\n");
+    const cited = [
+      ...documents.flatMap((from) => citedFiles(textOf(from)).map((citation) => ({ from, citation }))),
+      ...code.flatMap((from) => citedFiles(comments(from)).map((citation) => ({ from, citation }))),
+    ];
+    expect(cited.length).toBeGreaterThan(100);
+    expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
+  });
+
+  it("by links lead to a file and a heading", () => {
+    const followed = documents.flatMap((from) => links(textOf(from)).map((link) => ({ from, link })));
+    expect(followed.length).toBeGreaterThan(40);
+    expect(followed.map(({ from, link }) => brokenLink(link, from)).filter(isThere)).toEqual([]);
+  });
+
+  it("point nowhere outside the repository", () => {
+    expect([...code, ...documents].filter((file) => OUTSIDE.test(textOf(file)))).toEqual([]);
+  });
+});
+
+describe("what finds them", () => {
+  const readme = "src/decode/README.md";
+
+  it("sees a document and its section, across the lines of a comment", () => {
+    expect(citedDocuments('/**\n * Bytes (decode/README.md,\n * "Manifest hash").\n */')).toEqual([
+      { path: "decode/README.md", section: "Manifest hash" },
+    ]);
+    expect(citedDocuments('// see `verify/README.md`, "Approvals"')).toEqual([
+      { path: "verify/README.md", section: "Approvals" },
+    ]);
+  });
+
+  it("sees neither addresses nor links to them", () => {
+    expect(citedDocuments("[a/SPEC.md](https://example.org/a/SPEC.md), https://example.org/b.md")).toEqual([]);
+  });
+
+  it("tells of a document, a section and a file that are not there", () => {
+    expect(unresolved({ path: "checks.md", section: null }, "src/checks.ts")).toMatch(/is not here/);
+    expect(unresolved({ path: "decode/README.md", section: "Nothing" }, "src/checks.ts")).toMatch(
+      /no section "Nothing"/,
+    );
+    expect(unresolved({ path: "decode/README.md", section: "CBOR" }, "src/checks.ts")).toBeNull();
+    expect(unresolved({ path: "../../../etc/passwd", section: null }, "src/checks.ts")).toMatch(/is not here/);
+    expect(citedFiles("`cbor.ts`, `src/gone.ts`, `policy.json`").map(({ path }) => path)).toEqual([
+      "cbor.ts",
+      "src/gone.ts",
+    ]);
+    expect(unresolved({ path: "src/gone.ts", section: null }, readme)).toMatch(/is not here/);
+  });
+
+  it("tells of links that lead nowhere", () => {
+    const [file, anchor, good] = links("[a](gone.md) [b](#gone) [c](../verify/README.md#the-question) `[d](x)`");
+    expect(brokenLink(file!, readme)).toMatch(/leads nowhere/);
+    expect(brokenLink(anchor!, readme)).toMatch(/no heading for #gone/);
+    expect(brokenLink(good!, readme)).toBeNull();
+    expect(links("`[d](x)` and\n```\n[e](y)\n```\n[f](https://example.org/x.md)")).toEqual([]);
+  });
+
+  it("knows the places outside", () => {
+    for (const text of ["see spec/qos.md", "../shared/x", "service-interface 2.1", "(service-facts)"])
+      expect(text).toMatch(OUTSIDE);
+    for (const text of ["shared by all", "aspects/of", "the interface", "and/or"]) expect(text).not.toMatch(OUTSIDE);
+  });
+});
