@@ -8,12 +8,15 @@ import {
   type Client,
   ClientError,
   QUERY_OPERATIONS,
+  type QueryName,
   SUBMIT_OPERATIONS,
+  type SubmitName,
   pathOf,
   queryBody,
   readShape,
   submitBody,
 } from "../../src/client/index.js";
+import { ACTIVITY_RULES } from "../../src/verify/expectation.js";
 import {
   AT,
   ORGANIZATION,
@@ -52,7 +55,7 @@ interface SubmitCase {
 }
 
 // client/README.md, "Operations", spelled out here once more.
-const SUBMITS: Record<string, SubmitCase> = {
+const SUBMITS: Readonly<Record<SubmitName, SubmitCase>> = {
   updateWallet: {
     call: (client) => client.updateWallet({ walletId: "w1", walletName: "Ærø ✓" }),
     path: "/public/v1/submit/update_wallet",
@@ -206,7 +209,7 @@ interface QueryCase {
   readonly answer: object;
 }
 
-const QUERIES: Record<string, QueryCase> = {
+const QUERIES: Readonly<Record<QueryName, QueryCase>> = {
   listEarnEnabledVaults: {
     call: (client) => client.listEarnEnabledVaults({ provider: "EARN_PROVIDER_BETA", caip19: "eip155:1/erc20:0xa0b8" }),
     path: "/public/v1/query/list_earn_enabled_vaults",
@@ -319,6 +322,16 @@ describe("over HTTP", () => {
     const operation = QUERY_OPERATIONS[name as keyof typeof QUERY_OPERATIONS];
     expect(readShape(queryBody(operation), sole().body).faults).toEqual([]);
     expect(pathOf(operation)).toBe(one.path);
+  });
+
+  it("has for each submit a row of what its answer has to repeat", () => {
+    const rules = Object.entries(ACTIVITY_RULES).map(([type, rule]) => [type, rule.intentMember, rule.resultMember]);
+    const documented = Object.values(SUBMIT_OPERATIONS).map(({ type, intentMember, resultMember }) => [
+      type,
+      intentMember,
+      resultMember,
+    ]);
+    expect(rules).toEqual(expect.arrayContaining(documented));
   });
 
   it("asks for app proofs, and of another organization, where told so", async () => {
