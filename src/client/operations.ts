@@ -44,7 +44,7 @@ const decimal = pattern(/^[0-9]+$/, "a decimal number");
 const hex = pattern(/^(?:[0-9a-fA-F]{2})+$/, "hex");
 const ethereumAddress = pattern(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x and 40 hex digits");
 
-/** Section 2, "Conventions". */
+/** client/README.md, "Requests". */
 export const timestampSchema = loose({ seconds: text, nanos: text });
 export type Timestamp = ReadOf<typeof timestampSchema>;
 
@@ -115,7 +115,7 @@ export const bootProofSchema = refined(
     [DOCUMENT_MEMBER.alias]: nullish(text),
     qosManifestB64: text,
     qosManifestEnvelopeB64: text,
-    // Nobody signed these, and deployed services leave some of them out (service-facts.md).
+    // Nobody signed these, and deployed services leave some of them out.
     deploymentLabel: nullish(text),
     enclaveApp: nullish(text),
     owner: nullish(text),
@@ -200,7 +200,7 @@ export type User = ReadOf<typeof userSchema>;
 export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = loose({ usd: nullish(text), crypto: nullish(text) });
 
-/** Section 2.4. */
+/** client/README.md, "Shapes". */
 export const earnVaultSchema = loose({
   vaultAddress: nullish(text),
   wrapperAddress: nullish(text),

@@ -57,7 +57,8 @@ export function readActivity(input: unknown): Reading<Activity> {
 }
 
 /**
- * What was done: intent and result of an activity, or of its repetition in `result.activity` (service-interface 2.1).
+ * What was done: intent and result of an activity, or of its repetition in `result.activity` (decode/README.md,
+ * "Activities").
  */
 export interface Outcome {
   readonly intent: JsonObject | undefined;

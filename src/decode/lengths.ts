@@ -17,5 +17,8 @@ export const P256_SIGNATURE_LENGTH = 64;
 export const P384_POINT_LENGTH = 97;
 export const P384_SIGNATURE_LENGTH = 96;
 
-/** A QOS public key: the point that one encrypts to, then the point that verifies signatures (qos.md, "Keys"). */
+/**
+ * A QOS public key: the point that one encrypts to, then the point that verifies signatures (verify/README.md, "QOS
+ * keys").
+ */
 export const QOS_PUBLIC_KEY_LENGTH = 2 * P256_POINT_LENGTH;

@@ -16,7 +16,7 @@ export interface Organization {
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** Service-interface 2.7. */
+/** client/README.md, "Shapes". */
 export interface Credential {
   /** An API key's: 33 bytes, hex. An authenticator's: 65 bytes, hex. */
   readonly publicKey: string;
@@ -46,7 +46,7 @@ export interface Authenticator {
   readonly updatedAt: Timestamp;
 }
 
-/** Service-interface 2.6. */
+/** client/README.md, "Shapes". */
 export interface OauthProvider {
   readonly providerId: string;
   readonly providerName: string;
@@ -107,7 +107,7 @@ export interface AccessPolicy extends Owned {
   readonly approvals: number;
 }
 
-/** Service-interface 2.3. */
+/** client/README.md, "Shapes". */
 export interface FiatOnRampCredential extends Owned {
   readonly fiatOnrampCredentialId: string;
   readonly onrampProvider: string;
@@ -117,7 +117,7 @@ export interface FiatOnRampCredential extends Owned {
   readonly encryptedPrivateApiKey?: string;
 }
 
-/** Service-interface 2.4. */
+/** client/README.md, "Shapes". */
 export interface EarnVault extends Owned {
   readonly vault: JsonObject & { readonly wrapperAddress: string; readonly provider: string; readonly caip19: string };
 }

@@ -1,6 +1,6 @@
 /** Times as the service writes them. */
 
-/** Service-interface, "Timestamp object". */
+/** client/README.md, "Requests". */
 export type Timestamp = { readonly seconds: string; readonly nanos: string };
 
 export function timestamp(date: Date): Timestamp {
