@@ -22,10 +22,14 @@ export { decodeActivity } from "./decode/activity.js";
 export type { Activity } from "./decode/activity.js";
 export { MAX_APP_PROOFS, decodeAppProof, decodeAppProofPayload } from "./decode/app-proof.js";
 export type {
+  AddressDerivationPayload,
   AddressDerivationProof,
   AppProof,
   AppProofPayload,
+  OtherPayload,
+  OtherPayloadType,
   PolicyOutcome,
+  PolicyOutcomePayload,
   PolicyOutcomeProof,
 } from "./decode/app-proof.js";
 export { decodeAttestationDocument } from "./decode/attestation-document.js";

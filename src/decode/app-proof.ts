@@ -87,18 +87,47 @@ export interface PolicyOutcomeProof {
   readonly userRequestApprovals?: JsonValue;
 }
 
-/** A payload: typed where its type is known, handed on in `json` as it is where not. */
-export interface AppProofPayload {
-  readonly type: string;
+/**
+ * A payload: typed where its type is known, handed on in `json` as it is where not. Comparing `type` with a known one
+ * tells the compiler which.
+ */
+export type AppProofPayload = AddressDerivationPayload | PolicyOutcomePayload | OtherPayload;
+
+interface PayloadFacts {
   /** Milliseconds since the epoch, by the enclave's own clock. */
   readonly timestampMs: number;
-  /** Where the type is `APP_PROOF_TYPE_ADDRESS_DERIVATION`. */
-  readonly addressDerivationProof?: AddressDerivationProof;
-  /** Where the type is `APP_PROOF_TYPE_POLICY_OUTCOME`. */
-  readonly policyOutcomeProof?: PolicyOutcomeProof;
   /** The whole payload. */
   readonly json: JsonObject;
 }
+
+export interface AddressDerivationPayload extends PayloadFacts {
+  readonly type: "APP_PROOF_TYPE_ADDRESS_DERIVATION";
+  readonly addressDerivationProof: AddressDerivationProof;
+  readonly policyOutcomeProof?: undefined;
+}
+
+export interface PolicyOutcomePayload extends PayloadFacts {
+  readonly type: "APP_PROOF_TYPE_POLICY_OUTCOME";
+  readonly policyOutcomeProof: PolicyOutcomeProof;
+  readonly addressDerivationProof?: undefined;
+}
+
+/** A payload of an application's own type, or of a newer one. */
+export interface OtherPayload extends PayloadFacts {
+  readonly type: OtherPayloadType;
+  readonly addressDerivationProof?: undefined;
+  readonly policyOutcomeProof?: undefined;
+}
+
+declare const otherPayloadType: unique symbol;
+
+/**
+ * Text, of which the types say only that it is none of the known types: plain `string` would match those too, and
+ * comparing `type` would tell nothing. So compare with a type of your own as text: `payload.json.type === "MY_TYPE"`.
+ */
+// `${any}`, which is any text, since TypeScript holds a marked `string` comparable with every literal.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**
  * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number
@@ -130,6 +159,8 @@ function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
   return { value, faults };
 }
 
+type ReadPayload = Reading<AppProofPayload>["value"];
+
 /** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
 export function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
@@ -141,7 +172,9 @@ export function readAppProofPayload(json: unknown): Reading<AppProofPayload> & {
     addressDerivationProof: type === "APP_PROOF_TYPE_ADDRESS_DERIVATION" ? addressDerivation(reader) : undefined,
     policyOutcomeProof: type === "APP_PROOF_TYPE_POLICY_OUTCOME" ? policyOutcome(reader) : undefined,
   };
-  return { value: { type, timestampMs: timestampOf(reader), json: reader.object, ...known }, faults };
+  // The compiler cannot see that the members follow the type.
+  const value = { type, timestampMs: timestampOf(reader), json: reader.object, ...known } as ReadPayload;
+  return { value, faults };
 }
 
 function timestampOf(reader: MemberReader): number | undefined {

@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import { fromHex } from "../../src/bytes.js";
 import {
   APP_PROOF_SCHEME,
+  type AppProofPayload,
+  type OtherPayload,
   POLICY_OUTCOMES,
   appProofList,
   decodeAppProof,
@@ -119,6 +121,40 @@ const outcome: Json = {
   },
 };
 const payload = (value: Json): ReturnType<typeof decodeAppProofPayload> => decodeAppProofPayload(JSON.stringify(value));
+
+describe("the type of a payload", () => {
+  it("tells the compiler which of its members are there", () => {
+    const told = (decoded: AppProofPayload): string => {
+      switch (decoded.type) {
+        case "APP_PROOF_TYPE_ADDRESS_DERIVATION":
+          return decoded.addressDerivationProof.address;
+        case "APP_PROOF_TYPE_POLICY_OUTCOME":
+          return decoded.policyOutcomeProof.outcome;
+        default:
+          expectTypeOf(decoded).toEqualTypeOf<OtherPayload>();
+          expect([decoded.addressDerivationProof, decoded.policyOutcomeProof]).toEqual([undefined, undefined]);
+          return String(decoded.json["type"]);
+      }
+    };
+    const own = { type: "MY_TYPE", timestampMs: "1", addressDerivationProof: { address: "0xcd" } };
+    expect([derivation, outcome, own].map((value) => told(payload(value)))).toEqual([
+      "0xab",
+      "OUTCOME_ALLOW",
+      "MY_TYPE",
+    ]);
+    expectTypeOf<AppProofPayload["type"]>().toExtend<string>();
+  });
+
+  it("leaves the compiler in doubt where it is not compared, or with another only", () => {
+    const own = payload({ type: "MY_TYPE", timestampMs: "1" });
+    // @ts-expect-error: of any type.
+    expect(() => own.addressDerivationProof.address).toThrow(TypeError);
+    // @ts-expect-error: not of that type, and so perhaps of one that is not known.
+    expect(() => own.type !== "APP_PROOF_TYPE_POLICY_OUTCOME" && own.addressDerivationProof.address).toThrow(TypeError);
+    // @ts-expect-error: the same, told by the member.
+    expect(() => own.policyOutcomeProof === undefined && own.addressDerivationProof.address).toThrow(TypeError);
+  });
+});
 
 describe("decodeAppProofPayload", () => {
   it("reads the genuine ones", () => {

@@ -159,15 +159,20 @@ it("of a bare document have no manifest", () => {
 
 it("of app proofs and an activity say what was asked, and count decisions", () => {
   const derivation: AppProofPayload = {
-    type: "T",
+    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
     timestampMs: 0,
     json: { type: "T" },
     addressDerivationProof: { organizationId: "o", address: "0x1" },
   };
-  const outcome = { type: "T", timestampMs: 0, json: {}, policyOutcomeProof: {} } as AppProofPayload;
+  const outcome: AppProofPayload = {
+    type: "APP_PROOF_TYPE_POLICY_OUTCOME",
+    timestampMs: 0,
+    json: {},
+    policyOutcomeProof: { organizationId: "o", outcome: "OUTCOME_ALLOW" },
+  };
   expect(appProofClaims({ payload: derivation } as VerifiedAppProof, 2)).toEqual({
     bootProof: 2,
-    type: "T",
+    type: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
     time: "1970-01-01T00:00:00.000Z",
     payload: { type: "T" },
   });
