@@ -680,6 +680,9 @@ export const BEHAVIOURS = {
 
 export type FaultName = keyof typeof BEHAVIOURS;
 
+/** What is given for the name of a fault: text from anywhere, of which an editor completes the names that there are. */
+export type GivenFaultName = FaultName | (string & Record<never, never>);
+
 /** A way to misbehave, as it is listed. */
 export interface LabFault extends FaultFacts {
   readonly name: FaultName;

@@ -3,7 +3,7 @@
  * demos only.
  */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
-export { FAULTS, type FaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
+export { FAULTS, type FaultName, type GivenFaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
 export type { EnclaveInfo } from "./fleet.js";
 export type { App, ReleaseOptions } from "./release.js";
 export type { Seed, SeedIds } from "./records.js";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
-import { FAULTS, type FaultName } from "./faults.js";
+import { FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
@@ -29,7 +29,7 @@ export interface LabOptions {
   /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
   /** Names of the faults that are on from the start. */
-  readonly faults?: readonly (FaultName | (string & Record<never, never>))[];
+  readonly faults?: readonly GivenFaultName[];
   /** The manifest version of both first releases of a new lab; v1 and v2 where not given. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
   /** How the time between two attempts at a delivery passes. */
@@ -56,7 +56,7 @@ export interface Lab extends Seed {
   /** The faults that are on. */
   readonly faults: readonly FaultName[];
   /** Turns one fault on, or several, and all others off; null: none. Throws RangeError for a name that is none. */
-  setFault(name: FaultName | (string & Record<never, never>) | readonly string[] | null): void;
+  setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
   /** Has a release approved, and boots an enclave of it beside those that run. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
   /** Boots the enclave anew: it has another ephemeral key then. */

@@ -1,7 +1,15 @@
 /** Each way to misbehave is rejected for its own reason and for no other; and without any, nothing is. */
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, expectTypeOf, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
-import { FAULTS, type FaultName, VERIFIED_CALLS, startLab } from "../../src/lab/index.js";
+import {
+  FAULTS,
+  type FaultName,
+  type Lab,
+  type LabOptions,
+  SUBTLE_FAULTS,
+  VERIFIED_CALLS,
+  startLab,
+} from "../../src/lab/index.js";
 import { completed, failing, judge, query, renameWallet, send, shown, submit } from "./support.js";
 
 const lab = await startLab();
@@ -159,5 +167,25 @@ describe("the list of faults", () => {
       "policy.user-data",
       "policy.public-key",
     ]);
+  });
+});
+
+describe("the names of faults", () => {
+  /** Whether they are still there beside any text, and not taken up by it: an editor completes what is there. */
+  type Completed<Given> = Extract<Given, FaultName>;
+
+  it("are known to the compiler wherever they are read or given", () => {
+    const names = FAULTS.map(({ name }) => name);
+    expectTypeOf(names).toEqualTypeOf<FaultName[]>();
+    expectTypeOf(SUBTLE_FAULTS.map(({ name }) => name)).toEqualTypeOf<FaultName[]>();
+    expectTypeOf<string>().not.toExtend<FaultName>();
+    expect(names).toContain("stale-manifest" satisfies FaultName);
+    type Given = Parameters<Lab["setFault"]>[0];
+    expectTypeOf<Completed<Given>>().toEqualTypeOf<FaultName>();
+    expectTypeOf<Completed<Extract<Given, readonly unknown[]>[number]>>().toEqualTypeOf<FaultName>();
+    expectTypeOf<Completed<NonNullable<LabOptions["faults"]>[number]>>().toEqualTypeOf<FaultName>();
+    // Names out of a file or an argument are text, and are told apart when they are set.
+    expectTypeOf<string | string[]>().toExtend<Given>();
+    expect(() => lab.setFault(["stale-manifest", "stale-manifesto"])).toThrow(RangeError);
   });
 });
