@@ -15,7 +15,7 @@ import {
 } from "./connection.js";
 import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
-import { InputFiles, readerBeside } from "./files.js";
+import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
 import { ArgumentReader, ephemeralKeyOf, nonceOf } from "./options.js";
 
@@ -148,7 +148,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
 
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
-  const bundle = bundleOf(args, stray);
+  const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address);
   refuseCombinations(args, flags, bundle !== undefined);
   args.refuseRepeated();
   args.refuseRepeatedStdin([
@@ -182,6 +182,16 @@ function bundleOf(args: ArgumentReader, stray: readonly string[]): string | unde
         `bundle`,
     );
   return undefined;
+}
+
+const TAKES_EVERY_WORD = "--address takes every word up to the next option";
+
+/** A list of addresses takes the file that follows it for one of them. Answers that file, so that no more is missed. */
+function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
+  const file = addresses.find((word) => word === STDIN || /\.json$/i.test(word));
+  if (file !== undefined)
+    args.fault(`${TAKES_EVERY_WORD}, and took ${file}, a file: give it before --address, or after -- (-- ${file})`);
+  return file;
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
@@ -241,12 +251,18 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
   if (bootProof !== undefined) return { kind: "files", files };
-  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE);
+  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags.address));
   if (!isFetched) return undefined;
   const connection = connectionOf(args, flags, io);
   if (connection === undefined) return undefined;
   if (isOfActivity) return { kind: "activity", activityId, file: activity, connection };
   return { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
+}
+
+/** What may have become of the bundle, whose file may have any name. */
+function perhapsTaken(addresses: readonly string[] = []): string {
+  if (addresses.length < 2) return "";
+  return ` ${TAKES_EVERY_WORD}: if ${addresses.at(-1)!} is the bundle, give it before --address, or after --.`;
 }
 
 /** What was asked; of a bare document nothing can be. */

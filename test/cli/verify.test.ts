@@ -391,6 +391,29 @@ describe("wrong usage", () => {
     );
   });
 
+  it.each([
+    ["bundle.json", []],
+    ["-", ["--policy", "policy.json"]],
+    ["app.json", ["--boot-proof", BOOT_1, "--no-policy"]],
+  ])("of a list of addresses that takes the file %s says that, and nothing else", async (file, more) => {
+    expect(await usage(...more, "--organization-id", "o", "--address", "0xab", file)).toBe(
+      `bootproof: --address takes every word up to the next option, and took ${file}, a file: ` +
+        `give it before --address, or after -- (-- ${file})\nbootproof: See bootproof verify --help.\n`,
+    );
+  });
+
+  it("of a list of addresses that may have taken the bundle says so, and how it is given", async () => {
+    const asked = ["--no-policy", "--organization-id", "o", "--address", "0xab"];
+    expect(await usage(...asked, "bundle")).toMatch(
+      /what is there to verify\?.* if bundle is the bundle, give it before --address, or after --\./,
+    );
+    for (const argv of [
+      ["bundle.json", ...asked],
+      [...asked, "--", "bundle.json"],
+    ])
+      expect(await usage(...argv)).toBe("bootproof: bundle.json: no such file\n");
+  });
+
   it.each([["--frobnicate"], ["--boot-proof"], ["--policy"], ["--at"]])(
     "of %s is told by commander, in a line",
     async (...args) => {
