@@ -2,6 +2,7 @@
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
 import { type Paint, painter, wrapped } from "../report/layout.js";
 import { printable, printableJson, quoted } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
 import type { TextOptions } from "../report/text.js";
 
 const INDENT = "  ";
@@ -14,9 +15,15 @@ const NONE = "none";
 /** Words of visible ASCII with one space between them: what needs no quotes. */
 const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
-/** Begins with the words NOT VERIFIED; ends with a line feed. */
-export function renderInspection(inspection: Inspection, options: TextOptions): string {
+const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
+
+/** Begins with the words NOT VERIFIED; ends with a line feed. Throws TypeError for what is no inspection. */
+export function renderInspection(inspection: Inspection, options: TextOptions = { color: false }): string {
   const paint = painter(options.color);
+  return renderWhole(inspection, WANTED, () => inspectionText(inspection, paint));
+}
+
+function inspectionText(inspection: Inspection, paint: Paint): string {
   const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
   const lines = [
     first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")),

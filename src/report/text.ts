@@ -3,6 +3,7 @@ import { CHECK_ADVICE, type Check, type CheckId, type CheckStatus, type CheckSub
 import { sideBySide } from "./compare.js";
 import { type Paint, type Style, painter, wrapped } from "./layout.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
+import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
 import { caveats, unprovenStatements } from "./unproven.js";
@@ -52,9 +53,19 @@ const MAX_PIECES = 8;
 const MAX_DETAIL = 1200;
 const MAX_SENTENCE = 160;
 
-/** The whole report as text, its lines at most 100 columns wide, with a line feed at its end. */
-export function renderText(report: Report, options: TextOptions): string {
+const WANTED =
+  "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
+
+/**
+ * The whole report as text, its lines at most 100 columns wide, with a line feed at its end. Throws TypeError for what
+ * is no report.
+ */
+export function renderText(report: Report, options: TextOptions = { color: false }): string {
   const paint = painter(options.color);
+  return renderWhole(report, WANTED, () => reportText(report, paint));
+}
+
+function reportText(report: Report, paint: Paint): string {
   return paragraphs([
     verdictLines(report, paint),
     ...checkParagraphs(report, paint),

@@ -6,7 +6,7 @@ import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderInspection } from "../../src/inspect/text.js";
-import { type DescribedObject, inspectUnverified } from "../../src/inspect/inspect.js";
+import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
 import { renderJson } from "../../src/report/json.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
@@ -264,4 +264,13 @@ describe("of a file that holds more than evidence of honest size", () => {
     expect(faults).toHaveLength(1001);
     expect(faults.at(-1)).toMatch(/^and \d+ more$/);
   });
+});
+
+it.each([
+  ["nothing", undefined],
+  ["text", "NOT VERIFIED"],
+  ["an empty object", {}],
+  ["one that was not awaited", inspectUnverified(json({}))],
+])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
+  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: a whole one wanted/);
 });

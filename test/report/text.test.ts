@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHECK_ADVICE, CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
-import type { Claims, EvidencePiece, Verdict } from "../../src/report/report.js";
+import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
 import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
 
@@ -230,6 +230,46 @@ it("renderFailures has the verdict and the failures alone", () => {
   expect(text).toMatch(/^REJECTED/);
   expect(text).toContain("bind.user-data");
   expect(text).not.toContain("chain.anchor");
+});
+
+describe("what is no report", () => {
+  const whole = report({});
+  const isRefused = (value: unknown): boolean => {
+    try {
+      renderText(value as Report, PLAIN);
+      return false;
+    } catch (error) {
+      if (error instanceof TypeError && /^report: a whole report wanted/.test(error.message)) return true;
+      throw error;
+    }
+  };
+
+  it.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["text", JSON.stringify(whole)],
+    ["a list", [whole]],
+    ["an empty object", {}],
+    ["a verification, in place of its report", { report: whole, bootProofs: [], appProofs: [], activity: null }],
+    ["a verification that was not awaited", Promise.resolve({ report: whole })],
+    ["a report with claims that are none", { ...whole, claims: { bootProofs: [{}], appProofs: [], activity: null } }],
+    ["a report with a check that is none", { ...whole, checks: [null] }],
+    ["a report with a check without words", { ...whole, checks: [{ ...PASSED[0]!, detail: undefined }] }],
+  ])("is refused as that: %s", (_, value) => {
+    expect(isRefused(value)).toBe(true);
+  });
+
+  it("is refused as that where a member is missing, whichever", () => {
+    const names = Object.keys(whole).filter((name) => name !== "format");
+    const without = (name: string): object => Object.fromEntries(Object.entries(whole).filter(([key]) => key !== name));
+    // Without a verdict the text says that this is none, and that nothing is proven.
+    expect(names.filter((name) => !isRefused(without(name)))).toEqual(["verdict"]);
+    expect(names.length).toBeGreaterThan(8);
+  });
+
+  it("without options is rendered without colour", () => {
+    expect(renderText(whole)).toBe(renderText(whole, PLAIN));
+  });
 });
 
 describe("colour", () => {
