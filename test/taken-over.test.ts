@@ -176,6 +176,7 @@ const WITHOUT_BYTES = [
   "withAppProofs",
   "encryptOnRampSecret",
   "generateApiKey",
+  "nodeWebhookHandler",
   "openCredentialBundle",
   "openSession",
   "pathOf",

@@ -24,6 +24,8 @@ export type {
 export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence, withAppProofs } from "./evidence.js";
 export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 
+export { nodeWebhookHandler } from "./node-webhook.js";
+export type { NodeRequest, NodeResponse } from "./node-webhook.js";
 export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
 export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
 

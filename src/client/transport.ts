@@ -10,6 +10,7 @@
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
+import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
 import { pathOf } from "./operations.js";
 import type { Stamp, Stamper } from "./stamp.js";
@@ -221,31 +222,20 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-const FIRST_BUFFER = 65_536;
-
 /**
  * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is
- * not read. In one buffer that grows: an object for each chunk is many times the size of small ones.
+ * not read.
  */
 export async function readBounded(message: Request | Response, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
-  let buffer = new Uint8Array(Math.min(FIRST_BUFFER, limit));
-  let total = 0;
+  const read = new BoundedBytes(limit);
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return buffer.subarray(0, total);
-    if (total + value.length > limit) {
-      await reader.cancel().catch(() => {});
-      return null;
-    }
-    if (total + value.length > buffer.length) {
-      const larger = new Uint8Array(Math.min(limit, Math.max(2 * buffer.length, total + value.length)));
-      larger.set(buffer.subarray(0, total));
-      buffer = larger;
-    }
-    buffer.set(value, total);
-    total += value.length;
+    if (done) return read.bytes;
+    if (read.add(value)) continue;
+    await reader.cancel().catch(() => {});
+    return null;
   }
 }
 

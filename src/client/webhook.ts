@@ -295,6 +295,28 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
  * the moment.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
+  const receive = webhookReceiver(options);
+  return async (request) => {
+    const { method, headers } = request;
+    if (typeof headers?.get !== "function")
+      throw new TypeError(
+        "a Request as fetch has it wanted; nodeWebhookHandler takes request and response of Node's http",
+      );
+    const status = await receive({ method, headers, body: (limit) => readBounded(request, limit) });
+    return new Response(null, { status });
+  };
+}
+
+/** A request of whatever kind of server. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly headers: WebhookInput["headers"];
+  /** The body exactly as it came; null where it is longer than the limit. */
+  readonly body: (limit: number) => Promise<Uint8Array | null>;
+}
+
+/** What a handler does, whatever kind of server it is in: answers a request with a status. */
+export function webhookReceiver(options: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
   requireTypes("options", options, HANDLER_OPTIONS);
   const {
     store = new MemoryEventStore(),
@@ -303,9 +325,9 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: Reques
     onError = () => {},
   } = options;
   const atWork = new Set<string>();
-  const receive = async (request: Request): Promise<number> => {
+  const receive = async (request: ReceivedRequest): Promise<number> => {
     if (request.method !== "POST") return 405;
-    const rawBody = await readBounded(request, maxBodyBytes);
+    const rawBody = await request.body(maxBodyBytes);
     if (rawBody === null) return 413;
     // Keys are looked up for a delivery that could be one, by an id that is none but an id: anybody may send anything
     // here.
@@ -328,15 +350,13 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: Reques
       atWork.delete(delivery.eventId);
     }
   };
-  return async (request) => {
-    const status = await receive(request).catch((error: unknown) => {
+  return (request) =>
+    receive(request).catch((error: unknown) => {
       const known = error instanceof WebhookError ? STATUS[error.fault] : 500;
       const answer = known === 200 && atWork.has((error as WebhookError).eventId!) ? 503 : known;
       if (answer >= 500) onError(error);
       return answer;
     });
-    return new Response(null, { status });
-  };
 }
 
 async function keySet(jwks: WebhookHandlerOptions["jwks"], keyId: string): Promise<unknown> {

@@ -51,6 +51,7 @@ describe("bootproof/client", () => {
       "fetchBootProof",
       "fetchEvidence",
       "generateApiKey",
+      "nodeWebhookHandler",
       "openCredentialBundle",
       "openSession",
       "pathOf",
