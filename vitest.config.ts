@@ -1,8 +1,11 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** These measure their own process: a heap in which other files left theirs would tell nothing. */
-const ALONE = ["test/soak.test.ts"];
+/**
+ * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
+ * others load the library anew with another cryptography than Node's, which the files after them would be left with.
+ */
+const ALONE = ["test/soak.test.ts", "test/verify/ecdsa.test.ts", "test/verify/platform.test.ts"];
 
 export default defineConfig({
   test: {
@@ -18,7 +21,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        // After the others, with the machine to themselves.
+        // After the others.
         test: { name: "alone", include: ALONE, sequence: { groupOrder: 1 } },
       },
     ],

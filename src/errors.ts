@@ -62,6 +62,7 @@ export class FaultList extends Array<Fault> {
 
   /** Takes over those of another list, and the number of those that it did not keep. */
   pushAll(other: FaultList): void {
+    if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
     this.#total += Math.max(0, other.total - MAX_FAULTS);
     this.#tellRest();

@@ -34,11 +34,11 @@ export function readInput<T>(input: TakenInput, read: (value: unknown) => Readin
  * asked. Throws TypeError.
  */
 export function requireOptions(what: string, value: unknown, names: object): void {
-  const known = Object.keys(names).join(", ");
+  const known = (): string => Object.keys(names).join(", ");
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new TypeError(`${what}: an object wanted, with ${known}`);
-  const [unknown] = Object.keys(value).filter((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known}`);
+    throw new TypeError(`${what}: an object wanted, with ${known()}`);
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known()}`);
 }
 
 /** The value inside its wrapper object, where it comes in one. */

@@ -195,9 +195,13 @@ export function isMadeReport(value: unknown): value is Report {
   return typeof value === "object" && value !== null && made.has(value);
 }
 
+/** What {@link deepFrozen} froze: parts that many reports share are gone through once. */
+const frozen = new WeakSet();
+
 /** The value itself, which is of plain objects, arrays and primitives. */
 function deepFrozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || frozen.has(value)) return value;
   for (const member of Object.values(value)) deepFrozen(member);
+  frozen.add(value);
   return Object.freeze(value);
 }

@@ -225,10 +225,11 @@ async function checkSignature(
   }
   const key = bootProof?.signingKey() ?? new PublicKey("P-256", signingPoint(publicKey));
   const isValid = await cache.verifyBy(key, toUtf8(proofPayload), signature);
+  if (isValid) return checklist.pass("app.signature");
   const wrong = isQosPublicKey(publicKey)
     ? "the signature is not one of the key over this payload"
     : "the key is not two points of P-256";
-  return checklist.conclude("app.signature", isValid ? [] : [wrong]);
+  return checklist.fail("app.signature", wrong);
 }
 
 /** What an app proof's time is held against; milliseconds since the epoch. */

@@ -25,7 +25,15 @@ import {
 import { recheckCertificatePath } from "./certificate-path.js";
 import { type Commitment, type CommitmentKind, checkCommitment } from "./commitment.js";
 import type { VerifyContext } from "./context.js";
-import { type WantedKey, checkDebugMode, checkKey, checkNonce, checkPcrs, checkUserData } from "./manifest-binding.js";
+import {
+  type WantedKey,
+  checkDebugMode,
+  checkKey,
+  checkNonce,
+  checkPcrs,
+  checkUserData,
+  recheckKey,
+} from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
 import { inTurns } from "./in-turns.js";
 import { signingPoint } from "./qos-key.js";
@@ -208,10 +216,10 @@ function recheckBootProof(
   checklist.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
   const validationTime = validationTimeOf(document, context) ?? null;
   const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, checklist);
-  const key = checkKey(ephemeralKey, ephemeralKey, wantedKeys, checklist);
+  const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
   const isAsked = checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
-  const isStillGood = trustAnchor !== null && key !== null && isAsked && debug !== null;
+  const isStillGood = trustAnchor !== null && isWanted && isAsked && debug !== null;
   return { checklist, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
 }
 

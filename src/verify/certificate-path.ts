@@ -31,11 +31,23 @@ const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48
 const P384_SCALAR = 48;
 
 /** A certificate at its place: 0 is the anchor, the last is the leaf. */
-interface Placed {
+class Placed {
   readonly certificate: Certificate;
-  readonly place: string;
   /** How many CA certificates stand between this one and the leaf; -1 for the leaf. */
   readonly casBelow: number;
+  readonly #index: number;
+
+  constructor(certificate: Certificate, index: number, casBelow: number) {
+    this.certificate = certificate;
+    this.casBelow = casBelow;
+    this.#index = index;
+  }
+
+  /** For people: where it stands in the document, and its subject. */
+  get place(): string {
+    const field = this.casBelow < 0 ? "certificate" : `cabundle[${this.#index}]`;
+    return `${field} (${nameText(this.certificate.subject)})`;
+  }
 }
 
 /** What a path is held against. */
@@ -97,14 +109,7 @@ function anchorOf(claimedRoot: Certificate, anchors: readonly TrustAnchor[]): Tr
 }
 
 function placed(path: readonly Certificate[]): Placed[] {
-  const leaf = path.length - 1;
-  return path.map((certificate, index) => ({
-    certificate,
-    get place(): string {
-      return `${index === leaf ? "certificate" : `cabundle[${index}]`} (${nameText(certificate.subject)})`;
-    },
-    casBelow: leaf - 1 - index,
-  }));
+  return path.map((certificate, index) => new Placed(certificate, index, path.length - 2 - index));
 }
 
 function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], checklist: Checklist): false {
@@ -198,8 +203,9 @@ function reportValidity(path: readonly Placed[], time: Date | undefined, checkli
 
 /** Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). */
 function validityFaults(path: readonly Placed[], time: Date): string[] {
+  const at = time.getTime();
   return path
-    .filter(({ certificate }) => time < certificate.notBefore || time > certificate.notAfter)
+    .filter(({ certificate }) => at < certificate.notBefore.getTime() || at > certificate.notAfter.getTime())
     .map((entry) => {
       const { notBefore, notAfter } = entry.certificate;
       const lifetime = `${notBefore.toISOString()} to ${notAfter.toISOString()}`;

@@ -3,7 +3,7 @@
  * together").
  */
 import { equalBytes, isAllZero, toHex } from "../bytes.js";
-import type { Checklist } from "../checks.js";
+import type { Checklist, Comparison } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
 import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
 import { sha256 } from "./digest.js";
@@ -78,23 +78,32 @@ export function checkKey(
     checklist.fail("bind.key", "the document attests no public_key");
     return null;
   }
-  const all = [...(claimed === undefined ? [] : [{ what: "ephemeralPublicKeyHex", key: claimed }]), ...wanted];
-  const other = all.filter(({ key }) => !equalBytes(key, publicKey));
-  const reasons = [
-    ...(isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"]),
-    ...other.map(({ what }) => `public_key is not ${what}`),
-  ];
-  const compared = other[0] && { expected: toHex(other[0].key), actual: toHex(publicKey) };
-  if (reasons.length > 0) {
-    checklist.fail("bind.key", reasons.join("; "), compared);
-    return null;
-  }
+  const form = isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"];
   if (claimed === undefined) {
-    checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
+    const { reasons, compared } = otherKeys(publicKey, wanted);
+    const faults = [...form, ...reasons];
+    if (faults.length > 0) checklist.fail("bind.key", faults.join("; "), compared);
+    else checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
     return null;
   }
-  checklist.pass("bind.key");
-  return publicKey;
+  const { reasons, compared } = otherKeys(publicKey, [{ what: "ephemeralPublicKeyHex", key: claimed }, ...wanted]);
+  return checklist.conclude("bind.key", [...form, ...reasons], undefined, compared) ? publicKey : null;
+}
+
+/** `bind.key` of a document that was verified before, perhaps for other keys that were asked for. */
+export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], checklist: Checklist): boolean {
+  const { reasons, compared } = otherKeys(publicKey, wanted);
+  return checklist.conclude("bind.key", reasons, undefined, compared);
+}
+
+/** Which of the keys the document does not attest; the first of them is shown beside the one that it does. */
+function otherKeys(
+  publicKey: Uint8Array,
+  keys: readonly WantedKey[],
+): { readonly reasons: readonly string[]; readonly compared: Comparison | undefined } {
+  const others = keys.filter(({ key }) => !equalBytes(key, publicKey));
+  const compared = others[0] && { expected: toHex(others[0].key), actual: toHex(publicKey) };
+  return { reasons: others.map(({ what }) => `public_key is not ${what}`), compared };
 }
 
 /** `bind.nonce`. A nonce of no bytes is none: hardware makes both. Answers whether it is as asked. */
