@@ -58,7 +58,7 @@ describe("verified calls", () => {
       ids.walletId,
       ids.fiatOnrampCredentialId,
       ids.userTagId,
-      [expect.objectContaining({ name: "FEATURE_NAME_LAB" })],
+      expect.arrayContaining([expect.objectContaining({ name: "FEATURE_NAME_LAB" })]),
       [ids.spareApiKeyId],
       [ids.policyId],
     ]);

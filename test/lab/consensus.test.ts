@@ -112,11 +112,16 @@ describe("a user whom policies bind", () => {
   });
 
   it("may not do what is no longer allowed", async () => {
-    const waiting = await ask();
-    expect((await submit(lab, "deletePolicies", { policyIds: [ids.policyId] })).status).toBe(200);
-    expect((await submit(lab, "updateWallet", { walletId: ids.walletId, walletName: "late" }, byOperator)).status).toBe(
-      403,
-    );
-    expect((await vote("approve", waiting["fingerprint"])).body["activity"].status).toBe("ACTIVITY_STATUS_COMPLETED");
+    const other = await startLab();
+    const key = other.operator.apiKey;
+    const rename = (): Promise<Answer> =>
+      submit(other, "updateWallet", { walletId: other.ids.walletId, walletName: "late" }, { key });
+    const { fingerprint } = (await rename()).body["activity"] as Json;
+    expect((await submit(other, "deletePolicies", { policyIds: [other.ids.policyId] })).status).toBe(200);
+    expect((await rename()).status).toBe(403);
+    const text = envelope(other, "ACTIVITY_TYPE_APPROVE_ACTIVITY", { fingerprint });
+    const { body } = await send(other, "submit/approve_activity", text);
+    expect(body["activity"].status).toBe("ACTIVITY_STATUS_COMPLETED");
+    await other.close();
   });
 });

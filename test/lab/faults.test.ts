@@ -1,5 +1,5 @@
 /** Each way to misbehave is rejected for its own reason and for no other; and without any, nothing is. */
-import { afterAll, describe, expect, expectTypeOf, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import {
   FAULTS,
@@ -14,6 +14,7 @@ import { completed, failing, judge, query, renameWallet, send, shown, submit } f
 
 const lab = await startLab();
 afterAll(() => lab.close());
+beforeEach(() => lab.setFault(null));
 
 describe("an honest lab", () => {
   it("is verified under its own policy", async () => {
