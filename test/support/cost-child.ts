@@ -183,10 +183,13 @@ process.on("message", ({ door, file, url }: Wanted) => {
 });
 
 async function took(door: Door, input: Uint8Array, url: string): Promise<Took> {
-  const start = performance.now();
+  const [start, used] = [performance.now(), process.cpuUsage()];
   await DOORS[door](input, url);
+  const elapsed = performance.now() - start;
+  const { user, system } = process.cpuUsage(used);
   return {
-    milliseconds: Math.round(performance.now() - start),
+    // Threads that collect garbage beside the work count towards the processor's time, and waiting towards the clock's.
+    milliseconds: Math.round(Math.min(elapsed, (user + system) / 1000)),
     mebibytes: Math.round((process.resourceUsage().maxRSS - before) / 1024),
   };
 }
