@@ -91,8 +91,14 @@ export interface Accepted {
 /** Of every enclave here: a new one for each would take as long as the rest of the forging. */
 const otherKey = generateQosKeyPair();
 
+/** What was forged from the same alterations: mutation testing runs a row again and again. */
+const forged = new WeakMap<Alterations, ForgedEvidence>();
+
 export function forge(alterations: Alterations = {}): ForgedEvidence {
-  return forgeEvidence({ lab, at: AT, otherKey, ...alterations });
+  const known = forged.get(alterations);
+  const evidence = known ?? forgeEvidence({ lab, at: AT, otherKey, ...alterations });
+  if (known === undefined) forged.set(alterations, evidence);
+  return evidence;
 }
 
 export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
