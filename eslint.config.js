@@ -47,4 +47,5 @@ export default tseslint.config(
       "no-undef": "off",
     },
   },
+  { files: ["test/**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },
 );

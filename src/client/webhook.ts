@@ -9,7 +9,7 @@ import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
-import { ed25519 } from "../verify/platform.js";
+import { ed25519 } from "../verify/cryptography.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";

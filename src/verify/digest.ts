@@ -1,5 +1,5 @@
 /** SHA-2, by the cryptography of the platform. */
-import { type Hash, cryptography } from "./platform.js";
+import { type Hash, cryptography } from "./cryptography.js";
 
 export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   return digest("SHA-256", bytes);

@@ -1,12 +1,12 @@
 /**
- * ECDSA over P-256 and P-384: points and signatures in the forms they come in; `platform.ts` computes.
+ * ECDSA over P-256 and P-384: points and signatures in the forms they come in; `cryptography.ts` computes.
  *
  * Signatures are raw `r ‖ s`; a high `s` is accepted, since genuine documents carry one half of the time.
  */
 import { P256_POINT_LENGTH } from "../decode/lengths.js";
-import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./platform.js";
+import { CURVES, type Curve, SPKI_PREFIX, type VerifyingKey, cryptography } from "./cryptography.js";
 
-export type { Curve, VerifyingKey } from "./platform.js";
+export type { Curve, VerifyingKey } from "./cryptography.js";
 
 /** The uncompressed point (SEC1, `04 ‖ x ‖ y`) inside a SubjectPublicKeyInfo of the curve; null for any other key. */
 export function pointOfSpki(curve: Curve, spki: Uint8Array): Uint8Array | null {

@@ -13,11 +13,11 @@ import { fc } from "../support/property.js";
 import { bootProofVectors, readVectorJson } from "../support/vectors.js";
 import { flipped, pointRows, sha, signatureRows, signers } from "./ecdsa-rows.js";
 import { CURVES, FACTS, newSigner, pointAt, smallestPoint, unsigned } from "./keys.js";
-import { type Library, PLATFORMS, libraryOver } from "./platforms.js";
+import { type Library, IMPLEMENTATIONS, libraryOver } from "./implementations.js";
 
-describe.each(PLATFORMS)("by %s", (platform) => {
+describe.each(IMPLEMENTATIONS)("by %s", (implementation) => {
   it.each(signatureRows)("a signature: $name → $valid", async ({ curve, point, message, signature, valid }) => {
-    const { importPoint } = libraryOver(platform);
+    const { importPoint } = libraryOver(implementation);
     const given = [point, message, signature];
     const copies = given.map((bytes) => bytes.slice());
     expect(await (await importPoint(curve, point))!.verify(message, signature)).toBe(valid);
@@ -28,12 +28,12 @@ describe.each(PLATFORMS)("by %s", (platform) => {
   });
 
   it.each(pointRows)("a point: $name → $good", async ({ curve, point, good }) => {
-    const { importPoint } = libraryOver(platform);
+    const { importPoint } = libraryOver(implementation);
     expect((await importPoint(curve, point)) !== null).toBe(good);
   });
 
   it("digests", async () => {
-    const { sha256, sha384 } = libraryOver(platform);
+    const { sha256, sha384 } = libraryOver(implementation);
     for (const bytes of [new Uint8Array(), toUtf8("abc"), new Uint8Array(100_000)]) {
       expect(toHex(await sha256(bytes))).toBe(toHex(sha("P-256", bytes)));
       expect(toHex(await sha384(bytes))).toBe(toHex(sha("P-384", bytes)));
@@ -88,7 +88,7 @@ describe("they agree", () => {
 
   async function reportsOf({ evidence, options }: (typeof genuine)[number] | (typeof forged)[number]) {
     return Promise.all(
-      PLATFORMS.map(libraryOver).map(
+      IMPLEMENTATIONS.map(libraryOver).map(
         async (library) => (await library.verifyEvidence(evidence, options(library))).report,
       ),
     );

@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import { flipped, signers } from "./ecdsa-rows.js";
-import { type Library, type Offered, inRuntime, libraryIn } from "./platforms.js";
+import { type Library, type Offered, inRuntime, libraryIn } from "./implementations.js";
 
 type Calls = Record<string, (...args: never[]) => unknown>;
 
@@ -157,7 +157,7 @@ describe("what computes", () => {
 
   it("where there is no process at all", async () => {
     vi.resetModules();
-    const { cryptography } = await import("../../src/verify/platform.js");
+    const { cryptography } = await import("../../src/verify/cryptography.js");
     vi.stubGlobal("process", undefined);
     const choosing = cryptography();
     vi.unstubAllGlobals();
@@ -184,7 +184,7 @@ describe("the choice", () => {
     vi.resetModules();
     const { sha256, cryptography } = Object.assign(
       {},
-      ...(await Promise.all([import("../../src/verify/platform.js"), import("../../src/verify/digest.js")])),
+      ...(await Promise.all([import("../../src/verify/cryptography.js"), import("../../src/verify/digest.js")])),
     ) as Library;
     const offered = { subtle: subtle() };
     await inRuntime(offered, () => Promise.all(Array.from({ length: 8 }, () => cryptography())));
@@ -207,7 +207,7 @@ describe("the choice", () => {
     vi.doMock("@noble/hashes/sha2.js", () => {
       throw refused;
     });
-    const { cryptography } = await import("../../src/verify/platform.js");
+    const { cryptography } = await import("../../src/verify/cryptography.js");
     await expect(inRuntime({}, async () => cryptography())).rejects.toThrow();
     vi.doUnmock("@noble/hashes/sha2.js");
     expect(await inRuntime({}, async () => cryptography())).toBeDefined();

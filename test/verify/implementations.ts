@@ -6,7 +6,7 @@ import { vi } from "vitest";
 import type * as index from "../../src/index.js";
 import type * as digest from "../../src/verify/digest.js";
 import type * as ecdsa from "../../src/verify/ecdsa.js";
-import type * as choice from "../../src/verify/platform.js";
+import type * as choice from "../../src/verify/cryptography.js";
 
 export type Library = typeof choice & typeof digest & typeof ecdsa & typeof index;
 
@@ -24,7 +24,7 @@ export interface Offered {
 export async function libraryIn(offered: Offered): Promise<Library> {
   vi.resetModules();
   const modules = await Promise.all([
-    import("../../src/verify/platform.js"),
+    import("../../src/verify/cryptography.js"),
     import("../../src/verify/digest.js"),
     import("../../src/verify/ecdsa.js"),
     import("../../src/index.js"),
@@ -51,17 +51,17 @@ export async function inRuntime<T>({ node, subtle, userAgent }: Offered, run: ()
   }
 }
 
-export const PLATFORMS = ["Node", "WebCrypto", "noble"] as const;
-export type Platform = (typeof PLATFORMS)[number];
+export const IMPLEMENTATIONS = ["Node", "WebCrypto", "noble"] as const;
+export type Implementation = (typeof IMPLEMENTATIONS)[number];
 
 const node = process.getBuiltinModule("node:crypto");
 const { subtle } = globalThis.crypto;
-const OFFERED: Readonly<Record<Platform, Offered>> = { Node: { node, subtle }, WebCrypto: { subtle }, noble: {} };
+const OFFERED: Readonly<Record<Implementation, Offered>> = { Node: { node, subtle }, WebCrypto: { subtle }, noble: {} };
 
 /** The library over each of the three that can compute for it. One after the other: they share the globals. */
-const libraries = new Map<Platform, Library>();
-for (const platform of PLATFORMS) libraries.set(platform, await libraryIn(OFFERED[platform]));
+const libraries = new Map<Implementation, Library>();
+for (const implementation of IMPLEMENTATIONS) libraries.set(implementation, await libraryIn(OFFERED[implementation]));
 
-export function libraryOver(platform: Platform): Library {
-  return libraries.get(platform)!;
+export function libraryOver(implementation: Implementation): Library {
+  return libraries.get(implementation)!;
 }

@@ -1,0 +1,7 @@
+/** An edge runtime: a script as a bundler makes it. */
+import * as core from "bootproof";
+import * as client from "bootproof/client";
+import asked from "./asked.json";
+import { answersOf } from "./scenario.mjs";
+
+globalThis.answers = answersOf(core, client, asked);
