@@ -120,7 +120,7 @@ describe.skipIf(FOLDER === undefined)("the packed package", () => {
   beforeAll(async () => {
     folder = installPacked();
     await layOut(folder, await questions());
-  });
+  }, 60_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const cases = RUNTIMES.flatMap((runtime) =>

@@ -49,6 +49,7 @@ const isZeros = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0
 /** What an imitation of WebCrypto may do wrong; each is right in everything else. */
 const WRONG_SUBTLE: Readonly<Record<string, Calls>> = {
   "digests not at all": { digest: () => Promise.reject(new Error("unsupported")) },
+  "has no SHA-256": { digest: withoutSha256 as never },
   "throws where it has no digest": { digest: unsupported },
   "takes one digest for the other": {
     digest: (_: string, bytes: BufferSource) => realSubtle.digest("SHA-256", bytes),
@@ -59,16 +60,23 @@ const WRONG_SUBTLE: Readonly<Record<string, Calls>> = {
   "throws at signatures": { verify: unsupported },
   "finds every signature good": { verify: async () => true },
   "finds no signature good": { verify: async () => false },
-  "says 1 for true": withVerify(async (_, go) => ((await go()) ? 1 : 0)),
+  "says 1 for true": withVerify(async (_, go) => (await go()) && 1),
   "answers nothing": { verify: async () => undefined },
   "finds zeros good": withVerify(async ({ signature }, go) => isZeros(signature) || go()),
   "finds zeros good, of P-384": withVerify(
     async ({ signature }, go) => (signature.length === 96 && isZeros(signature)) || go(),
   ),
+  "says nothing of a wrong message": withVerify(
+    async ({ signature }, go) => (await go()) || (isZeros(signature) ? false : undefined),
+  ),
   "overlooks the message": withVerify(async ({ signature, curve }, go) =>
     curve === "P-256" ? !isZeros(signature) : go(),
   ),
 };
+
+function withoutSha256(hash: string, bytes: BufferSource): Promise<ArrayBuffer> {
+  return hash === "SHA-256" ? Promise.reject(new Error("unsupported")) : realSubtle.digest(hash, bytes);
+}
 
 function unsupported(): never {
   throw new Error("unsupported");
@@ -124,7 +132,7 @@ const WRONG_NODE: Readonly<Record<string, Calls>> = {
     verify: ((hash, message, key, signature, done) =>
       done === undefined
         ? verifies(hash, message, key, signature)
-        : done(null, verifies(hash, message, key, signature) ? 1 : 0)) as Verify as never,
+        : done(null, verifies(hash, message, key, signature) && 1)) as Verify as never,
   },
   "finds every signature good": {
     verify: ((_hash, _message, _key, _signature, done) => done?.(null, true) ?? true) as Verify as never,
@@ -232,6 +240,13 @@ describe("the choice", () => {
     expect(callsOf(offered.node)).toBe(before);
   });
 
+  it("is not asked about signatures of a wrong length, at which a WebCrypto may throw", async () => {
+    const offered = { subtle: subtle() };
+    const key = await (await libraryIn(offered)).importPoint("P-384", signers["P-384"].point);
+    vi.mocked(offered.subtle["verify"]!).mockImplementation(unsupported);
+    for (const length of [0, 64, 95, 97]) expect(await key!.verify(message, new Uint8Array(length))).toBe(false);
+  });
+
   it("stands: what node:crypto refuses, or fails at, is not asked of another", async () => {
     const offered = { node: node(), subtle: subtle() };
     const library = await libraryIn(offered);
@@ -297,6 +312,12 @@ describe("Ed25519", () => {
       [new Uint8Array(32).fill(0xff), message, signature],
     ];
     for (const row of rows) expect(await verify(...row)).toBe(false);
+  });
+
+  it("by noble takes no key of small order, which would sign everything", async () => {
+    const verify = await (await libraryIn({})).ed25519();
+    const identity = Uint8Array.from({ length: 32 }, (_, index) => (index === 0 ? 1 : 0));
+    expect(await verify(identity, message, concatBytes(identity, new Uint8Array(32)))).toBe(false);
   });
 
   it("of a key that WebCrypto refuses is not asked of noble", async () => {
