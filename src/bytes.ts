@@ -81,7 +81,7 @@ export function concatBytes(...parts: Uint8Array[]): Uint8Array {
 }
 
 /** The parts one after the other, however many there are. */
-export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
   for (const part of parts) {

@@ -6,12 +6,12 @@ import { renderJson } from "./report/json.js";
 import type { Format, Report } from "./report/report.js";
 import { type TextOptions, renderText } from "./report/text.js";
 
-export interface ReportOptions extends TextOptions {
+interface ReportOptions extends TextOptions {
   /** What became of the bundle that the evidence came in; null where it came in none. */
   readonly bundle: BundleFacts | null;
 }
 
-export interface Renderer {
+interface Renderer {
   readonly report: (report: Report, options: ReportOptions) => string;
   readonly inspection: (inspection: Inspection, options: TextOptions) => string;
 }

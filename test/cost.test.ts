@@ -16,10 +16,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { concatBytes, toBase64, toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
 import type { Manifest } from "../src/decode/manifest/index.js";
-import { cborHead, encodeCbor } from "../src/lab/cbor.js";
+import { encodeCbor } from "../src/lab/cbor.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge } from "./attacks/support.js";
 import type { Door, Took, Wanted } from "./support/cost-child.js";
+import { head } from "./support/cbor.js";
 
 const MIB = 1024 * 1024;
 const MAX_MILLISECONDS = 5000;
@@ -358,7 +359,7 @@ describe("activities", () => {
 
 describe("documents", () => {
   const list = (count: number, item: Uint8Array): Uint8Array =>
-    concatBytes(cborHead(4, count), ...Array<Uint8Array>(count).fill(item));
+    concatBytes(head(4, count), ...Array<Uint8Array>(count).fill(item));
   const integerKeys = Array.from({ length: 3200 }, (_, index) => encodeCbor(new Map([[256 + index, 0]])).slice(1));
   const documentOf = (payload: Uint8Array): Uint8Array =>
     concatBytes(
@@ -367,13 +368,13 @@ describe("documents", () => {
       encodeCbor(new Uint8Array(96)),
     );
   it.each<[name: string, bytes: Uint8Array]>([
-    ["a million nulls", concatBytes(cborHead(4, MIB - 5), new Uint8Array(MIB - 5).fill(0xf6))],
-    ["a message of nulls", concatBytes(cborHead(4, 20_000), new Uint8Array(20_000).fill(0xf6))],
-    ["a payload of nulls", documentOf(concatBytes(cborHead(4, 16_000), new Uint8Array(16_000).fill(0xf6)))],
-    ["a payload of integers as keys", documentOf(concatBytes(cborHead(5, 3200), ...integerKeys))],
+    ["a million nulls", concatBytes(head(4, MIB - 5), new Uint8Array(MIB - 5).fill(0xf6))],
+    ["a message of nulls", concatBytes(head(4, 20_000), new Uint8Array(20_000).fill(0xf6))],
+    ["a payload of nulls", documentOf(concatBytes(head(4, 16_000), new Uint8Array(16_000).fill(0xf6)))],
+    ["a payload of integers as keys", documentOf(concatBytes(head(5, 3200), ...integerKeys))],
     [
       "a bundle of empty certificates",
-      documentOf(concatBytes(cborHead(5, 1), encodeCbor("cabundle"), list(16_000, encodeCbor(new Uint8Array())))),
+      documentOf(concatBytes(head(5, 1), encodeCbor("cabundle"), list(16_000, encodeCbor(new Uint8Array())))),
     ],
   ])("%s", async (_, bytes) => {
     await expectCheap("attestation", bytes);

@@ -14,6 +14,8 @@ interface Import {
   readonly typeOnly: boolean;
   /** `import(…)`: loaded when it is asked for. */
   readonly dynamic: boolean;
+  /** The exported names that are taken; null where they are not told one by one. */
+  readonly named: readonly string[] | null;
 }
 
 interface Source {
@@ -21,33 +23,38 @@ interface Source {
   readonly imports: readonly Import[];
   /** Every name that stands in the code, comments and texts left out. */
   readonly names: ReadonlySet<string>;
+  /** The names that it exports. */
+  readonly exports: readonly string[];
 }
 
-const sources = new Map<string, Source>(
-  ["src", "bin"]
-    .flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map(
-        (file) => `${folder}/${file.replaceAll("\\", "/")}`,
-      ),
-    )
-    .filter((file) => file.endsWith(".ts"))
-    .map((file) => [file, readSource(file)]),
-);
+const sources = new Map<string, Source>([...filesIn("src"), ...filesIn("bin")].map((file) => [file, readSource(file)]));
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .map((file) => `${folder}/${file.replaceAll("\\", "/")}`)
+    .filter((file) => file.endsWith(".ts"));
+}
 
 function readSource(file: string): Source {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.ES2022, true);
   const imports: Import[] = [];
   const names = new Set<string>();
-  const add = (specifier: ts.Node | undefined, typeOnly: boolean, dynamic: boolean): void => {
+  const add = (
+    specifier: ts.Node | undefined,
+    typeOnly: boolean,
+    dynamic: boolean,
+    named: readonly string[] | null = null,
+  ): void => {
     if (specifier === undefined) return;
     if (!ts.isStringLiteralLike(specifier))
       throw new Error(`${file}: an import that is computed: ${specifier.getText()}`);
-    imports.push({ specifier: specifier.text, typeOnly, dynamic });
+    imports.push({ specifier: specifier.text, typeOnly, dynamic, named });
   };
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node)) names.add(node.text);
-    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnly(node), false);
-    else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly, false);
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnly(node), false, namedIn(node.importClause));
+    else if (ts.isExportDeclaration(node))
+      add(node.moduleSpecifier, node.isTypeOnly, false, namesOf(node.exportClause)?.taken ?? null);
     else if (ts.isImportTypeNode(node)) add((node.argument as ts.LiteralTypeNode).literal, true, false);
     else if (ts.isImportEqualsDeclaration(node)) throw new Error(`${file}: import =`);
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
@@ -57,7 +64,31 @@ function readSource(file: string): Source {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { file, imports, names };
+  return { file, imports, names, exports: source.statements.flatMap(exportsOf) };
+}
+
+function namedIn(clause: ts.ImportClause | undefined): readonly string[] | null {
+  return clause?.name === undefined ? (namesOf(clause?.namedBindings)?.taken ?? null) : null;
+}
+
+/** The names between the braces of an import or export: as the other file, and as this one calls them. */
+function namesOf(bindings: ts.Node | undefined): { readonly taken: string[]; readonly own: string[] } | null {
+  if (bindings === undefined || !(ts.isNamedImports(bindings) || ts.isNamedExports(bindings))) return null;
+  const elements = [...bindings.elements];
+  return {
+    taken: elements.map(({ propertyName, name }) => (propertyName ?? name).text),
+    own: elements.map(({ name }) => name.text),
+  };
+}
+
+function exportsOf(statement: ts.Statement): string[] {
+  if (ts.isExportDeclaration(statement)) return namesOf(statement.exportClause)?.own ?? [];
+  const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : [];
+  if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.map(({ name }) => name.getText());
+  const { name } = statement as ts.DeclarationStatement;
+  return name === undefined ? [] : [name.getText()];
 }
 
 function isTypeOnly(node: ts.ImportDeclaration): boolean {
@@ -70,7 +101,7 @@ function isTypeOnly(node: ts.ImportDeclaration): boolean {
 }
 
 /** The source file that an import names; null for a package, and for this package's own package.json. */
-function resolved(from: string, { specifier }: Import): string | null {
+function resolved(from: string, { specifier }: Pick<Import, "specifier">): string | null {
   if (!specifier.startsWith(".")) return null;
   const target = join(dirname(from), specifier).replaceAll("\\", "/").replace(/\.js$/, ".ts");
   if (target === "package.json") return null;
@@ -110,6 +141,9 @@ const importersOf = (pattern: RegExp): string[] =>
     .filter(({ imports }) => imports.some(({ specifier }) => pattern.test(specifier)))
     .map(({ file }) => file)
     .sort();
+
+/** What the package exports from. */
+const ENTRIES = ["src/index.ts", "src/client/index.ts", "src/client/key-file.ts", "src/lab/index.ts"];
 
 /** What each room may import, beside itself. */
 const BASE = ["bytes", "errors"];
@@ -160,6 +194,7 @@ describe("the graph of imports", () => {
       specifier: "@noble/curves/nist.js",
       typeOnly: false,
       dynamic: true,
+      named: null,
     });
   });
 
@@ -221,13 +256,7 @@ describe("the graph of imports", () => {
   });
 
   it("has no file that nothing leads to", () => {
-    const entries = [
-      "src/index.ts",
-      "src/client/index.ts",
-      "src/client/key-file.ts",
-      "src/lab/index.ts",
-      ...inRoom("bin").map(({ file }) => file),
-    ];
+    const entries = [...ENTRIES, ...inRoom("bin").map(({ file }) => file)];
     const reached = new Set(
       entries.flatMap((entry) => (sources.has(entry) ? reachableFrom(entry) : [])).map(({ file }) => file),
     );
@@ -252,6 +281,60 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   for (const node of edges.keys()) walk(node, []);
   return circles;
 }
+
+/** Exported for tests alone, with the reason. What else only tests need is in test/support. */
+const FOR_TESTS: Readonly<Record<string, string>> = {
+  "src/appraise/policy.ts POLICY_SCHEMA": "the JSON Schema of the policy file, held against what reads the file",
+  "src/appraise/public-keys.ts PUBLIC_KEYS": "evidence is made with these very keys",
+  "src/cli/options.ts parseTime": "a unit with many cases",
+  "src/client/stamp.ts derSignature": "a unit with many cases",
+  "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
+  "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
+  "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",
+  "src/report/claims.ts appProofClaims": "a unit whose whole answer is compared",
+  "src/report/claims.ts activityClaims": "a unit whose whole answer is compared",
+};
+/** Whose exports are still being sorted. */
+const NOT_YET = /^src\/(?:verify\/|bootproof|inputs|report\/conclude)/;
+
+describe("exported names", () => {
+  const takenBy = (users: readonly Source[]): ReadonlySet<string> =>
+    new Set(
+      users.flatMap(({ file, imports, names }) =>
+        imports.flatMap((each) => {
+          const target = each.specifier.endsWith(".js") ? join(dirname(file), each.specifier) : null;
+          const taken = target === null ? undefined : sources.get(target.replaceAll("\\", "/").replace(/\.js$/, ".ts"));
+          if (taken === undefined || taken.file === file) return [];
+          // Of what is loaded later each name counts that stands in the file.
+          const named = each.named ?? (each.dynamic ? taken.exports.filter((name) => names.has(name)) : taken.exports);
+          return named.map((name) => `${taken.file} ${name}`);
+        }),
+      ),
+    );
+  const used = takenBy(all);
+  const unused = all
+    .filter(({ file }) => !ENTRIES.includes(file) && !NOT_YET.test(file))
+    .flatMap(({ file, exports }) => exports.map((name) => `${file} ${name}`))
+    .filter((name) => !used.has(name));
+
+  it("were found", () => {
+    expect(all.flatMap((each) => each.exports).length).toBeGreaterThan(500);
+    expect(sources.get("src/bytes.ts")!.exports).toContain("toHex");
+    expect(sources.get("src/index.ts")!.exports).toContain("verifyEvidence");
+    expect(used.has("src/bytes.ts toHex")).toBe(true);
+    expect(used.has("src/formats.ts RENDERERS")).toBe(true);
+    expect(used.has("src/bytes.ts HEX_DIGITS")).toBe(false);
+  });
+
+  it("are imported by another file, or listed as the tests' alone", () => {
+    expect(unused.filter((name) => !(name in FOR_TESTS))).toEqual([]);
+  });
+
+  it("are listed where tests import them, and nobody else does", () => {
+    const tested = takenBy(filesIn("test").map(readSource));
+    expect(Object.keys(FOR_TESTS).filter((name) => !tested.has(name) || used.has(name))).toEqual([]);
+  });
+});
 
 describe("the core", () => {
   it("imports nothing of Node, not even a type", () => {

@@ -20,7 +20,6 @@ import {
 import type { DeploymentPins, Policy } from "./policy.js";
 import { type Question, type Scope, scopeOf } from "./questions.js";
 
-export { policyBytes } from "./policy.js";
 export type { Question } from "./questions.js";
 
 /** The pinned deployment that a piece of evidence is. */

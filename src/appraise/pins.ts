@@ -40,7 +40,7 @@ export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 type OneOrMore<T> = T | readonly T[];
 
 /** PCR values in hex, by index. */
-export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -60,7 +60,7 @@ export interface SetPin {
   readonly members: readonly string[];
 }
 
-export interface LabelsPin {
+interface LabelsPin {
   readonly enclaveApp?: string;
   readonly owner?: string;
   readonly deploymentLabel?: string;
@@ -165,7 +165,7 @@ function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T
   return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
 }
 
-export interface Difference {
+interface Difference {
   readonly detail: string;
   readonly compared?: Comparison;
 }

@@ -15,13 +15,10 @@ import {
   type DeploymentKind,
   PINS,
   PIN_NAMES,
-  type PcrPin,
-  type PcrsFile,
   type PinName,
   type PinTypes,
   type Pins,
   type PinsFile,
-  type SetPin,
 } from "./pins.js";
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
 import {
@@ -39,8 +36,6 @@ import {
   short,
   text,
 } from "./shapes.js";
-
-export type { PcrPin, PcrsFile, SetPin };
 
 /** The file, as JSON. `comment` may stand on any object, and changes nothing. */
 export interface PolicyFile {
@@ -94,7 +89,7 @@ export interface DeploymentPins extends Pins {
   readonly appProofTypes: readonly string[] | null;
 }
 
-export interface AppProofRules {
+interface AppProofRules {
   /** Null: any type. */
   readonly types: readonly string[] | null;
   readonly maxAge: number | null;
@@ -110,7 +105,7 @@ export interface ParsePolicyOptions {
 
 /** In bytes. */
 export const MAX_POLICY_BYTES = 1024 * 1024;
-export const MAX_DEPLOYMENTS = 1000;
+const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
 
 /** Bytes and names of the anchors, which the policy's readers get copies of. */

@@ -21,7 +21,7 @@ export type Question = (typeof QUESTIONS)[number];
 type AnyQuestion = "image" | Question;
 
 /** A deployment, as far as it decides who passes. */
-export interface Questioned extends Pins {
+interface Questioned extends Pins {
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
 }

@@ -16,7 +16,7 @@ export interface Shape<T> {
 }
 
 /** The most faults that are kept: the input decides how many there are. */
-export const MAX_FAULTS = 100;
+const MAX_FAULTS = 100;
 /** Of a name that a known one is looked for. */
 const MAX_COMPARED_NAME = 64;
 
@@ -154,7 +154,7 @@ export function hex(least: number, most = least): Shape<string> {
   };
 }
 
-export interface ListLimits {
+interface ListLimits {
   readonly least?: number;
   readonly most?: number;
 }

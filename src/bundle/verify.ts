@@ -42,7 +42,7 @@ export interface BundleVerification extends Verification {
   readonly packed: PackedReport | null;
 }
 
-export interface PackedReport {
+interface PackedReport {
   /** RFC 3339: the present that it was made by. */
   readonly now: string;
   /** What its evidence yields, by its policy and as of that time. */
@@ -55,7 +55,7 @@ export interface PackedReport {
 }
 
 /** Values as JSON text, long ones cut; null where one side has none. */
-export interface Difference {
+interface Difference {
   /** Such as `verdict`, or `boot[0] cose.signature`. */
   readonly place: string;
   readonly packed: string | null;

@@ -49,7 +49,7 @@ export interface AskedFlags {
 }
 
 /** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
-export type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
+type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
 export interface Judged {
   readonly report: Report;

@@ -12,7 +12,7 @@ export const EXIT = {
   unreachable: 3,
 } as const;
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export function exitCodeOf(verdict: Verdict): ExitCode {
   return verdict === "rejected" ? EXIT.rejected : EXIT.good;

@@ -7,7 +7,7 @@ import { MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
 import { type Io, UsageError } from "./io.js";
 
-export const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 /** Many pieces of evidence in one file. */
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 export const STDIN = "-";

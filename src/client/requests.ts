@@ -33,7 +33,7 @@ export interface UndocumentedSubmit {
 }
 
 /** The activity envelope (client/README.md, "Activities"), as it is sent. */
-export interface ActivityRequest {
+interface ActivityRequest {
   readonly type: string;
   readonly timestampMs: string;
   readonly organizationId: string;
@@ -41,7 +41,7 @@ export interface ActivityRequest {
   readonly generateAppProofs?: boolean;
 }
 
-export interface Submission {
+interface Submission {
   readonly request: ActivityRequest;
   readonly answer: JsonValue;
 }

@@ -34,7 +34,7 @@ export interface Transport {
   readonly maxResponseBytes: number;
 }
 
-export interface Target {
+interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
   /** For an answer that is known to be smaller than the transport allows. */

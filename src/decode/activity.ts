@@ -60,7 +60,7 @@ export function readActivity(input: unknown): Reading<Activity> {
  * What was done: intent and result of an activity, or of its repetition in `result.activity` (decode/README.md,
  * "Activities").
  */
-export interface Outcome {
+interface Outcome {
   readonly intent: JsonObject | undefined;
   readonly result: JsonObject | undefined;
   readonly repetition: JsonObject | undefined;

@@ -56,7 +56,7 @@ export function appProofList(input: unknown): unknown[] {
   return [isJsonObject(input) && Object.hasOwn(input, "appProof") ? input["appProof"] : input];
 }
 
-export const POLICY_OUTCOMES = [
+const POLICY_OUTCOMES = [
   "OUTCOME_ALLOW",
   "OUTCOME_DENY_EXPLICIT",
   "OUTCOME_DENY_IMPLICIT",
@@ -162,7 +162,7 @@ function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
 type ReadPayload = Reading<AppProofPayload>["value"];
 
 /** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
-export function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
+function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
   const reader = MemberReader.of(json, "", faults);
   if (reader === undefined) return { value: {}, faults };

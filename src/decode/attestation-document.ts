@@ -182,8 +182,3 @@ class DocumentReader {
     return undefined;
   }
 }
-
-/** The document's time. */
-export function documentTime(document: Pick<AttestationDocument, "timestamp">): Date {
-  return new Date(document.timestamp);
-}

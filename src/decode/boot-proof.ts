@@ -37,7 +37,7 @@ export interface BootProofLabels {
 }
 
 /** What a tolerant reading of a boot proof found. */
-export interface BootProofReading extends Reading<BootProof> {
+interface BootProofReading extends Reading<BootProof> {
   /**
    * The names of the members that are not there, or null, though the interface has them. No fault: nobody signs them,
    * and deployed services leave some out (client/README.md, "Boot proofs").

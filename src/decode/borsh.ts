@@ -31,7 +31,7 @@ export function readBorsh<T>(
 }
 
 /** What {@link BorshReader} throws: not an Error, since {@link readBorsh} alone catches it. */
-export class BorshFault implements Fault {
+class BorshFault implements Fault {
   readonly path: string;
   readonly message: string;
 

@@ -16,7 +16,7 @@ import { MalformedError } from "../errors.js";
 export type CborValue =
   null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
 
-export interface CborProfile {
+interface CborProfile {
   /** The outermost item may be a map of indefinite length. */
   readonly indefiniteOutermostMap?: boolean;
   /** A tag number allowed, not demanded, around the outermost item. */

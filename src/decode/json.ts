@@ -47,7 +47,7 @@ export interface ValueBudget {
   left: number;
 }
 
-export interface JsonOptions {
+interface JsonOptions {
   /** With `literal` numbers come as {@link JsonNumber}. */
   readonly numbers?: "value" | "literal";
   /** The most values, the outermost one included. Default: 250,000. */

@@ -3,9 +3,9 @@
  */
 import { fromBase64, fromHex, fromUtf8 } from "../bytes.js";
 
-export type TextEncoding = "binary" | "hex" | "base64";
+type TextEncoding = "binary" | "hex" | "base64";
 
-export interface DecodedFile {
+interface DecodedFile {
   readonly bytes: Uint8Array;
   readonly encoding: TextEncoding;
 }

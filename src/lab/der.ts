@@ -5,18 +5,13 @@
 import { concatBytes, toUtf8 } from "../bytes.js";
 
 /** One element: tag byte, shortest definite length, contents in order. */
-export function der(tag: number, ...contents: Uint8Array[]): Uint8Array {
+function der(tag: number, ...contents: Uint8Array[]): Uint8Array {
   const content = concatBytes(...contents);
-  return derWithLength(tag, derLength(content.length), content);
-}
-
-/** One element whose length bytes are the caller's: DER's own, or longer ones, or none at all. */
-export function derWithLength(tag: number, length: Uint8Array, content: Uint8Array): Uint8Array {
-  return concatBytes(Uint8Array.of(tag), length, content);
+  return concatBytes(Uint8Array.of(tag), derLength(content.length), content);
 }
 
 /** The shortest definite length. */
-export function derLength(length: number): Uint8Array {
+function derLength(length: number): Uint8Array {
   return length < 0x80
     ? Uint8Array.of(length)
     : concatBytes(Uint8Array.of(0x80 | base256(length).length), base256(length));
@@ -38,10 +33,6 @@ export function derInteger(value: Uint8Array | number): Uint8Array {
 
 export function derTrue(): Uint8Array {
   return der(0x01, Uint8Array.of(0xff));
-}
-
-export function derNull(): Uint8Array {
-  return der(0x05);
 }
 
 export function derOctetString(bytes: Uint8Array): Uint8Array {

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import { APP_PROOF_SCHEME } from "../decode/app-proof.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
 import type { JsonObject } from "../decode/json.js";
 import { PCR_COUNT, PCR_LENGTH } from "../decode/lengths.js";
@@ -35,7 +36,7 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 export type Generation = "legacy" | "setup" | "live";
 
 /** The PCRs that a newer enclave commits in: by the key that each is about, and to the manifest alone. */
-export const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
+const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
 const MANIFEST_COMMITMENT_PCR = 18;
 
 export interface Measurements {
@@ -79,7 +80,7 @@ export interface DocumentAlterations {
   readonly cose?: Alter<Uint8Array>;
 }
 
-export interface EnclaveDocument {
+interface EnclaveDocument {
   readonly cose: Uint8Array;
   readonly rootCertificate: Uint8Array;
 }
@@ -94,7 +95,7 @@ export interface AppProofAlterations {
   readonly json?: Alter<JsonObject>;
 }
 
-export interface EnclaveOptions {
+interface EnclaveOptions {
   readonly pki: NitroPki;
   readonly generation: Generation;
   readonly measurements: Measurements;
@@ -145,7 +146,7 @@ export class SoftwareEnclave {
     const text = altered(JSON.stringify(altered(payload, alter.payload)), alter.text);
     const signature = altered(qosSign(alter.signer ?? this.ephemeralKey, toUtf8(text)), alter.signature);
     const json = {
-      scheme: "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256",
+      scheme: APP_PROOF_SCHEME,
       publicKey: toHex(this.ephemeralKey.publicKey),
       proofPayload: text,
       signature: toHex(signature),

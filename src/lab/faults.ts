@@ -48,7 +48,7 @@ type AlterActivity = (activity: JsonObject, answering: Answering) => JsonObject;
 export const VERIFIED_CALLS = "verified calls";
 
 /** What a fault does, and what has to come of it. */
-export interface FaultFacts {
+interface FaultFacts {
   /** What the service does. */
   readonly what: string;
   /**

@@ -51,7 +51,7 @@ import {
 } from "./qos.js";
 
 /** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
-export interface ForgeParts {
+interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
   readonly quorumKey: QosKeyPair;

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "../decode/json.js";
 import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Of a body that is too large, so much is read and dropped, for a client that reads the answer only when all is sent.
  */
@@ -21,7 +21,7 @@ export interface Resource {
   readonly put?: (json: JsonValue) => JsonObject;
 }
 
-export type Resources = ReadonlyMap<string, Resource>;
+type Resources = ReadonlyMap<string, Resource>;
 
 /** The headers of the service's clients in browsers (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];

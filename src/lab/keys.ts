@@ -1,26 +1,14 @@
 /** Elliptic-curve keys and signatures in software, by node:crypto: the lab's stand-in for all hardware. */
 import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
-import { concatBytes, fromHex, toHex } from "../bytes.js";
-import {
-  P256_POINT_LENGTH,
-  P256_SIGNATURE_LENGTH,
-  P384_POINT_LENGTH,
-  P384_SIGNATURE_LENGTH,
-} from "../decode/lengths.js";
+import { P256_POINT_LENGTH, P384_POINT_LENGTH } from "../decode/lengths.js";
 
-export type Curve = "prime256v1" | "secp384r1";
+type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
 
 export interface KeyPair {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
-
-const ORDERS: Readonly<Record<number, bigint>> = {
-  [P256_SIGNATURE_LENGTH]: 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n,
-  [P384_SIGNATURE_LENGTH]:
-    0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
-};
 
 /**
  * A new pair, imported from its encoding: where the very object that Node generated is exported as JWK while it
@@ -71,14 +59,4 @@ export function signRaw(pair: KeyPair, digest: Digest, message: Uint8Array): Uin
 /** In DER: ECDSA-Sig-Value, or whatever the key's algorithm makes. */
 export function signDer(pair: KeyPair, digest: Digest | null, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(digest, message, pair.privateKey));
-}
-
-/** The same signature `r ‖ s` (P-256 or P-384) with its S in the upper or the lower half: both are valid. */
-export function withS(half: "high" | "low", signature: Uint8Array): Uint8Array {
-  const order = ORDERS[signature.length]!;
-  const r = signature.subarray(0, signature.length / 2);
-  const s = BigInt(`0x${toHex(signature.subarray(signature.length / 2))}`);
-  const isHigh = 2n * s > order;
-  const wanted = isHigh === (half === "high") ? s : order - s;
-  return concatBytes(r, fromHex(wanted.toString(16).padStart(signature.length, "0"))!);
 }

@@ -138,7 +138,7 @@ const EFFECTS: Effects = {
 };
 
 /** Every operation that changes something, the documented ones and the lab's own. */
-export type LabSubmitName = SubmitName | KeyOperationName;
+type LabSubmitName = SubmitName | KeyOperationName;
 
 /** Carries out an operation with parameters of its schema. */
 export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
@@ -219,7 +219,7 @@ export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT
 );
 
 /** What the service needs to know of a query. */
-export interface LabQueryOperation extends Pick<QueryOperation, "name"> {
+interface LabQueryOperation extends Pick<QueryOperation, "name"> {
   readonly key: QueryName;
   readonly parameters: Shape<unknown>;
 }
@@ -240,7 +240,7 @@ export function usersOf(reader: Reader, organization: Organization): UserRecord[
   return reader.all("users").filter((record) => record.organizationId === organization.organizationId);
 }
 
-export function userOf(reader: Reader, organization: Organization, userId: string): UserRecord {
+function userOf(reader: Reader, organization: Organization, userId: string): UserRecord {
   return owned(reader.get("users", userId), organization, `user ${userId}`);
 }
 

@@ -15,7 +15,7 @@ export interface PasskeyRegistration {
 }
 
 /** The part of CredentialRequestOptions that is used (WebAuthn level 2, section 5.5). */
-export interface AssertionOptions {
+interface AssertionOptions {
   readonly publicKey?: {
     readonly challenge: BufferSource;
     readonly rpId?: string;
@@ -24,7 +24,7 @@ export interface AssertionOptions {
 }
 
 /** The part of a PublicKeyCredential that an assertion has. */
-export interface Assertion {
+interface Assertion {
   readonly id: string;
   readonly rawId: ArrayBuffer;
   readonly type: "public-key";

@@ -31,7 +31,7 @@ import {
   subjectPublicKeyInfo,
 } from "./keys.js";
 
-export interface ExtensionSpec {
+interface ExtensionSpec {
   readonly id: string;
   readonly critical: boolean;
   /** What stands inside the octet string, in DER. */
@@ -89,7 +89,7 @@ const DAY = 24 * HOUR;
 export const LEAF_LIFE_MS = 3 * HOUR;
 
 /** A Name of single attributes, in the order of the members. */
-export function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
+function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
   const sets = Object.entries(attributes).map(([label, text]) => {
     const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
     return derSet(derSequence(derOid(NAME_ATTRIBUTES[label as keyof typeof NAME_ATTRIBUTES]), value));
@@ -217,7 +217,7 @@ export class NitroPki {
 }
 
 /** Issues one certificate, under the one above it, or under itself. */
-export function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
+function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
   const whole = derSequence(tbs, spec.outerAlgorithm, derBitString(spec.signature?.(signature) ?? signature));

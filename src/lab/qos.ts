@@ -70,7 +70,7 @@ export function generateMembers(...aliases: string[]): LabMember[] {
   return aliases.map((alias) => ({ alias, key: generateQosKeyPair() }));
 }
 
-export function quorumMember(member: LabMember): QuorumMember {
+function quorumMember(member: LabMember): QuorumMember {
   return { alias: member.alias, pubKey: member.key.publicKey };
 }
 
@@ -195,10 +195,7 @@ function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding
 }
 
 /** A manifest in its version's JSON, camel case. */
-export function manifestJson<V extends ManifestVersion>(
-  manifest: ManifestOf<V>,
-  spelling: JsonSpelling = {},
-): JsonObject {
+function manifestJson<V extends ManifestVersion>(manifest: ManifestOf<V>, spelling: JsonSpelling = {}): JsonObject {
   return spelledObject(JSON_FORMS[manifest.version](manifest), spelling);
 }
 
@@ -235,7 +232,7 @@ function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: Work
 }
 
 /** An envelope in its version's JSON. */
-export function envelopeJson(envelope: ManifestEnvelope, spelling: JsonSpelling = {}): JsonObject {
+function envelopeJson(envelope: ManifestEnvelope, spelling: JsonSpelling = {}): JsonObject {
   const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
   const names = approvalNames(manifest.version);
   const approvals = { [names.manifestSet]: manifestSetApprovals, [names.shareSet]: shareSetApprovals };

@@ -17,7 +17,7 @@ export interface Organization {
 }
 
 /** client/README.md, "Shapes". */
-export interface Credential {
+interface Credential {
   /** An API key's: 33 bytes, hex. An authenticator's: 65 bytes, hex. */
   readonly publicKey: string;
   readonly type: string;
@@ -33,7 +33,7 @@ export interface ApiKey {
   readonly expirationSeconds?: string;
 }
 
-export interface Authenticator {
+interface Authenticator {
   readonly transports: readonly string[];
   readonly attestationType: string;
   readonly aaguid: string;
@@ -47,7 +47,7 @@ export interface Authenticator {
 }
 
 /** client/README.md, "Shapes". */
-export interface OauthProvider {
+interface OauthProvider {
   readonly providerId: string;
   readonly providerName: string;
   readonly issuer: string;
@@ -81,12 +81,12 @@ export interface UserRecord extends Owned {
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
-export interface UserTag extends Owned {
+interface UserTag extends Owned {
   readonly userTagId: string;
   readonly userTagName: string;
 }
 
-export interface WalletAccount {
+interface WalletAccount {
   readonly address: string;
   readonly path: string;
 }
@@ -98,7 +98,7 @@ export interface Wallet extends Owned {
 }
 
 /** Says who of the users that are not root may do what. The lab's own form: the interface shows none. */
-export interface AccessPolicy extends Owned {
+interface AccessPolicy extends Owned {
   readonly policyId: string;
   readonly policyName: string;
   readonly effect: "EFFECT_ALLOW" | "EFFECT_DENY";
@@ -108,7 +108,7 @@ export interface AccessPolicy extends Owned {
 }
 
 /** client/README.md, "Shapes". */
-export interface FiatOnRampCredential extends Owned {
+interface FiatOnRampCredential extends Owned {
   readonly fiatOnrampCredentialId: string;
   readonly onrampProvider: string;
   readonly projectId?: string;
@@ -118,12 +118,12 @@ export interface FiatOnRampCredential extends Owned {
 }
 
 /** client/README.md, "Shapes". */
-export interface EarnVault extends Owned {
+interface EarnVault extends Owned {
   readonly vault: JsonObject & { readonly wrapperAddress: string; readonly provider: string; readonly caip19: string };
 }
 
 /** Of an address (lower case) on a chain. */
-export interface Nonces {
+interface Nonces {
   readonly caip2: string;
   readonly address: string;
   readonly nonce: string;
@@ -222,7 +222,7 @@ export interface Tables {
 }
 
 /** What makes this lab this one: keys, and the ids of its seed. */
-export interface Installation {
+interface Installation {
   readonly fleet: SavedFleet;
   readonly webhookKey: string;
   /** Absent until it is made. */

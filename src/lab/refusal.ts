@@ -12,7 +12,7 @@ const KINDS = {
   INTERNAL: { status: 500, code: 13 },
 } as const;
 
-export type RefusalCategory = keyof typeof KINDS;
+type RefusalCategory = keyof typeof KINDS;
 
 /** A request that is not carried out; it has changed nothing. */
 export class Refusal extends Error {

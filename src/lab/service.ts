@@ -31,9 +31,9 @@ import type { Reader, State, Transaction } from "./state.js";
 import type { Webhooks } from "./webhooks.js";
 
 /** How old a submitted request may be, and how far in the future: the interface says only that there is a limit. */
-export const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
+const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
-export interface Request {
+interface Request {
   /** The path, without a query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;

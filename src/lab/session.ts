@@ -13,7 +13,7 @@ const INFO = toUtf8("turnkey_hpke");
 const base58check = createBase58check(sha256);
 const suite = new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
 
-export interface SealedSession {
+interface SealedSession {
   /** 33 bytes, hex. */
   readonly publicKey: string;
   readonly credentialBundle: string;

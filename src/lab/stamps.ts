@@ -11,8 +11,8 @@ import type { ApiKey, UserRecord } from "./records.js";
 import { Refusal } from "./refusal.js";
 import type { Reader } from "./state.js";
 
-export const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
-export const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
+const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
+const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
 
 /** The user that a stamp proves, and the stamp itself, for votes. */
 export interface Caller {

@@ -22,7 +22,7 @@ export interface DeliveryAttempt {
   readonly status: number | null;
 }
 
-export const MAX_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 const FIRST_WAIT_MS = 500;
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;

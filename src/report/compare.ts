@@ -11,7 +11,7 @@ const FEW = 12;
 const WHOLE = 96;
 const MAX_TEXT = 600;
 
-export interface Sides {
+interface Sides {
   readonly expected: readonly string[];
   readonly actual: readonly string[];
   /** What to say beneath the two, such as how many bytes differ. */

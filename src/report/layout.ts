@@ -1,6 +1,6 @@
 /** Lines of text for a terminal: wrapped to a width, coloured where that is wanted. */
 
-export const WIDTH = 100;
+const WIDTH = 100;
 /** What is left for text beside the deepest indentation. */
 const NARROWEST = 32;
 

@@ -28,7 +28,7 @@ export function provenStatements(report: Report): string[] {
 }
 
 /** What one image says that nothing vouches for: a heading that ends in "says that", and what it says. */
-export interface UnprovenWord {
+interface UnprovenWord {
   readonly heading: string;
   readonly statements: readonly string[];
 }
@@ -53,7 +53,7 @@ export function unprovenWords(report: Report): UnprovenWord[] {
 }
 
 /** Whether what the image says counts: a policy pins it, and its code is what was measured. */
-export function isVouchedFor({ image }: BootProofClaims): boolean {
+function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug;
 }
 

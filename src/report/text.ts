@@ -98,7 +98,7 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 };
 
 /** The verdict in one sentence. */
-export function verdictSentence(report: Report): string {
+function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict);
   if (sentence !== undefined) return sentence(report, policy);

@@ -9,11 +9,13 @@ import {
   type Manifest,
   type ManifestVersion,
   type PivotManifest,
+  type QuorumMember,
   manifestHashInput,
 } from "../../src/decode/manifest/index.js";
 import type { ManifestAlterations } from "../../src/lab/forge.js";
 import { signDer } from "../../src/lab/keys.js";
 import {
+  type LabMember,
   type QosKeyPair,
   approve,
   commitmentPcr,
@@ -25,7 +27,6 @@ import {
   makeManifest,
   manifestHash,
   qosSign,
-  quorumMember,
   sha256,
   sha384,
 } from "../../src/lab/qos.js";
@@ -418,7 +419,8 @@ const set = (
     approvals: (_, hash) => approvers.map((member) => approve(hash, member)),
   },
 });
-const [A, B, C] = [alice, bob, carol].map(quorumMember) as [Approval["member"], Approval["member"], Approval["member"]];
+const quorumMember = ({ alias, key }: LabMember): QuorumMember => ({ alias, pubKey: key.publicKey });
+const [A, B, C] = [alice, bob, carol].map(quorumMember) as [QuorumMember, QuorumMember, QuorumMember];
 const halves = (encryption: Uint8Array, signing: Uint8Array): Uint8Array =>
   concatBytes(encryption.subarray(0, 65), signing.subarray(65));
 /** Not on the curve: its last bit is turned over. */

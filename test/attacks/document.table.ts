@@ -1,21 +1,12 @@
 /** Attacks on the attestation document: the COSE_Sign1 around it, its headers and signature, and its fields. */
 import { generateKeyPairSync } from "node:crypto";
 import { concatBytes, fromHex, toUtf8 } from "../../src/bytes.js";
-import {
-  type CborItem,
-  RawCbor,
-  cborEntries,
-  cborFloat,
-  cborTextOf,
-  encodeCbor,
-  withHeadWidth,
-  withIndefiniteLength,
-  withTag,
-} from "../../src/lab/cbor.js";
+import { type CborItem, RawCbor, encodeCbor, withIndefiniteLength } from "../../src/lab/cbor.js";
 import { derTrue } from "../../src/lab/der.js";
 import type { DocumentAlterations } from "../../src/lab/enclave.js";
 import { generateKeyPair, signDer, signRaw } from "../../src/lab/keys.js";
 import { CHAIN } from "../../src/lab/pki.js";
+import { cborEntries, cborFloat, cborTextOf, withHeadWidth, withTag } from "../support/odd-cbor.js";
 import {
   AT,
   type Alterations,

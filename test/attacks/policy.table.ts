@@ -1,7 +1,7 @@
 /** Whole evidence of an enclave that is not the pinned one, or not as the policy asks for. */
 import type { JsonObject } from "../../src/decode/json.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
-import { LAB_ADDRESS, Forge, type ForgeParts, labDeployment } from "../../src/lab/forge.js";
+import { LAB_ADDRESS, Forge, labDeployment } from "../../src/lab/forge.js";
 import { approve, generateMembers, generateQosKeyPair, memberSet, sha384 } from "../../src/lab/qos.js";
 import { toUtf8 } from "../../src/bytes.js";
 import {
@@ -81,6 +81,7 @@ function keys(name: "manifestSet" | "shareSet"): string[] {
 }
 
 /** Somebody else, who runs public images and applications over keys and approvals of his own, on the same hardware. */
+type ForgeParts = NonNullable<ConstructorParameters<typeof Forge>[0]>;
 const strangers: ForgeParts = {
   ...lab,
   quorumKey: otherKey,
@@ -90,7 +91,7 @@ const strangers: ForgeParts = {
 };
 const ownRole = { ...lab.measurements, pcr3: sha384(toUtf8("his role")) };
 const ownImage = { ...ownRole, pcr0: otherPcr, pcr1: otherPcr, pcr2: otherPcr };
-const stranger = (parts: Partial<ForgeParts>, alter: Alterations = {}): Alterations => ({
+const stranger = (parts: ForgeParts, alter: Alterations = {}): Alterations => ({
   lab: new Forge({ ...strangers, ...parts }),
   ...alter,
 });

@@ -14,7 +14,7 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { RejectedError, VerifiedActivity, VerifiedBootProof } from "../../src/index.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
-import { withS } from "../../src/lab/keys.js";
+import { withS } from "../support/high-s.js";
 import { generateQosKeyPair, qosSign } from "../../src/lab/qos.js";
 import { AttestedService, BOOTED, type Lies, lab, otherLab, policyOf } from "./attested.js";
 import { compressedPoint, sealByHand, toBase58check } from "./hpke-by-hand.js";

@@ -4,12 +4,10 @@ import {
   APP_PROOF_SCHEME,
   type AppProofPayload,
   type OtherPayload,
-  POLICY_OUTCOMES,
   appProofList,
   decodeAppProof,
   decodeAppProofPayload,
   readAppProof,
-  readAppProofPayload,
   readAppProofPayloadText,
 } from "../../src/decode/app-proof.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
@@ -199,8 +197,6 @@ describe("decodeAppProofPayload", () => {
       organizationId: "o",
       outcome: word,
     });
-    expect(POLICY_OUTCOMES).toContain(word);
-    expect(POLICY_OUTCOMES).toHaveLength(8);
   });
 
   it("hands on a payload whose type it does not know, as it is", () => {
@@ -370,7 +366,7 @@ describe("decodeAppProofPayload", () => {
   });
 
   it("keeps the good fields beside the faults", () => {
-    const reading = readAppProofPayload({ ...derivation, type: "" });
+    const reading = readAppProofPayloadText(JSON.stringify({ ...derivation, type: "" }));
     expect(faultsOf(() => payload({ ...derivation, type: "" }))).toBe("type: empty");
     expect(reading.value.timestampMs).toBe(1758058763571);
   });

@@ -2,11 +2,13 @@ import { addExtension, setSizeLimits } from "cbor-x";
 import { Decoder } from "cbor-x/decode";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
-import { type CborProfile, type CborValue, cborUint, decodeCbor } from "../../src/decode/cbor.js";
+import { type CborValue, cborUint, decodeCbor } from "../../src/decode/cbor.js";
 import { type CborInput, Entries, Raw, encodeCbor, head, hex, join } from "../support/cbor.js";
 import { faultsOf, isRefused, refusalOf } from "../support/faults.js";
 import { anyBytes, fc, mutated } from "../support/property.js";
 import { genuineDocuments } from "../support/vectors.js";
+
+type CborProfile = NonNullable<Parameters<typeof decodeCbor>[1]>;
 
 const DOCUMENT: CborProfile = { indefiniteOutermostMap: true };
 const TAGGED: CborProfile = { outermostTag: 18 };

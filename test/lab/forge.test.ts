@@ -23,7 +23,8 @@ import {
 import { type QosJsonInput, canonicalQosJson } from "../../src/decode/qos-json.js";
 import { type Generation, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
-import { publicPoint, signRaw, withS } from "../../src/lab/keys.js";
+import { publicPoint, signRaw } from "../../src/lab/keys.js";
+import { withS } from "../support/high-s.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { commitmentPcr, extendedPcr, generateQosKeyPair, sha256 } from "../../src/lab/qos.js";
 import { manifestCommitmentPcr } from "../../src/verify/commitment.js";

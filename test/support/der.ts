@@ -62,6 +62,10 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
   return join(Uint8Array.of(tag), derLength(content.length), content);
 }
 
+export function derNull(): Uint8Array {
+  return der(0x05);
+}
+
 /** The node at a path of child indexes, changed. */
 export function edited(node: DerNode, path: readonly number[], change: (node: DerNode) => DerNode): DerNode {
   const [first, ...rest] = path;

@@ -6,10 +6,11 @@ import { describe, expect, it, vi } from "vitest";
 import { concatBytes, fromBase64, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { verifyEvidence } from "../../src/index.js";
-import { RawCbor, cborHead, encodeCbor } from "../../src/lab/cbor.js";
+import { RawCbor, encodeCbor } from "../../src/lab/cbor.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { approve, encodeManifest, generateMembers, generateQosKeyPair, memberSet } from "../../src/lab/qos.js";
 import { type Alterations, type Given, forge, lab, optionsOf } from "../attacks/support.js";
+import { head } from "../support/cbor.js";
 
 const MIB = 1024 * 1024;
 vi.setConfig({ testTimeout: 20_000 });
@@ -209,7 +210,7 @@ describe("manifests and envelopes of 1 MiB", () => {
 
 describe("documents of 1 MiB", () => {
   const size = (3 * MIB) / 4 - 20_000;
-  const filled = (byte: number): Uint8Array => concatBytes(cborHead(4, size), new Uint8Array(size).fill(byte));
+  const filled = (byte: number): Uint8Array => concatBytes(head(4, size), new Uint8Array(size).fill(byte));
   /** A map whose key is a map whose key …, 14 deep around the item. */
   const keyed = (item: Uint8Array): Uint8Array => {
     let key = item;
@@ -223,7 +224,7 @@ describe("documents of 1 MiB", () => {
     ["empty map after empty map", filled(0xa0)],
     ["empty byte string after empty byte string", filled(0x40)],
     ["arrays within arrays", new Uint8Array(size).fill(0x81)],
-    ["a count that is not true", concatBytes(cborHead(4, 2 ** 53 - 1), new Uint8Array(size))],
+    ["a count that is not true", concatBytes(head(4, 2 ** 53 - 1), new Uint8Array(size))],
     ["keys within keys", keyed(encodeCbor(new Uint8Array(size)))],
     ["keys of many items within keys", keyed(filled(0xf6))],
     ["one long text", encodeCbor("x".repeat(size))],

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
-import { withS } from "../../src/lab/keys.js";
+import { withS } from "../support/high-s.js";
 import type { Curve } from "../../src/verify/ecdsa.js";
 import { der } from "../support/der.js";
 import {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import type { VerifyOptions } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { withS } from "../../src/lab/keys.js";
+import { withS } from "../support/high-s.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import { isP256Point, pointOfSpki, rawSignature } from "../../src/verify/ecdsa.js";
 import { NOW, forge, lab } from "../attacks/support.js";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { concatBytes, toHex, toUtf8 } from "../../src/bytes.js";
 import { type Curve, importPoint } from "../../src/verify/ecdsa.js";
 import { SignatureCache } from "../../src/verify/signature-cache.js";
-import { withS } from "../../src/lab/keys.js";
+import { withS } from "../support/high-s.js";
 import { fc } from "../support/property.js";
 import { CURVES, newSigner } from "./keys.js";
 

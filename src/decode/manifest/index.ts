@@ -21,7 +21,7 @@ export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEM
 type ManifestCode = "manifest" | "manifest-envelope";
 
 /** A manifest with the bytes whose SHA-256 is its hash: they are made once. */
-export interface ManifestWithHashInput {
+interface ManifestWithHashInput {
   readonly manifest: Manifest;
   readonly hashInput: Uint8Array;
 }
