@@ -308,7 +308,7 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: Reques
 }
 
 /** A request of whatever kind of server. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly headers: WebhookInput["headers"];
   /** The body exactly as it came; null where it is longer than the limit. */
