@@ -1,6 +1,5 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import { type AppraisalSetting, appraise } from "./appraise/appraise.js";
-import { type Check, failureText } from "./checks.js";
 import {
   type Evidence,
   type NamedEvidence,
@@ -13,26 +12,26 @@ import {
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { conclude } from "./report/conclude.js";
-import { type Report, isMadeReport } from "./report/report.js";
+import type { Report } from "./report/report.js";
+import {
+  type ActivityVerification,
+  type AppProofVerification,
+  type AttestationVerification,
+  type BootProofVerification,
+  type Verification,
+  madeVerification,
+} from "./verification.js";
 import { type VerifiedActivity, checkActivity, usedFor } from "./verify/activity.js";
-import { type VerifiedAppProof, checkAppProofs } from "./verify/app-proof.js";
-import { type VerifiedAttestation, checkBareDocument } from "./verify/attestation.js";
-import { type VerifiedBootProof, checkBootProofs } from "./verify/boot-proof.js";
+import { checkAppProofs } from "./verify/app-proof.js";
+import { checkBareDocument } from "./verify/attestation.js";
+import { checkBootProofs } from "./verify/boot-proof.js";
 
 export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions } from "./inputs.js";
-
-/** The report, and what was verified: one entry for each piece of evidence, null where it was rejected. */
-export interface Verification {
-  readonly report: Report;
-  readonly bootProofs: readonly (VerifiedBootProof | null)[];
-  readonly appProofs: readonly (VerifiedAppProof | null)[];
-  readonly activity: VerifiedActivity | null;
-}
 
 /**
  * Verifies boot proofs, the app proofs under them and an activity, holds them against what was asked, and all of it
  * against the policy (verify/README.md, appraise/README.md). Never throws for what is wrong with the
- * evidence: that is in the report, every failure of it. {@link requireVerified} makes an error of it. Throws TypeError
+ * evidence: that is in the report, every failure of it. `requireVerified` makes an error of it. Throws TypeError
  * for calls that make no sense (no evidence, no policy, an option of a wrong type or name) and RangeError for more app
  * proofs than `MAX_APP_PROOFS`.
  */
@@ -58,16 +57,13 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
   });
   recordUses(report, activity, setting);
-  return { report, ...verified };
+  return madeVerification({ report, ...verified });
 }
 
 /** Verifies one boot proof: {@link verifyEvidence} of it alone. */
-export async function verifyBootProof(
-  bootProof: unknown,
-  options: VerifyOptions,
-): Promise<{ readonly report: Report; readonly bootProof: VerifiedBootProof | null }> {
+export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
   const { report, bootProofs } = await verifyEvidence({ bootProofs: [bootProof] }, options);
-  return { report, bootProof: bootProofs[0]! };
+  return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
 /** Verifies one app proof under a boot proof, verified already or not: {@link verifyEvidence} of the two. */
@@ -75,9 +71,9 @@ export async function verifyAppProof(
   appProof: unknown,
   bootProof: unknown,
   options: VerifyOptions,
-): Promise<{ readonly report: Report; readonly appProof: VerifiedAppProof | null }> {
+): Promise<AppProofVerification> {
   const { report, appProofs } = await verifyEvidence({ bootProofs: [bootProof], appProofs: [appProof] }, options);
-  return { report, appProof: appProofs[0]! };
+  return madeVerification({ report, appProof: appProofs[0]! });
 }
 
 /** Verifies app proofs, each under the one of the boot proofs whose key it names: {@link verifyEvidence} of them. */
@@ -89,13 +85,18 @@ export async function verifyAppProofs(
   return verifyEvidence({ bootProofs, appProofs }, options);
 }
 
-/** Verifies an activity with the app proofs inside it: {@link verifyEvidence} of it and the boot proofs. */
+/**
+ * Verifies an activity with the app proofs inside it: {@link verifyEvidence} of it and the boot proofs. Throws
+ * TypeError for undefined, too: the boot proofs alone would be verified in its place.
+ */
 export async function verifyActivity(
   activity: unknown,
   bootProofs: readonly unknown[],
   options: VerifyOptions,
-): Promise<Verification> {
-  return verifyEvidence({ bootProofs, activity }, options);
+): Promise<ActivityVerification> {
+  if (activity === undefined) throw new TypeError("activity: none was given");
+  // An activity was given: whatever is claimed, something is claimed of it.
+  return (await verifyEvidence({ bootProofs, activity }, options)) as ActivityVerification;
 }
 
 /**
@@ -106,7 +107,7 @@ export async function verifyActivity(
 export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
-): Promise<{ readonly report: Report; readonly attestation: VerifiedAttestation | null }> {
+): Promise<AttestationVerification> {
   const setting = takeOptions(options);
   const { context, policy } = setting;
   const taken = takeDocument(document, setting);
@@ -123,7 +124,7 @@ export async function verifyAttestation(
     validationTime,
     claims: () => attestationClaims(attestation!, debug, appraisal),
   });
-  return { report, attestation };
+  return madeVerification({ report, attestation });
 }
 
 /** What an activity is held against. */
@@ -145,48 +146,4 @@ function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "repor
 function recordUses(report: Report, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
   if (report.verdict === "rejected" || activity === null) return;
   uses?.record(activity.appProofs, usedFor(context.question, activity.activity));
-}
-
-/** Evidence that was rejected, where it was demanded that it is not. */
-export class RejectedError extends Error {
-  override readonly name: string = "RejectedError";
-  readonly code = "rejected";
-  readonly report: Report;
-  /** Every check that failed. */
-  readonly failures: readonly Check[];
-
-  constructor(report: Report, message: string) {
-    super(message);
-    this.report = report;
-    this.failures = report.checks.filter((check) => check.status === "fail");
-  }
-}
-
-/**
- * Demands the verdict `verified`, of a report that this package made. Throws {@link RejectedError} with every failed
- * check; also for `authentic`, which says that a genuine enclave is there, and not that it is the caller's. Throws
- * TypeError for any other object: a report that came with evidence is evidence, not a verdict.
- */
-export function requireVerified(report: Report): void {
-  requireMade(report);
-  if (report.verdict !== "verified") throw rejection(report);
-}
-
-/** Demands the verdict `verified` or `authentic`. Throws as {@link requireVerified} does. */
-export function requireAuthentic(report: Report): void {
-  requireMade(report);
-  if (report.verdict === "rejected") throw rejection(report);
-}
-
-function requireMade(report: Report): void {
-  if (!isMadeReport(report))
-    throw new TypeError(
-      "a report of this package's verification is wanted: one that was read from anywhere proves nothing",
-    );
-}
-
-function rejection(report: Report): RejectedError {
-  if (report.verdict === "authentic")
-    return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
-  return new RejectedError(report, `rejected: ${failureText(report.checks)}`);
 }

@@ -2,9 +2,6 @@
 export {
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
-  RejectedError,
-  requireAuthentic,
-  requireVerified,
   verifyActivity,
   verifyAppProof,
   verifyAppProofs,
@@ -12,7 +9,18 @@ export {
   verifyBootProof,
   verifyEvidence,
 } from "./bootproof.js";
-export type { Evidence, Verification, VerifyOptions } from "./bootproof.js";
+export type { Evidence, VerifyOptions } from "./bootproof.js";
+export { RejectedError, requireAuthentic, requireVerified } from "./verification.js";
+export type {
+  ActivityVerification,
+  AnyVerification,
+  AppProofVerification,
+  AttestationVerification,
+  Authentic,
+  BootProofVerification,
+  Verification,
+  Verified,
+} from "./verification.js";
 export { MalformedError } from "./errors.js";
 export type { Fault, MalformedCode } from "./errors.js";
 export { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES } from "./checks.js";

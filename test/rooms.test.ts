@@ -151,7 +151,7 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "inputs", "bootproof", "inspect", "bundle", "formats"];
+const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "formats"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -162,9 +162,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   appraise: VERIFY,
   report: [...APPRAISE, "version"],
   inputs: VERIFY.concat("appraise"),
-  bootproof: [...REPORT, "inputs"],
+  verification: REPORT,
+  bootproof: [...REPORT, "inputs", "verification"],
   inspect: REPORT,
-  bundle: [...REPORT, "bootproof"],
+  bundle: [...REPORT, "verification", "bootproof"],
   formats: [...REPORT, "inspect", "bundle"],
   index: FACADE,
   client: FACADE,

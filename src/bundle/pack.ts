@@ -1,15 +1,10 @@
 /** Packs evidence, with what it was judged by and the report, into a bundle. */
 import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
-import {
-  type Evidence,
-  NO_POLICY_ANY_ENCLAVE,
-  NamedEvidence,
-  type Verification,
-  verifyEvidence,
-} from "../bootproof.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
 import { jsonInput, requireOptions, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
+import { type Verification, madeVerification } from "../verification.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
 import { certificatePem } from "../verify/trust-anchor.js";
@@ -73,13 +68,13 @@ export async function packBundle(
     ...(expected && { expected }),
     ...(nonce && { nonce }),
   });
-  if (verification.report.verdict === "rejected") return { ...verification, bundle: null };
+  if (verification.report.verdict === "rejected") return madeVerification({ ...verification, bundle: null });
   const { bundle, ...pieces } = packed;
   const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
-  return {
+  return madeVerification({
     ...verification,
     bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
-  };
+  });
 }
 
 /**

@@ -1,16 +1,11 @@
 /** Verifies a bundle anew, and tells where the report inside says something else. */
 import type { Policy } from "../appraise/policy.js";
-import {
-  type Evidence,
-  NO_POLICY_ANY_ENCLAVE,
-  type Verification,
-  type VerifyOptions,
-  verifyEvidence,
-} from "../bootproof.js";
+import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 import type { Report } from "../report/report.js";
+import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
@@ -76,7 +71,7 @@ export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions)
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   const verification = await verifyEvidence(evidence, { ...options, policy, cache });
   const packed = judgement && (await comparePacked(evidence, judgement, { cache, ...nonce }));
-  return { ...verification, policyFrom: own ? "bundle" : "caller", packed };
+  return madeVerification<BundleVerification>({ ...verification, policyFrom: own ? "bundle" : "caller", packed });
 }
 
 async function comparePacked(

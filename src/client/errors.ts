@@ -1,9 +1,9 @@
 /** The errors of the client. None of them holds a key, a stamp, or what a passkey said. */
-import { RejectedError } from "../bootproof.js";
 import { failureText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
+import { RejectedError } from "../verification.js";
 
 /**
  * `request`: the parameters are not what the interface wants; nothing was sent.

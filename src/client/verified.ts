@@ -5,12 +5,13 @@
  * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
 import { type Policy, isPolicy } from "../appraise/policy.js";
-import { NamedEvidence, type Verification, verifyEvidence } from "../bootproof.js";
+import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { outcomeOf } from "../decode/activity.js";
 import { jsonInput, unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Report } from "../report/report.js";
+import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
 import { type Expected, questionOf, soleMember } from "../verify/expectation.js";

@@ -4,11 +4,11 @@
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
-import { RejectedError } from "../bootproof.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
+import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";

@@ -40,6 +40,11 @@ export interface Report {
   readonly claims: Claims | null;
 }
 
+/** The report of an activity: where anything is claimed, something is claimed of the activity. */
+export interface ActivityReport extends Report {
+  readonly claims: (Claims & { readonly activity: ActivityClaims }) | null;
+}
+
 export interface EvidencePiece {
   readonly subject: CheckSubject;
   /** The caller's name for it, a file name on the command line; null where it has none. */
