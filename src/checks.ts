@@ -59,9 +59,11 @@ export const CHECK_TITLES = {
 
 export type CheckId = keyof typeof CHECK_TITLES;
 
-export const CHECK_IDS = Object.keys(CHECK_TITLES) as readonly CheckId[];
+export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECK_TITLES) as readonly CheckId[];
 
-const POSITIONS = Object.fromEntries(CHECK_IDS.map((id, index) => [id, index])) as Readonly<Record<CheckId, number>>;
+const POSITIONS = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ CHECK_IDS.map((id, index) => [id, index]),
+) as Readonly<Record<CheckId, number>>;
 
 /** What a person does about a failure of the check. Total: the compiler holds it against {@link CHECK_TITLES}. */
 export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {

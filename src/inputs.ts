@@ -1,7 +1,8 @@
 /**
  * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
  */
-import { type Policy, isPolicy } from "./appraise/policy.js";
+import { isPolicy } from "./appraise/parsed-policies.js";
+import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";

@@ -397,6 +397,13 @@ describe("packages", () => {
     expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual(OWNER);
   });
 
+  it("what is a policy is said by parsePolicy alone", () => {
+    expect(all.filter(({ names }) => names.has("keepParsed")).map(({ file }) => file)).toEqual([
+      "src/appraise/parsed-policies.ts",
+      "src/appraise/policy.ts",
+    ]);
+  });
+
   it("commander and yaml are the command line's", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });

@@ -10,10 +10,11 @@ import {
   type TrustAnchor,
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
+import { keepParsed } from "./parsed-policies.js";
+import { PIN_ENTRIES } from "./pin-entries.js";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
-  PINS,
   PIN_NAMES,
   type PinName,
   type PinTypes,
@@ -147,7 +148,7 @@ const DEPLOYMENT: Members<DeploymentMembers> = {
   kind: choice(DEPLOYMENT_KINDS),
   open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
   appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PIN_ENTRIES[name].shape])) as Members<{
     [K in PinName]: PinTypes[K]["pin"];
   }>),
 };
@@ -189,26 +190,8 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (read === undefined || place.faults.length > 0) throw new MalformedError("policy", place.faults);
   const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
-  parsedPolicies.set(policy, bytes);
+  keepParsed(policy, bytes);
   return policy;
-}
-
-/** The bytes of each policy, where it was given as such. */
-const parsedPolicies = new WeakMap<object, Uint8Array | null>();
-
-/**
- * Whether {@link parsePolicy} made it: nothing else was found well-formed, and an object without pins would fit
- * anything.
- */
-export function isPolicy(value: unknown): value is Policy {
-  return typeof value === "object" && value !== null && parsedPolicies.has(value);
-}
-
-/**
- * A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value.
- */
-export function policyBytes(policy: Policy): Uint8Array | null {
-  return parsedPolicies.get(policy)?.slice() ?? null;
 }
 
 /** Null for what is neither text nor bytes. */
@@ -277,7 +260,7 @@ function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefi
 }
 
 function unnamed(pin: PinName, kind: DeploymentKind): unknown {
-  return PINS[pin].kinds.includes(kind) ? PINS[pin].unnamed : undefined;
+  return PIN_ENTRIES[pin].kinds.includes(kind) ? PIN_ENTRIES[pin].unnamed : undefined;
 }
 
 /** Members beside the pins that speak of what only QOS has. */
@@ -285,12 +268,12 @@ const QOS_MEMBERS: readonly string[] = ["open", "appProofs"] satisfies (keyof De
 
 function mayStand(member: string, kind: DeploymentKind): boolean {
   if (QOS_MEMBERS.includes(member)) return kind === "qos";
-  return !Object.hasOwn(PINS, member) || PINS[member as PinName].kinds.includes(kind);
+  return !Object.hasOwn(PIN_ENTRIES, member) || PIN_ENTRIES[member as PinName].kinds.includes(kind);
 }
 
 function refuseTogether(pins: Pins, place: Place): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
-    const { needs, excludes = [] } = PINS[name];
+    const { needs, excludes = [] } = PIN_ENTRIES[name];
     if (needs !== undefined && !Object.hasOwn(pins, needs))
       place.at(name).fault(`counts within a ${needs}, and none is pinned`);
     const both = excludes.filter((other) => Object.hasOwn(pins, other));

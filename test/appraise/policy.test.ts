@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
+import { policyBytes } from "../../src/appraise/parsed-policies.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
