@@ -12,6 +12,7 @@ import {
   type SubmitResult,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
+import type { Fetch, Signal } from "./platform.js";
 import {
   type CallOptions,
   type SubmitOptions,
@@ -34,10 +35,10 @@ export interface ClientOptions {
   readonly organizationId: string;
   /** `apiKeyStamper(…)`, `webauthnStamper(…)`, or the stamper of a session. */
   readonly stamper: Stamper;
-  readonly fetch?: typeof fetch;
+  readonly fetch?: Fetch;
   readonly now?: () => Date;
   /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
-  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
   /** From 0 up to, and not including, 1: for the jitter between retries. */
   readonly random?: () => number;
   /** For one attempt. */
@@ -55,7 +56,7 @@ export interface ClientOptions {
 
 /** What a client takes from its surroundings where it is given nothing else. */
 const DEFAULTS = {
-  fetch: ((input, init) => globalThis.fetch(input, init)) as typeof fetch,
+  fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
   now: () => new Date(),
   sleep: defaultSleep,
   random: () => Math.random(),
@@ -155,7 +156,7 @@ function checkedBaseUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-async function defaultSleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+async function defaultSleep(milliseconds: number, signal: Signal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
     const finish = (): void => {

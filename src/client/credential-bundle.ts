@@ -9,6 +9,7 @@ import { concatBytes, toUtf8 } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
 import { compressed, subtleCrypto, uncompressed } from "./p256.js";
+import type { WebKeyPair } from "./platform.js";
 
 const INFO = toUtf8("turnkey_hpke");
 const ECDH = { name: "ECDH", namedCurve: "P-256" };
@@ -33,7 +34,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
 }
 
 /** Opens what was sealed to the pair. Throws {@link ClientError} (`bundle`) where it was not, or was changed. */
-export async function openBundle(bundle: string, receiver: CryptoKeyPair): Promise<Uint8Array> {
+export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
   if (encapsulated === null) throw bundleError(`its first ${P256_COMPRESSED_LENGTH} bytes are no point of P-256`);

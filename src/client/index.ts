@@ -26,6 +26,19 @@ export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js
 
 export { nodeWebhookHandler } from "./node-webhook.js";
 export type { NodeRequest, NodeResponse } from "./node-webhook.js";
+
+export type {
+  Fetch,
+  HttpHeaders,
+  HttpRequest,
+  HttpResponse,
+  PasskeyDescriptor,
+  PasskeyRequest,
+  Signal,
+  WebKey,
+  WebKeyPair,
+} from "./platform.js";
+
 export { MemoryEventStore, verifyWebhook, webhookHandler } from "./webhook.js";
 export type { Delivery, EventStore, WebhookHandlerOptions, WebhookInput } from "./webhook.js";
 

@@ -3,6 +3,7 @@ import { base64urlnopad } from "@scure/base";
 import { concatBytes } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
+import type { WebKeyPair } from "./platform.js";
 
 /** WebCrypto. Browsers have it on pages that came over HTTPS only. */
 export function subtleCrypto(): SubtleCrypto {
@@ -44,7 +45,7 @@ export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array 
 }
 
 /** A pair that signs, and whose private key does not leave WebCrypto again. */
-export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<CryptoKeyPair> {
+export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<WebKeyPair> {
   const subtle = subtleCrypto();
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };
   const jwk = {

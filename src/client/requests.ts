@@ -12,13 +12,14 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
+import type { Signal } from "./platform.js";
 import { type Shape, readShape } from "./shapes.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
   /** Another organization than the client's: a child of it, for one. */
   readonly organizationId?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: Signal;
 }
 
 export interface SubmitOptions extends CallOptions {

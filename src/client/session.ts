@@ -1,6 +1,7 @@
 /** Sessions: a key that the service makes for a user, for a while, and seals to a key made here. */
 import { toHex } from "../bytes.js";
 import { openBundle } from "./credential-bundle.js";
+import type { WebKeyPair } from "./platform.js";
 import type { CallOptions } from "./requests.js";
 import { ClientError } from "./errors.js";
 import type { SubmitParameters, SubmitResult } from "./operations.js";
@@ -17,7 +18,7 @@ export interface SessionTarget {
 
 /** The session's own key. The pair is non-extractable, and can be kept, in IndexedDB for one. */
 export interface SessionKey {
-  readonly keyPair: CryptoKeyPair;
+  readonly keyPair: WebKeyPair;
   readonly stamper: Stamper;
 }
 
@@ -30,7 +31,7 @@ export async function createSessionTarget(): Promise<SessionTarget> {
 }
 
 /** Opens a `credentialBundle` with the pair that it was sealed to: an ECDH pair of P-256 that may derive bits. */
-export async function openCredentialBundle(credentialBundle: string, target: CryptoKeyPair): Promise<SessionKey> {
+export async function openCredentialBundle(credentialBundle: string, target: WebKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);
   const point = await publicPointOf(privateKey);
   if (point === null) throw new ClientError("bundle", "the bundle holds no private key of P-256");

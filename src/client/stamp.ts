@@ -6,6 +6,7 @@ import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
 import { compressed, importSigningPair, publicPointOf, subtleCrypto, uncompressed } from "./p256.js";
+import type { PasskeyDescriptor, PasskeyRequest, Signal, WebKeyPair } from "./platform.js";
 
 export interface Stamp {
   readonly header: "X-Stamp" | "X-Stamp-WebAuthn";
@@ -14,7 +15,7 @@ export interface Stamp {
 
 /** Makes the stamp of a body. */
 export interface Stamper {
-  stamp(body: Uint8Array, signal?: AbortSignal): Promise<Stamp>;
+  stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
 }
 
 /** An API key in hex, as its file has it. */
@@ -36,7 +37,7 @@ const PROBE = "bootproof: do these two keys belong together?";
  * The key comes in hex, or as a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where
  * it is malformed, or where the two halves do not belong together.
  */
-export async function apiKeyStamper(key: ApiKey | CryptoKeyPair): Promise<Stamper> {
+export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> {
   const pair = isCryptoKeyPair(key) ? key : await pairOfHex(key);
   const publicKey = toHex(compressed(await checkedPoint(pair)));
   return {
@@ -57,7 +58,7 @@ export async function generateApiKey(): Promise<ApiKey> {
   return { publicKey: toHex(compressed(point)), privateKey: toHex(base64urlnopad.decode(d!)) };
 }
 
-function isCryptoKeyPair(key: ApiKey | CryptoKeyPair): key is CryptoKeyPair {
+function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
@@ -66,7 +67,7 @@ function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }
 
-async function pairOfHex(key: ApiKey): Promise<CryptoKeyPair> {
+async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   const scalar = fromHex(String(key.privateKey));
   if (scalar?.length !== P256_SCALAR_LENGTH) throw keyError("the API key's privateKey is not 64 hex digits");
   const derived = await publicPointOf(scalar);
@@ -79,7 +80,7 @@ async function pairOfHex(key: ApiKey): Promise<CryptoKeyPair> {
 }
 
 /** The pair's public point, once a signature of the one half has been verified with the other. */
-async function checkedPoint(pair: CryptoKeyPair): Promise<Uint8Array> {
+async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
   if (!pair.privateKey.usages.includes("sign")) throw keyError("the private key is not allowed to sign");
@@ -96,7 +97,7 @@ async function checkedPoint(pair: CryptoKeyPair): Promise<Uint8Array> {
   return point;
 }
 
-async function signRaw(pair: CryptoKeyPair, message: Uint8Array): Promise<Uint8Array> {
+async function signRaw(pair: WebKeyPair, message: Uint8Array): Promise<Uint8Array> {
   const signature = await subtleCrypto().sign(
     { name: "ECDSA", hash: "SHA-256" },
     pair.privateKey,
@@ -123,12 +124,12 @@ function derInteger(scalar: Uint8Array): Uint8Array {
 
 export interface WebauthnStamperOptions {
   /** `(options) => navigator.credentials.get(options)`, or something like it. */
-  readonly get: (options: CredentialRequestOptions) => Promise<unknown>;
+  readonly get: (options: PasskeyRequest) => Promise<unknown>;
   /** The relying party the passkey was made for: a domain. */
   readonly rpId: string;
   /** The passkeys that may be used; the authenticator offers those it knows where this is not given. */
-  readonly allowCredentials?: readonly PublicKeyCredentialDescriptor[];
-  readonly userVerification?: UserVerificationRequirement;
+  readonly allowCredentials?: readonly PasskeyDescriptor[];
+  readonly userVerification?: "discouraged" | "preferred" | "required";
   /** How long the browser lets the user take. */
   readonly timeoutMs?: number;
 }

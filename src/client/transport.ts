@@ -13,6 +13,7 @@ import { MalformedError, attempt } from "../errors.js";
 import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
 import { pathOf } from "./operations.js";
+import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import type { Stamp, Stamper } from "./stamp.js";
 
 /** Where requests go, and all that they take from their surroundings. */
@@ -21,10 +22,10 @@ export interface Transport {
   readonly baseUrl: string;
   readonly organizationId: string;
   readonly stamper: Stamper;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly now: () => Date;
   /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
   /** From 0 up to, and not including, 1. */
   readonly random: () => number;
   /** For one attempt, its answer read to the end. */
@@ -53,7 +54,7 @@ export async function send(
   transport: Transport,
   target: Target,
   body: object,
-  signal = new AbortController().signal,
+  signal: Signal = new AbortController().signal,
 ): Promise<JsonValue> {
   const bytes = toUtf8(JSON.stringify(body));
   const stamp = await stampOf(transport.stamper, target, bytes, signal);
@@ -70,7 +71,7 @@ export async function send(
   }
 }
 
-async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, signal: AbortSignal): Promise<Stamp> {
+async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, signal: Signal): Promise<Stamp> {
   try {
     return await untilAborted(stamper.stamp(bytes, signal), signal, { operation: name });
   } catch (error) {
@@ -87,7 +88,7 @@ const ABORTED = "aborted by the caller";
 /** The work's outcome, unless the signal is aborted first: then the work is left to itself. */
 export async function untilAborted<T>(
   work: Promise<T>,
-  signal: AbortSignal | undefined,
+  signal: Signal | undefined,
   facts: ClientErrorFacts = {},
 ): Promise<T> {
   if (signal === undefined) return work;
@@ -123,7 +124,7 @@ async function sendOnce(
   target: Target,
   bytes: Uint8Array,
   stamp: Stamp,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<JsonValue> {
   const ended = new AbortController();
   const effect = target.group === "submit" ? "unknown" : "none";
@@ -147,7 +148,7 @@ async function exchange(
   target: Target,
   bytes: Uint8Array,
   stamp: Stamp,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<JsonValue> {
   const effect = target.group === "submit" ? "unknown" : "none";
   const limit = Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
@@ -173,8 +174,8 @@ async function reach(
   bytes: Uint8Array,
   stamp: Stamp,
   limit: number,
-  signal: AbortSignal,
-): Promise<{ response: Response; answer: Uint8Array | null }> {
+  signal: Signal,
+): Promise<{ response: HttpResponse; answer: Uint8Array | null }> {
   const { fetch, baseUrl } = transport;
   const response = await fetch(baseUrl + path, {
     method: "POST",
@@ -197,7 +198,13 @@ function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "u
 }
 
 /** Refused (4xx) means that nothing was done; of anything else that is not known. */
-function serviceError(response: Response, answer: Uint8Array, stamp: Stamp, target: Target, now: Date): ServiceError {
+function serviceError(
+  response: HttpResponse,
+  answer: Uint8Array,
+  stamp: Stamp,
+  target: Target,
+  now: Date,
+): ServiceError {
   const { status } = response;
   const refused = status >= 400 && status < 500 && status !== 408;
   const body = attempt(() => parseJson(withoutStamp(fromUtf8(answer) ?? "", stamp))).value;
@@ -226,7 +233,7 @@ function retryAfter(header: string | null, now: Date): number | null {
  * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is
  * not read.
  */
-export async function readBounded(message: Request | Response, limit: number): Promise<Uint8Array | null> {
+export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
   const read = new BoundedBytes(limit);
@@ -248,7 +255,7 @@ function networkReason(error: unknown): string {
   return "network error";
 }
 
-function throwIfAborted(signal: AbortSignal, { group, name }: Target, sent: boolean): void {
+function throwIfAborted(signal: Signal, { group, name }: Target, sent: boolean): void {
   if (!signal.aborted) return;
   throw new ClientError("aborted", ABORTED, {
     operation: name,

@@ -30,6 +30,7 @@ import {
   activitySchema,
 } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
+import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, submit } from "./requests.js";
 import { readShape } from "./shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
@@ -128,7 +129,7 @@ interface Case {
   readonly operation: SubmitOperation | null;
   /** The operation that was submitted; null for a past activity. */
   readonly sent: string | null;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Signal | undefined;
 }
 
 class ActivityVerifier {

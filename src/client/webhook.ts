@@ -13,6 +13,7 @@ import { ed25519 } from "../verify/cryptography.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
 import { type Kind, requireTypes } from "./options.js";
+import type { HttpHeaders, HttpRequest, HttpResponse } from "./platform.js";
 import { readShape } from "./shapes.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
@@ -21,7 +22,7 @@ import type { VerifiedCall, VerifiedClient } from "./verified.js";
 export interface WebhookInput {
   /** Exactly as received: what a JSON parser made of it is not what was signed. */
   readonly rawBody: Uint8Array | string;
-  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers: HttpHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The service's published keys (RFC 7517), as parsed. */
   readonly jwks: unknown;
   readonly now: Date;
@@ -184,7 +185,7 @@ function soleHeader(headers: WebhookInput["headers"], name: string): string {
   return value;
 }
 
-function isHeaders(headers: WebhookInput["headers"]): headers is Headers {
+function isHeaders(headers: WebhookInput["headers"]): headers is HttpHeaders {
   return typeof headers.get === "function";
 }
 
@@ -294,7 +295,7 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
  * to be delivered again: its evidence could not be fetched, a callback threw, or the same event is being dealt with at
  * the moment.
  */
-export function webhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
+export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRequest) => Promise<HttpResponse> {
   const receive = webhookReceiver(options);
   return async (request) => {
     const { method, headers } = request;

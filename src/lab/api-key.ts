@@ -1,7 +1,7 @@
 /** API keys as the service knows them, and the stamp they make. */
 import { createPrivateKey, sign } from "node:crypto";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
-import { generateKeyPair, publicPoint } from "./keys.js";
+import { generateKeyPair, privateScalar, publicPoint } from "./keys.js";
 
 /** An API key file's content. */
 export interface ApiKeyPair {
@@ -13,9 +13,7 @@ export interface ApiKeyPair {
 
 export function generateApiKey(): ApiKeyPair {
   const pair = generateKeyPair("prime256v1");
-  // ECPrivateKey (RFC 5915 section 3): SEQUENCE, version 1, then the 32 bytes behind their head.
-  const scalar = pair.privateKey.export({ type: "sec1", format: "der" }).subarray(7, 39);
-  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: scalar.toString("hex") };
+  return { publicKey: toHex(compressedPoint(publicPoint(pair))), privateKey: toHex(privateScalar(pair)) };
 }
 
 /** The compressed form of an uncompressed point (SEC1 section 2.3.3). */

@@ -17,9 +17,9 @@ export interface PasskeyRegistration {
 /** The part of CredentialRequestOptions that is used (WebAuthn level 2, section 5.5). */
 interface AssertionOptions {
   readonly publicKey?: {
-    readonly challenge: BufferSource;
+    readonly challenge: ArrayBuffer | ArrayBufferView;
     readonly rpId?: string;
-    readonly allowCredentials?: readonly { readonly id: BufferSource }[];
+    readonly allowCredentials?: readonly { readonly id: ArrayBuffer | ArrayBufferView }[];
   };
 }
 
@@ -95,7 +95,7 @@ export class SoftwarePasskey implements PasskeyRegistration {
   }
 }
 
-function bytesOf(source: BufferSource): Uint8Array {
+function bytesOf(source: ArrayBuffer | ArrayBufferView): Uint8Array {
   return source instanceof ArrayBuffer
     ? new Uint8Array(source)
     : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);

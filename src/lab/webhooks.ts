@@ -1,15 +1,16 @@
 /**
  * Deliveries of activities (client/README.md, "Webhook deliveries"): signed, retried where a receiver may yet recover.
  */
-import { createHash, randomUUID, sign } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { toHex, toUtf8 } from "../bytes.js";
+import type { Signal } from "../client/platform.js";
 import type { JsonObject } from "../decode/json.js";
-import type { KeyPair } from "./keys.js";
+import { type KeyPair, ed25519Point, signDer } from "./keys.js";
 import { invalid } from "./refusal.js";
 
 /** Waits; gives up waiting, by throwing or not, when the signal says so. */
-export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
+export type Sleep = (milliseconds: number, signal: Signal) => Promise<unknown>;
 
 /** One attempt at a delivery, and what came of it. */
 export interface DeliveryAttempt {
@@ -71,8 +72,7 @@ export class Webhooks {
   }
 
   get #jwk(): { kty: string; crv: string; x: string } {
-    const { x } = this.#key.publicKey.export({ format: "jwk" });
-    return { kty: "OKP", crv: "Ed25519", x: x! };
+    return { kty: "OKP", crv: "Ed25519", x: ed25519Point(this.#key) };
   }
 
   /** Delivers an activity, in its own time. */
@@ -137,7 +137,7 @@ export class Webhooks {
       "X-Webhook-Signature-Key-Id": this.keyId,
       "X-Webhook-Signature-Algorithm": "ed25519",
       "X-Webhook-Signature-Version": "v1",
-      "X-Webhook-Signature": toHex(sign(null, signed, this.#key.privateKey)),
+      "X-Webhook-Signature": toHex(signDer(this.#key, null, signed)),
     };
   }
 }

@@ -1,0 +1,90 @@
+/**
+ * Types of the platform that stand in the client's signatures: the platform's own where it declares them (the DOM
+ * library, the types of Node, of a worker), and elsewhere what is used of them. So a program compiles against the
+ * client whatever types it has, and hands over its own objects.
+ */
+
+/** What the global class of that name makes. */
+type Instance<Name extends string, Otherwise> = typeof globalThis extends {
+  readonly [K in Name]: { readonly prototype: infer T };
+}
+  ? T
+  : Otherwise;
+
+export type Signal = Instance<
+  "AbortSignal",
+  {
+    readonly aborted: boolean;
+    addEventListener(type: "abort", listener: () => void): void;
+    removeEventListener(type: "abort", listener: () => void): void;
+  }
+>;
+
+export type HttpHeaders = Instance<"Headers", { get(name: string): string | null }>;
+
+interface HttpMessage {
+  readonly headers: HttpHeaders;
+  readonly body: {
+    getReader(): {
+      read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array }>;
+      cancel(): Promise<void>;
+    };
+  } | null;
+}
+
+export type HttpRequest = Instance<"Request", HttpMessage & { readonly method: string; readonly url: string }>;
+
+export type HttpResponse = Instance<"Response", HttpMessage & { readonly status: number }>;
+
+export type Fetch = typeof globalThis extends { readonly fetch: infer F }
+  ? F
+  : (
+      url: string,
+      request: {
+        readonly method: string;
+        readonly headers: Readonly<Record<string, string>>;
+        readonly body: Uint8Array;
+        readonly redirect: "manual";
+        readonly signal: Signal;
+      },
+    ) => Promise<HttpResponse>;
+
+/** A key of WebCrypto. */
+export type WebKey = Instance<
+  "CryptoKey",
+  {
+    readonly type: string;
+    readonly extractable: boolean;
+    readonly algorithm: { readonly name: string };
+    readonly usages: readonly string[];
+  }
+>;
+
+/** A key pair of WebCrypto. */
+export interface WebKeyPair {
+  readonly publicKey: WebKey;
+  readonly privateKey: WebKey;
+}
+
+type Credentials = Instance<"CredentialsContainer", { get(options: PlainPasskeyRequest): Promise<unknown> }>;
+
+interface PlainPasskeyRequest {
+  readonly publicKey: {
+    readonly challenge: Uint8Array;
+    readonly rpId: string;
+    readonly userVerification: "discouraged" | "preferred" | "required";
+    readonly allowCredentials?: {
+      readonly id: Uint8Array;
+      readonly type: "public-key";
+      readonly transports?: string[];
+    }[];
+    readonly timeout?: number;
+  };
+  readonly signal?: Signal;
+}
+
+/** What a passkey is asked with: the argument of `navigator.credentials.get`. */
+export type PasskeyRequest = NonNullable<Parameters<Credentials["get"]>[0]>;
+
+/** A passkey that may be used. */
+export type PasskeyDescriptor = NonNullable<NonNullable<PasskeyRequest["publicKey"]>["allowCredentials"]>[number];
