@@ -9,6 +9,8 @@ export default tseslint.config(
     rules: {
       "@typescript-eslint/no-non-null-assertion": "off",
       "@typescript-eslint/no-extraneous-class": "off",
+      // An interface of nothing but its base gives a name to a type that is computed.
+      "@typescript-eslint/no-empty-object-type": ["error", { allowInterfaces: "with-single-extends" }],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/explicit-function-return-type": ["error", { allowExpressions: true }],
       "no-unused-private-class-members": "off",

@@ -6,7 +6,7 @@ export type { Client, ClientOptions, QueryFunctions, SubmitFunctions } from "./c
 export type { CallOptions, SubmitOptions, Submitted, UndocumentedSubmit } from "./requests.js";
 export * from "./operations.js";
 export { readShape } from "./shapes.js";
-export type { Members, ObjectOf, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
+export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
 export type { ApiKey, Stamp, Stamper, WebauthnStamperOptions } from "./stamp.js";

@@ -9,7 +9,6 @@
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import {
-  type Members,
   type ObjectShape,
   type ReadOf,
   type Shape,
@@ -45,8 +44,9 @@ const hex = pattern(/^(?:[0-9a-fA-F]{2})+$/, "hex");
 const ethereumAddress = pattern(/^0x[0-9a-fA-F]{40}$/, "an Ethereum address: 0x and 40 hex digits");
 
 /** client/README.md, "Requests". */
-export const timestampSchema = loose({ seconds: text, nanos: text });
-export type Timestamp = ReadOf<typeof timestampSchema>;
+const timestampShape = loose({ seconds: text, nanos: text });
+export interface Timestamp extends ReadOf<typeof timestampShape> {}
+export const timestampSchema: ObjectShape<Timestamp> = timestampShape;
 
 const time = either(text, timestampSchema, "a string or a time");
 
@@ -63,10 +63,11 @@ export const ACTIVITY_STATUSES = [
 ] as const;
 export type ActivityStatus = Open<(typeof ACTIVITY_STATUSES)[number]>;
 
-export const appProofSchema = loose({ scheme: text, publicKey: text, proofPayload: text, signature: text });
-export type AppProofJson = ReadOf<typeof appProofSchema>;
+const appProofShape = loose({ scheme: text, publicKey: text, proofPayload: text, signature: text });
+export interface AppProofJson extends ReadOf<typeof appProofShape> {}
+export const appProofSchema: ObjectShape<AppProofJson> = appProofShape;
 
-export const voteSchema = loose({
+const voteShape = loose({
   id: nullish(text),
   userId: nullish(text),
   user: nullish(loose({})),
@@ -78,13 +79,14 @@ export const voteSchema = loose({
   scheme: nullish(text),
   createdAt: nullish(time),
 });
-export type VoteJson = ReadOf<typeof voteSchema>;
+export interface VoteJson extends ReadOf<typeof voteShape> {}
+export const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
  * client/README.md, "Activities". The interface calls more members required than its own sample shows at the top, where
  * `result.activity` repeats the full set: only those that the sample shows are demanded.
  */
-export const activitySchema = loose({
+const activityShape = loose({
   id: identifier,
   organizationId: identifier,
   status: open<(typeof ACTIVITY_STATUSES)[number]>(),
@@ -102,13 +104,14 @@ export const activitySchema = loose({
   /** Where the activity failed. */
   failure: nullish(loose({ code: nullish(either(number, text, "a number or a string")), message: nullish(text) })),
 });
-export type ActivityJson = ReadOf<typeof activitySchema>;
+export interface ActivityJson extends ReadOf<typeof activityShape> {}
+export const activitySchema: ObjectShape<ActivityJson> = activityShape;
 
 /**
  * client/README.md, "Boot proofs". Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is
  * read as the same field, and handed on under its own name.
  */
-export const bootProofSchema = refined(
+const bootProofShape = refined(
   loose({
     ephemeralPublicKeyHex: text,
     [DOCUMENT_MEMBER.name]: nullish(text),
@@ -130,9 +133,10 @@ export const bootProofSchema = refined(
     return { ...proof, [DOCUMENT_MEMBER.name]: document ?? "" };
   },
 );
-export type BootProofJson = ReadOf<typeof bootProofSchema>;
+export interface BootProofJson extends ReadOf<typeof bootProofShape> {}
+export const bootProofSchema: Shape<BootProofJson> = bootProofShape;
 
-export const oauthProviderSchema = loose({
+const oauthProviderShape = loose({
   providerId: text,
   providerName: text,
   issuer: text,
@@ -141,7 +145,8 @@ export const oauthProviderSchema = loose({
   createdAt: timestampSchema,
   updatedAt: timestampSchema,
 });
-export type OauthProvider = ReadOf<typeof oauthProviderSchema>;
+export interface OauthProvider extends ReadOf<typeof oauthProviderShape> {}
+export const oauthProviderSchema: ObjectShape<OauthProvider> = oauthProviderShape;
 
 const credential = loose({
   publicKey: nullish(text),
@@ -156,7 +161,7 @@ const credential = loose({
 
 type Transport = "BLE" | "INTERNAL" | "NFC" | "USB" | "HYBRID";
 
-export const userSchema = loose({
+const userShape = loose({
   userId: identifier,
   userName: nullish(text),
   userEmail: nullish(text),
@@ -194,14 +199,15 @@ export const userSchema = loose({
   createdAt: nullish(timestampSchema),
   updatedAt: nullish(timestampSchema),
 });
-export type User = ReadOf<typeof userSchema>;
+export interface User extends ReadOf<typeof userShape> {}
+export const userSchema: ObjectShape<User> = userShape;
 
 /** Every documented `provider` of a vault. */
 export const EARN_PROVIDERS = ["EARN_PROVIDER_ALPHA", "EARN_PROVIDER_BETA"] as const;
 const display = loose({ usd: nullish(text), crypto: nullish(text) });
 
 /** client/README.md, "Shapes". */
-export const earnVaultSchema = loose({
+const earnVaultShape = loose({
   vaultAddress: nullish(text),
   wrapperAddress: nullish(text),
   provider: nullish(open<(typeof EARN_PROVIDERS)[number]>()),
@@ -218,7 +224,8 @@ export const earnVaultSchema = loose({
   claimableClientFeeDisplay: nullish(display),
   clientFeeWallet: nullish(text),
 });
-export type EarnVault = ReadOf<typeof earnVaultSchema>;
+export interface EarnVault extends ReadOf<typeof earnVaultShape> {}
+export const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
 // What is sent.
 
@@ -320,7 +327,7 @@ export interface SubmitOperation {
 export interface QueryOperation {
   readonly group: "query";
   readonly name: string;
-  readonly parameters: ObjectShape<Members, unknown>;
+  readonly parameters: ObjectShape<unknown>;
   readonly result: Shape<unknown>;
   /** Where an answer is known to be smaller than most, however few bytes it came compressed into. */
   readonly maxResponseBytes?: number;

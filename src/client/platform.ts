@@ -49,16 +49,17 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer F }
       },
     ) => Promise<HttpResponse>;
 
-/** A key of WebCrypto. */
-export type WebKey = Instance<
-  "CryptoKey",
-  {
-    readonly type: string;
-    readonly extractable: boolean;
-    readonly algorithm: { readonly name: string };
-    readonly usages: readonly string[];
-  }
->;
+/** A key of WebCrypto: what it signs with, since not every platform declares the class. */
+export type WebKey = typeof globalThis extends {
+  readonly crypto: { readonly subtle: { sign(algorithm: never, key: infer Key, data: never): unknown } };
+}
+  ? Key
+  : {
+      readonly type: string;
+      readonly extractable: boolean;
+      readonly algorithm: { readonly name: string };
+      readonly usages: readonly string[];
+    };
 
 /** A key pair of WebCrypto. */
 export interface WebKeyPair {

@@ -15,30 +15,43 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
   readonly optional: true;
 }
 
-/** Where a value stands in what is read. Its path is written for faults only: most values have none. */
-export class Place {
-  readonly faults: FaultList;
-  readonly #parent: Place | string;
+/** Where a value stands in what is read, and where its faults go. */
+export interface Place {
+  /** The place of a member or an item. */
+  at(step: string | number): Place;
+  /** Adds a fault. What a shape answers with it is no value, and nobody gets it. */
+  fault<T = undefined>(message: string): T;
+  /** How many faults there are, anywhere. */
+  readonly faults: number;
+}
+
+/** The path is written for faults only: most values have none. */
+class PlaceInValue implements Place {
+  readonly #faults: FaultList;
+  readonly #parent: PlaceInValue | string;
   readonly #step: string | number | null;
 
-  constructor(faults: FaultList, parent: Place | string = "", step: string | number | null = null) {
-    this.faults = faults;
+  constructor(faults: FaultList, parent: PlaceInValue | string, step: string | number | null = null) {
+    this.#faults = faults;
     this.#parent = parent;
     this.#step = step;
   }
 
-  at(step: string | number): Place {
-    return new Place(this.faults, this, step);
+  at(step: string | number): PlaceInValue {
+    return new PlaceInValue(this.#faults, this, step);
   }
 
-  /** What a shape answers with its fault: no value, and nobody gets it. */
   fault<T = undefined>(message: string): T {
-    this.faults.push({ path: this.path, message });
+    this.#faults.push({ path: this.#path, message });
     return undefined as T;
   }
 
-  get path(): string {
-    const before = typeof this.#parent === "string" ? this.#parent : this.#parent.path;
+  get faults(): number {
+    return this.#faults.total;
+  }
+
+  get #path(): string {
+    const before = typeof this.#parent === "string" ? this.#parent : this.#parent.#path;
     if (this.#step === null) return before;
     if (typeof this.#step === "number") return `${before}[${this.#step}]`;
     const name = shownName(this.#step);
@@ -53,7 +66,7 @@ export function readShape<T>(
   path = "",
 ): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
   const faults = new FaultList();
-  const read = shape.read(value, new Place(faults, path));
+  const read = shape.read(value, new PlaceInValue(faults, path));
   return faults.length === 0 ? { value: read, faults: [] } : { value: undefined, faults };
 }
 
@@ -121,9 +134,9 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
       const items: T[] = [];
       let faulty = 0;
       for (const [index, one] of value.entries()) {
-        const before = place.faults.total;
+        const before = place.faults;
         items.push(item.read(one, place.at(index)));
-        if (place.faults.total > before && ++faulty === MAX_FAULTY_ITEMS) break;
+        if (place.faults > before && ++faulty === MAX_FAULTY_ITEMS) break;
       }
       return items;
     },
@@ -134,17 +147,18 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
 export type Members = Readonly<Record<string, Shape<unknown>>>;
 type OptionalNames<M> = { [K in keyof M]: M[K] extends { readonly optional: true } ? K : never }[keyof M];
 type Flat<T> = { [K in keyof T]: T[K] };
-export type ObjectOf<M> = Flat<
+type ObjectOf<M> = Flat<
   { [K in Exclude<keyof M, OptionalNames<M>>]: ReadOf<M[K]> } & { [K in OptionalNames<M>]?: ReadOf<M[K]> }
 >;
+type LooseObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
 
 /** An object, and the shapes of its members: whoever takes more members in their place makes a shape of all. */
-export interface ObjectShape<M extends Members, T> extends Shape<T> {
-  readonly members: M;
+export interface ObjectShape<T> extends Shape<T> {
+  readonly members: Members;
 }
 
 /** An object of these members and no others. */
-export function strict<M extends Members>(members: M): ObjectShape<M, ObjectOf<M>> {
+export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> {
   const read = (value: unknown, place: Place): ObjectOf<M> => {
     if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
     const unknown = Object.keys(value).filter((name) => !Object.hasOwn(members, name));
@@ -155,10 +169,10 @@ export function strict<M extends Members>(members: M): ObjectShape<M, ObjectOf<M
 }
 
 /** An object of these members; others are kept as they are. */
-export function loose<M extends Members>(members: M): ObjectShape<M, ObjectOf<M> & { [name: string]: unknown }> {
-  const read = (value: unknown, place: Place): ObjectOf<M> & { [name: string]: unknown } => {
+export function loose<M extends Members>(members: M): ObjectShape<LooseObjectOf<M>> {
+  const read = (value: unknown, place: Place): LooseObjectOf<M> => {
     if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
-    return { ...value, ...readMembers(value, members, place) } as ReturnType<typeof read>;
+    return { ...value, ...readMembers(value, members, place) } as LooseObjectOf<M>;
   };
   return { members, read };
 }
@@ -184,9 +198,9 @@ function readMembers(
 export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
   return {
     read: (value, place) => {
-      const before = place.faults.total;
+      const before = place.faults;
       const read = shape.read(value, place);
-      return place.faults.total === before ? next(read, place) : (undefined as U);
+      return place.faults === before ? next(read, place) : (undefined as U);
     },
   };
 }

@@ -1,0 +1,121 @@
+/** What a user's bundler makes of the package: how much code each thing brings along, minified and compressed. */
+import { gzipSync } from "node:zlib";
+import { type Metafile, build } from "esbuild";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ROOT, unpacked } from "./support.js";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await unpacked();
+}, 60_000);
+
+interface Bundle {
+  /** Of the entry and what it loads at once, gzipped. */
+  readonly bytes: number;
+  readonly inputs: readonly string[];
+  /** The modules by their part of the minified code, for whoever looks for what grew. */
+  readonly parts: string;
+  /** What is loaded only when it is needed, and all bytes with it. */
+  readonly later: readonly string[];
+  readonly whole: number;
+}
+
+async function bundled(code: string, platform: "browser" | "neutral"): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code, resolveDir: folder, sourcefile: "entry.js" },
+    nodePaths: [`${ROOT}node_modules`],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform,
+    mainFields: ["module", "main"],
+    splitting: true,
+    outdir: folder,
+    absWorkingDir: folder,
+    write: false,
+    metafile: true,
+    legalComments: "none",
+    logLevel: "silent",
+  });
+  const outputs = metafile.outputs;
+  const entry = Object.keys(outputs).find((name) => outputs[name]!.entryPoint !== undefined)!;
+  const atOnce = loadedBy(outputs, entry, ["import-statement"]);
+  const ever = loadedBy(outputs, entry, ["import-statement", "dynamic-import"]);
+  const sizeOf = (names: readonly string[]): number =>
+    outputFiles
+      .filter(({ path }) => names.some((name) => path.endsWith(`/${name}`)))
+      .reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+  const inputs = atOnce.flatMap((name) => Object.entries(outputs[name]!.inputs));
+  return {
+    bytes: sizeOf(atOnce),
+    whole: sizeOf(ever),
+    inputs: inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([name]) => name),
+    parts: inputs
+      .sort(([, a], [, b]) => b.bytesInOutput - a.bytesInOutput)
+      .slice(0, 40)
+      .map(([name, { bytesInOutput }]) => `${String(bytesInOutput).padStart(7)} ${name}`)
+      .join("\n"),
+    later: ever.filter((name) => !atOnce.includes(name)),
+  };
+}
+
+function loadedBy(
+  outputs: Metafile["outputs"],
+  entry: string,
+  kinds: readonly string[],
+  reached: string[] = [],
+): string[] {
+  if (reached.includes(entry)) return reached;
+  reached.push(entry);
+  for (const { path, kind, external } of outputs[entry]!.imports)
+    if (kinds.includes(kind) && external !== true) loadedBy(outputs, path, kinds, reached);
+  return reached;
+}
+
+/** kB are of 1000 bytes. */
+const BUDGETS: readonly [name: string, entry: string, kilobytes: number][] = [
+  ["verifyEvidence", "bootproof", 40],
+  ["apiKeyStamper", "bootproof/client", 35],
+  ["verifyWebhook", "bootproof/client", 35],
+  ["renderText", "bootproof", 10],
+];
+
+describe.each(["browser", "neutral"] as const)("bundled for %s", (platform) => {
+  it.each(BUDGETS)("%s of %s is at most %d kB", async (name, entry, kilobytes) => {
+    const { bytes, parts } = await bundled(`export { ${name} } from "${entry}";`, platform);
+    if (process.env["BOOTPROOF_SIZES"] === "show") console.log(`${name} ${bytes} bytes, gzipped\n${parts}`);
+    expect(bytes, `${name}: ${bytes} bytes gzipped; before compression\n${parts}\n`).toBeLessThanOrEqual(
+      1000 * kilobytes,
+    );
+    expect(bytes, `${name} is empty`).toBeGreaterThan(1000);
+  });
+});
+
+it("a stamper is at most 35 kB with the curve too, which a key in hex takes", async () => {
+  const { whole, later } = await bundled('export { apiKeyStamper } from "bootproof/client";', "browser");
+  expect(later.length).toBeGreaterThan(0);
+  expect(whole).toBeLessThanOrEqual(35_000);
+});
+
+describe("a bundler leaves out", () => {
+  it("the fallback for runtimes without cryptography, until it is needed", async () => {
+    const { inputs, later } = await bundled('export { verifyEvidence } from "bootproof";', "browser");
+    expect(inputs.filter((input) => input.includes("@noble"))).toEqual([]);
+    expect(later.length).toBeGreaterThan(0);
+  });
+
+  it("all of it, where nothing of it is used", async () => {
+    for (const entry of ["bootproof", "bootproof/client"]) {
+      const { inputs } = await bundled(
+        `import "${entry}"; import * as all from "${entry}"; console.log("used");`,
+        "browser",
+      );
+      expect(inputs).toEqual(["entry.js"]);
+    }
+  });
+
+  it("what reads policies, where none is read", async () => {
+    const { inputs } = await bundled('export { verifyEvidence } from "bootproof";', "browser");
+    expect(inputs.filter((input) => /shapes|pin-entries|appraise\/policy\.js/.test(input))).toEqual([]);
+  });
+});

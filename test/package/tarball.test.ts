@@ -1,0 +1,184 @@
+/** The tarball: exactly what is needed, and nothing that runs when it is installed. */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import ts from "typescript";
+import { beforeAll, describe, expect, it } from "vitest";
+import { MANIFEST, type Packed, ROOT, npm, pack, run, strangersFolder } from "./support.js";
+
+const folder = strangersFolder();
+let packed: Packed;
+let installing: string;
+beforeAll(async () => {
+  packed = await pack(folder);
+  const { stdout, stderr } = await npm(["install", "--prefer-offline", "--no-audit", packed.tarball], folder);
+  installing = stdout + stderr;
+}, 120_000);
+
+const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+
+/** The files that these ones load, and so on: of this package, by what their imports say. */
+function closureOf(entries: readonly string[]): Set<string> {
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    const isTypes = file.endsWith(".d.ts");
+    for (const { fileName } of ts.preProcessFile(read(file), true, true).importedFiles)
+      if (fileName.startsWith("."))
+        visit(join(dirname(file), isTypes ? fileName.replace(/\.js$/, ".d.ts") : fileName).replaceAll("\\", "/"));
+  };
+  entries.forEach(visit);
+  return reached;
+}
+
+describe("the tarball", () => {
+  it("holds what its entry points load, and nothing else", () => {
+    const entries = Object.values(MANIFEST.exports).flatMap((entry) => [entry.types, entry.default]);
+    const library = closureOf([...entries, ...Object.values(MANIFEST.bin)].map((file) => file.replace(/^\.\//, "")));
+    // Each module has code and types, also where only one of them is loaded.
+    const halves = [...library].flatMap((file) => {
+      const name = /^(dist\/src\/.*?)(?:\.d\.ts|\.js)$/.exec(file)?.[1];
+      return name === undefined ? [file] : [`${name}.js`, `${name}.d.ts`];
+    });
+    const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt"];
+    const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
+    expect(packed.files).toEqual([...new Set([...halves, ...beside, ...changelog])].sort());
+  });
+
+  it("has the command bundled, and nothing of it unbundled; no demo, no maps, no second package.json", () => {
+    expect(packed.files.filter((file) => /^dist\/bin\/[^/]*$/.test(file))).toEqual([
+      "dist/bin/THIRD-PARTY.txt",
+      "dist/bin/bootproof.cjs",
+    ]);
+    expect(
+      packed.files.filter((file) => /src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
+    ).toEqual([]);
+    const code = packed.files.filter((file) => /\.(?:js|cjs|d\.ts)$/.test(file));
+    expect(code.filter((file) => /sourceMappingURL|cbor-x|cbor-extract/.test(read(file)))).toEqual([]);
+  });
+
+  it("names the packages whose code is in the command, with their licences", () => {
+    const names = [...read("dist/bin/THIRD-PARTY.txt").matchAll(/^(\S+) [0-9]+\.[0-9]+\.[0-9]+$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(names).toEqual(["commander", "yaml"]);
+  });
+
+  it("is clean for publint", async () => {
+    const { messages } = await publint({
+      pkgDir: join(folder, "node_modules", "bootproof"),
+      strict: true,
+      pack: false,
+    });
+    expect(messages).toEqual([]);
+  });
+
+  it("has types that are found wherever its code is", async () => {
+    const data = new Uint8Array(readFileSync(packed.tarball));
+    const analysis = await checkPackage(createPackageFromTarballData(data));
+    if (analysis.types === false) throw new Error("no types");
+    // ES modules only: Node 20.19 and later take them by require too, which TypeScript before 5.8 does not know; and
+    // the resolution of Node 10 knows no exports.
+    const known = analysis.problems.filter(
+      ({ kind, ...problem }) =>
+        (kind === "CJSResolvesToESM" && "resolutionKind" in problem && problem.resolutionKind === "node16-cjs") ||
+        (kind === "NoResolution" && "resolutionKind" in problem && problem.resolutionKind === "node10"),
+    );
+    expect(analysis.problems.filter((problem) => !known.includes(problem))).toEqual([]);
+    expect(Object.keys(analysis.entrypoints)).toEqual(Object.keys(MANIFEST.exports));
+  });
+});
+
+describe("who installs it", () => {
+  interface Installed {
+    readonly scripts?: Readonly<Record<string, string>>;
+    readonly gypfile?: boolean;
+  }
+
+  const roots = (): string[] =>
+    Object.keys(
+      (
+        JSON.parse(readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8")) as {
+          packages: Record<string, unknown>;
+        }
+      ).packages,
+    );
+
+  it("runs no script, compiles nothing and approves nothing", () => {
+    expect(installing).not.toMatch(/script|approve|gyp/i);
+    const running = roots().filter((root) => {
+      const { scripts = {}, gypfile } = JSON.parse(
+        readFileSync(join(folder, root, "package.json"), "utf8"),
+      ) as Installed;
+      const isRun = ["preinstall", "install", "postinstall", "prepare"].some((name) => scripts[name] !== undefined);
+      // A registry's package may have `prepare`: npm runs it in a checkout only. Ours comes as a file, and may not.
+      const ran = root.endsWith("/bootproof") ? isRun : isRun && scripts["prepare"] === undefined;
+      return ran || gypfile === true || existsSync(join(folder, root, "binding.gyp"));
+    });
+    expect(running).toEqual([]);
+  });
+
+  it("gets these packages and no others", () => {
+    expect(roots().map((root) => root.replace("node_modules/", ""))).toEqual([
+      "@hpke/common",
+      "@hpke/core",
+      "@noble/curves",
+      "@noble/hashes",
+      "@scure/base",
+      "bootproof",
+    ]);
+  });
+
+  const command = (...args: string[]) => run(join(folder, "node_modules/.bin/bootproof"), args, folder);
+  const evidence = (name: string): string => join(ROOT, "test-vectors", name);
+
+  it("has the command", async () => {
+    expect(await command("--version")).toMatchObject({ status: 0, stdout: `${MANIFEST.version}\n`, stderr: "" });
+    const verified = await command("verify", "--boot-proof", evidence("boot-proofs/bootproof-1.json"), "--no-policy");
+    expect(verified.stdout).toMatch(/^AUTHENTIC/);
+    expect(verified.status).toBe(0);
+    const pinned = await command("pin", "--release", evidence("releases/r2025.9.3.yaml"), "--app", "signer");
+    expect(JSON.parse(pinned.stdout)).toMatchObject({ policy: "bootproof/1" });
+  });
+
+  it("has the library, at each entry point", async () => {
+    const imports = Object.keys(MANIFEST.exports).map((entry) => `await import("${entry.replace(".", "bootproof")}")`);
+    const program = `for (const one of [${imports.join(", ")}]) console.log(Object.keys(one).length > 0)`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], folder);
+    expect(stdout).toBe("true\n".repeat(imports.length));
+  });
+
+  it("has a lab in memory, by the command and by code", async () => {
+    const child = spawn(join(folder, "node_modules/.bin/bootproof"), ["lab"], { cwd: folder });
+    const greeting = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      child.stdout.on("data", (chunk: Buffer) => {
+        text += String(chunk);
+        if (text.includes("Ctrl-C ends it.")) resolve(text);
+      });
+      child.on("exit", () => reject(new Error(text)));
+    });
+    expect(greeting).toContain("The lab listens.");
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    const program =
+      'import { startLab } from "bootproof/lab"; const lab = await startLab(); console.log(lab.enclaves.length); ' +
+      "await lab.close();";
+    expect((await run(process.execPath, ["--input-type=module", "-e", program], folder)).stdout).toMatch(/^[1-9]\n$/);
+  });
+
+  it("is told what a lab with a folder takes, before anything is written", async () => {
+    const { status, stdout, stderr } = await command("lab", "--data", "./lab");
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("takes the package classic-level, which is not installed: npm install classic-level@3");
+    expect(existsSync(join(folder, "lab"))).toBe(false);
+    const program =
+      'import { StoreMissingError, startLab } from "bootproof/lab"; ' +
+      'await startLab({ dataFolder: "./lab" }).catch((error) => console.log(error instanceof StoreMissingError));';
+    expect((await run(process.execPath, ["--input-type=module", "-e", program], folder)).stdout).toBe("true\n");
+  });
+});
