@@ -1,7 +1,7 @@
 /**
  * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
  */
-import { isPolicy } from "./appraise/parsed-policies.js";
+import { isPolicy } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";

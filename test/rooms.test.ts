@@ -399,7 +399,7 @@ describe("packages", () => {
 
   it("what is a policy is said by parsePolicy alone", () => {
     expect(all.filter(({ names }) => names.has("keepParsed")).map(({ file }) => file)).toEqual([
-      "src/appraise/parsed-policies.ts",
+      "src/appraise/parsed-policy.ts",
       "src/appraise/policy.ts",
     ]);
   });

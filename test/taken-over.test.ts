@@ -2,13 +2,12 @@
  * Bytes are taken over when they are handed in: whoever reuses a buffer while an answer is awaited, or after it,
  * changes nothing. Every exported function is in one of two lists here: it takes bytes, and is tried, or it takes none.
  */
-import { sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { fromBase64, toUtf8 } from "../src/bytes.js";
+import { fromBase64, toHex, toUtf8 } from "../src/bytes.js";
 import * as client from "../src/client/index.js";
 import * as library from "../src/index.js";
 import { labDeployment, labPolicy } from "../src/lab/forge.js";
-import { generateKeyPair } from "../src/lab/keys.js";
+import { ed25519Point, generateKeyPair, signDer } from "../src/lab/keys.js";
 import { encodeManifest } from "../src/lab/qos.js";
 import { forge, lab, optionsOf } from "./attacks/support.js";
 import { AT, ORGANIZATION, apiKey, isStamped } from "./client/support.js";
@@ -32,13 +31,11 @@ const headers = {
   "X-Webhook-Signature-Key-Id": "k",
   "X-Webhook-Signature-Algorithm": "ed25519",
   "X-Webhook-Signature-Version": "v1",
-  "X-Webhook-Signature": sign(
-    null,
-    Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery]),
-    pair.privateKey,
-  ).toString("hex"),
+  "X-Webhook-Signature": toHex(
+    signDer(pair, null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery])),
+  ),
 };
-const jwks = { keys: [{ ...pair.publicKey.export({ format: "jwk" }), kid: "k" }] };
+const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
 
 /** The bytes that a door takes, and what it answers to them. Answers that chance is part of are made comparable. */
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];

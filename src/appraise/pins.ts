@@ -23,7 +23,7 @@ export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 type OneOrMore<T> = T | readonly T[];
 
 /** PCR values in hex, by index. */
-type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -43,7 +43,7 @@ export interface SetPin {
   readonly members: readonly string[];
 }
 
-interface LabelsPin {
+export interface LabelsPin {
   readonly enclaveApp?: string;
   readonly owner?: string;
   readonly deploymentLabel?: string;

@@ -10,7 +10,7 @@ import {
   type TrustAnchor,
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
-import { keepParsed } from "./parsed-policies.js";
+import { type AppProofRules, type DeploymentPins, type Policy, keepParsed } from "./parsed-policy.js";
 import { PIN_ENTRIES } from "./pin-entries.js";
 import {
   DEPLOYMENT_KINDS,
@@ -37,6 +37,8 @@ import {
   short,
   text,
 } from "./shapes.js";
+
+export type { AppProofRules, DeploymentPins, Policy };
 
 /** The file, as JSON. `comment` may stand on any object, and changes nothing. */
 export interface PolicyFile {
@@ -65,38 +67,6 @@ export interface DeploymentFile extends PinsFile {
   readonly open?: readonly Question[];
   readonly appProofs?: { readonly types: readonly string[] };
   readonly comment?: string;
-}
-
-/** A policy that was read and found well-formed. Durations are in milliseconds. It cannot be changed, at any depth. */
-export interface Policy {
-  readonly name: string | null;
-  /** Copies: the policy keeps its own. */
-  readonly trustAnchors: readonly TrustAnchor[];
-  readonly deployments: readonly DeploymentPins[];
-  readonly maxAge: number | null;
-  readonly appProofs: AppProofRules;
-  readonly allowDebug: boolean;
-}
-
-/**
- * What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met.
- */
-export interface DeploymentPins extends Pins {
-  /** Its place in the file, such as `deployments[0]`, where the file names none. */
-  readonly name: string;
-  readonly kind: DeploymentKind;
-  readonly open: readonly Question[];
-  /** The types of app proof that its enclaves may sign; null: any that the policy allows. */
-  readonly appProofTypes: readonly string[] | null;
-}
-
-interface AppProofRules {
-  /** Null: any type. */
-  readonly types: readonly string[] | null;
-  readonly maxAge: number | null;
-  readonly required: boolean;
-  readonly coverage: boolean;
-  readonly decision: boolean;
 }
 
 export interface ParsePolicyOptions {

@@ -4,7 +4,7 @@
  * What is asked is what was sent: verification holds the answer against it (verify/README.md, "The question"). That
  * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
  */
-import { isPolicy } from "../appraise/parsed-policies.js";
+import { isPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
-import { policyBytes } from "../../src/appraise/parsed-policies.js";
+import { policyBytes } from "../../src/appraise/parsed-policy.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
@@ -14,7 +14,6 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { policyBytes } from "../../src/appraise/policy.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
 import { isRefused } from "../support/faults.js";

@@ -1,10 +1,11 @@
 /** What a user's bundler makes of the package: how much code each thing brings along, minified and compressed. */
 import { gzipSync } from "node:zlib";
 import { type Metafile, build } from "esbuild";
-import { beforeAll, describe, expect, it } from "vitest";
-import { ROOT, unpacked } from "./support.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT, removeFolders, unpacked } from "./support.js";
 
 let folder: string;
+afterAll(removeFolders);
 beforeAll(async () => {
   folder = await unpacked();
 }, 60_000);

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll } from "vitest";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -18,7 +17,11 @@ export const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
 
 const folders: string[] = [];
-afterAll(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** For the end of each file that makes some. */
+export function removeFolders(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
 
 /** An empty folder, outside of this repository where nothing else is said, with a package.json of somebody else. */
 export function strangersFolder(parent = tmpdir()): string {

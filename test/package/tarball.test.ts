@@ -5,12 +5,13 @@ import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import ts from "typescript";
-import { beforeAll, describe, expect, it } from "vitest";
-import { MANIFEST, type Packed, ROOT, npm, pack, run, strangersFolder } from "./support.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MANIFEST, type Packed, ROOT, npm, pack, removeFolders, run, strangersFolder } from "./support.js";
 
 const folder = strangersFolder();
 let packed: Packed;
 let installing: string;
+afterAll(removeFolders);
 beforeAll(async () => {
   packed = await pack(folder);
   const { stdout, stderr } = await npm(["install", "--prefer-offline", "--no-audit", packed.tarball], folder);

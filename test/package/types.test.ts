@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { MANIFEST, ROOT, npm, run, strangersFolder, unpacked } from "./support.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MANIFEST, ROOT, npm, removeFolders, run, strangersFolder, unpacked } from "./support.js";
 
 const COMPILERS = join(ROOT, "test/package/compilers");
 
@@ -28,6 +28,7 @@ async function compilers(): Promise<string> {
 }
 
 let stranger: string;
+afterAll(removeFolders);
 let versions: Readonly<Record<string, string>>;
 beforeAll(async () => {
   const [folder, others] = await Promise.all([unpacked(), compilers()]);

@@ -2,8 +2,8 @@
  * Hostile inputs through public doors, one after the other, in a process beside the tests. It tells for each how long
  * it took, and by how much the process has grown since its start: never less than what the input needed.
  */
-import { sign } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { toHex } from "../../src/bytes.js";
 import { inspectUnverified, renderInspection, renderJson, renderText } from "../../src/index.js";
 import * as library from "../../src/index.js";
 import {
@@ -15,7 +15,7 @@ import {
   webhookHandler,
 } from "../../src/client/index.js";
 import { run } from "../../src/cli/main.js";
-import { generateKeyPair } from "../../src/lab/keys.js";
+import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
 
 const NOW = new Date("2026-03-04T06:00:00.000Z");
 const anyEnclave = { policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW } as const;
@@ -68,10 +68,10 @@ export const DOORS = {
   policyOfCommand: (input) => command(["verify", "--boot-proof", "/nonexistent", "--policy", "-"], input),
   bundleOfCommand: (input) => command(["verify", "-", "--no-policy"], input),
   webhook: async (input) => {
-    const { publicKey, privateKey } = generateKeyPair("ed25519");
-    const jwks = { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] };
+    const pair = generateKeyPair("ed25519");
+    const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
     const signed = Buffer.concat([Buffer.from(`v1.ed25519.k.${NOW.getTime()}.e.`), input]);
-    const headers = webhookHeaders(sign(null, signed, privateKey).toString("hex"));
+    const headers = webhookHeaders(toHex(signDer(pair, null, signed)));
     await refused(() => verifyWebhook({ rawBody: input, headers, jwks, now: NOW }));
   },
   webhookInSingleBytes: async (input) => {
