@@ -123,6 +123,8 @@ const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: tru
 
 /** Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another. */
 export function takeOptions(options: VerifyOptions): VerifySetting {
+  if (isPolicy(options))
+    throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
   requireOptions("options", options, OPTION_NAMES);
   const { at = "document", allowDebug = false, cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
@@ -142,7 +144,8 @@ export function takeOptions(options: VerifyOptions): VerifySetting {
 
 function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
   if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  if (!isPolicy(policy)) throw new TypeError("a policy of parsePolicy is wanted, or NO_POLICY_ANY_ENCLAVE");
+  if (!isPolicy(policy))
+    throw new TypeError("options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE");
   if (trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
   return policy;
 }
@@ -196,15 +199,33 @@ function isInstant(value: unknown): value is Date {
   return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
+const EVIDENCE_WANTED =
+  "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
+
+/** The members of evidence. Throws TypeError for what is none, and says what was probably meant. */
+export function evidenceMembers(evidence: Evidence): Evidence & { readonly appProofs: readonly unknown[] } {
+  const names = [...Object.keys(EVIDENCE_NAMES), "bootProof", "appProof"];
+  if (typeof evidence !== "object" || evidence === null || !names.some((name) => name in evidence))
+    throw new TypeError(EVIDENCE_WANTED);
+  for (const one of ["bootProof", "appProof"])
+    if (one in evidence) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
+  requireOptions("evidence", evidence, EVIDENCE_NAMES);
+  const { bootProofs, appProofs = [], activity } = evidence;
+  return { bootProofs: listOf("bootProof", bootProofs), appProofs: listOf("appProof", appProofs), activity };
+}
+
+function listOf(one: string, value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  const hint = value === undefined ? "empty where there is none" : `did you mean ${one}s: [${one}]?`;
+  throw new TypeError(`evidence.${one}s: a list wanted; ${hint}`);
+}
+
 /**
  * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
  * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
 export function takeEvidence(evidence: Evidence, { context, wantedKeys }: VerifySetting): TakenEvidence {
-  requireOptions("evidence", evidence, EVIDENCE_NAMES);
-  const { bootProofs, appProofs = [], activity } = evidence;
-  if (!Array.isArray(bootProofs)) throw new TypeError("evidence.bootProofs: a list of boot proofs wanted");
-  if (!Array.isArray(appProofs)) throw new TypeError("evidence.appProofs: a list of app proofs wanted");
+  const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");

@@ -7,9 +7,12 @@ import {
   AppProofUses,
   type Evidence,
   MalformedError,
+  NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
   RejectedError,
   type VerifyOptions,
+  packBundle,
+  packEvidence,
   parsePolicy,
   renderText,
   requireAuthentic,
@@ -66,18 +69,53 @@ describe("a call that asks for what nobody can answer", () => {
     await expect(call).rejects.toThrow(name);
   });
 
+  const lists = "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
   const wrongEvidence: [string, unknown][] = [
-    ["bootProofs", { bootProof: whole.bootProof }],
-    ["bootProofs", { bootProofs: whole.bootProof }],
-    ["bootProofs", { bootProofs: null }],
-    ["appProofs", { bootProofs: [], appProofs: {} }],
-    ["evidence", null],
-    ["evidence", undefined],
-    ["no evidence", { bootProofs: [] }],
+    ["evidence.bootProof: unknown; did you mean bootProofs: [bootProof]?", { bootProof: whole.bootProof }],
+    ["evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?", { bootProofs: whole.bootProof }],
+    ["evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?", { bootProofs: null }],
+    ["evidence.bootProofs: a list wanted; empty where there is none", { activity: whole.activity }],
+    ["evidence.appProof: unknown; did you mean appProofs: [appProof]?", { bootProofs: [], appProof: {} }],
+    ["evidence.appProofs: a list wanted; did you mean appProofs: [appProof]?", { bootProofs: [], appProofs: {} }],
+    ["evidence.bootproofs: unknown; known are bootProofs, appProofs, activity", { bootProofs: [], bootproofs: [] }],
+    [lists, whole.bootProof],
+    [lists, JSON.stringify(whole.bootProof)],
+    [lists, [whole.bootProof]],
+    [lists, new NamedEvidence("boot.json", whole.bootProof)],
+    [lists, {}],
+    [lists, null],
+    [lists, undefined],
   ];
-  it.each(wrongEvidence)("is a TypeError that says what is wanted: %s", async (name, given) => {
-    await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(TypeError);
-    await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(name);
+  it.each(wrongEvidence)("is a TypeError that says what is wanted: %s", async (message, given) => {
+    const wanted = new TypeError(message);
+    await expect(verifyEvidence(given as Evidence, options)).rejects.toThrow(wanted);
+    await expect(packBundle(given as Evidence, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW })).rejects.toThrow(wanted);
+    expect(() => packEvidence(given as Evidence)).toThrow(wanted);
+  });
+
+  it("is a TypeError where there is nothing to verify, and where a list is none", async () => {
+    await expect(verifyEvidence({ bootProofs: [] }, options)).rejects.toThrow(new TypeError("no evidence was given"));
+    const meant = new TypeError("evidence.bootProofs: a list wanted; did you mean bootProofs: [bootProof]?");
+    await expect(verifyActivity(whole.activity, whole.bootProof as never, options)).rejects.toThrow(meant);
+  });
+
+  it.each([
+    [undefined, "options: an object wanted, with policy, now, at, "],
+    ["policy.json", "options: an object wanted, with policy, now, at, "],
+    [options.policy, "options: { policy, now: new Date() } wanted, and this is the policy alone"],
+    [{ now: NOW }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE"],
+    [{ ...options, policy: "{}" }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY"],
+    [{ policy: options.policy }, "now: a valid Date wanted"],
+  ])("is a TypeError without options that are some: %#", async (given, message) => {
+    await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(TypeError);
+    await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(message);
+  });
+
+  it("is none where evidence has members by inheritance, or app proofs that are undefined", async () => {
+    const inherited = Object.create(evidence) as Evidence;
+    const open = { ...evidence, appProofs: undefined } as unknown as Evidence;
+    for (const given of [inherited, open])
+      expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
   });
 
   it(

@@ -165,7 +165,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   verification: REPORT,
   bootproof: [...REPORT, "inputs", "verification"],
   inspect: REPORT,
-  bundle: [...REPORT, "verification", "bootproof"],
+  bundle: [...REPORT, "inputs", "verification", "bootproof"],
   formats: [...REPORT, "inspect", "bundle"],
   index: FACADE,
   client: FACADE,

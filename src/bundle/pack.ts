@@ -4,6 +4,7 @@ import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } f
 import { withOwnName } from "../decode/boot-proof.js";
 import { jsonInput, requireOptions, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
+import { evidenceMembers } from "../inputs.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
@@ -27,16 +28,20 @@ const PACK_OPTIONS: Readonly<Record<keyof PackOptions, true>> = {
   nonce: true,
 };
 
-/** Packs evidence as it is. Throws TypeError for a boot proof that is verified already, of which no JSON is left. */
+/**
+ * Packs evidence as it is. Throws TypeError for what is none, and for a boot proof that is verified already, of which
+ * no JSON is left.
+ */
 export function packEvidence(evidence: Evidence): BundleFile {
-  const bootProofs = evidence.bootProofs.map(valueOf);
+  const { appProofs, activity, ...given } = evidenceMembers(evidence);
+  const bootProofs = given.bootProofs.map(valueOf);
   if (bootProofs.some((bootProof) => VerifiedBootProof.isVerified(bootProof)))
     throw new TypeError("bootProofs: JSON values wanted");
   return {
     bundle: BUNDLE_FORMAT,
     bootProofs: bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
-    appProofs: (evidence.appProofs ?? []).map(jsonOf),
-    ...(evidence.activity !== undefined && { activity: unwrap(jsonOf(evidence.activity), "activity") }),
+    appProofs: appProofs.map(jsonOf),
+    ...(activity !== undefined && { activity: unwrap(jsonOf(activity), "activity") }),
   };
 }
 
