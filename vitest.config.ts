@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
  * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
  * others load the library anew with another cryptography than Node's, which the files after them would be left with.
  */
-const ALONE = ["test/soak.test.ts", "test/verify/ecdsa.test.ts", "test/verify/platform.test.ts"];
+const ALONE = ["test/soak.test.ts", "test/verify/ecdsa.test.ts", "test/verify/cryptography.test.ts"];
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 /** Which cryptography is used: what answers known questions right, chosen once, whatever it calls itself. */
-import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { KeyObject, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { concatBytes, toUtf8 } from "../../src/bytes.js";
 import { flipped, signers } from "./ecdsa-rows.js";
@@ -12,8 +12,13 @@ const realSubtle = globalThis.crypto.subtle;
 const OTHER = "Other/1.0";
 
 /** `node:crypto`, or an imitation of it that differs in the functions given. */
-function node(other: Calls = {}): Calls {
-  return recorded({ createHash: realNode["createHash"]!, createPublicKey, verify: realNode["verify"]!, ...other });
+function node(other: Calls = {}, webcrypto: Calls = {}): Calls {
+  const real = { createHash: realNode["createHash"]!, createPublicKey, verify: realNode["verify"]! };
+  return {
+    ...recorded({ ...real, ...other }),
+    KeyObject,
+    webcrypto: { subtle: subtle(webcrypto) },
+  } as unknown as Calls;
 }
 
 /** WebCrypto, or one that differs in the functions given. */
@@ -27,7 +32,9 @@ function recorded(functions: Calls): Calls {
 }
 
 const callsOf = (functions: object | undefined): number =>
-  Object.values(functions ?? {}).reduce((sum, call) => sum + vi.mocked(call as () => void).mock.calls.length, 0);
+  Object.values(functions ?? {})
+    .filter((member) => vi.isMockFunction(member))
+    .reduce((sum, call) => sum + call.mock.calls.length, 0);
 
 /** Which of them a digest and a signature are then computed by. */
 async function computing(library: Library, offered: Offered): Promise<string> {
@@ -110,10 +117,6 @@ const WRONG_NODE: Readonly<Record<string, Calls>> = {
   "knows no spelling of the hashes": { createHash: unsupported },
   "digests nothing": { createHash: () => ({ update: () => ({ digest: () => new Uint8Array() }) }) },
   "imports no key": { createPublicKey: unsupported },
-  "imports no JWK": {
-    createPublicKey: (input: { format: string }) =>
-      input.format === "jwk" ? unsupported() : createPublicKey(input as never),
-  },
   "takes DER signatures only": {
     verify: ((hash, message, { key }: { key?: object }, signature, done) =>
       verifies(hash, message, key!, signature, done)) as Verify as never,
@@ -179,8 +182,17 @@ describe("what computes", () => {
   });
 
   it.each(Object.entries(WRONG_NODE))("is no node:crypto that %s", async (_, wrong) => {
+    expect(await chosenIn({ node: node(wrong), userAgent: OTHER })).toBe("noble");
+    if ("createPublicKey" in wrong) return;
     expect(await chosenIn({ node: node(wrong) })).toBe("noble");
     expect(await chosenIn({ node: node(wrong), subtle: subtle() })).toBe("WebCrypto");
+  });
+
+  it("is no Node whose own WebCrypto imports no key, or one beside the curve", async () => {
+    for (const importKey of [unsupported, WRONG_SUBTLE["takes a point beside the curve"]!["importKey"]!]) {
+      expect(await chosenIn({ node: node({}, { importKey }) })).toBe("noble");
+      expect(await chosenIn({ node: node({}, { importKey }), subtle: subtle() })).toBe("WebCrypto");
+    }
   });
 });
 
@@ -255,7 +267,8 @@ describe("the choice", () => {
     vi.mocked(offered.node["verify"]!).mockImplementation(((_hash, _message, _key, _signature, done) =>
       done?.(refused, true)) as Verify as never);
     expect(await key!.verify(message, signed(message))).toBe(false);
-    vi.mocked(offered.node["createPublicKey"]!).mockImplementation(unsupported);
+    const { importKey } = (offered.node as unknown as { webcrypto: { subtle: Calls } }).webcrypto.subtle;
+    vi.mocked(importKey!).mockImplementation(unsupported);
     expect(await library.importPoint("P-384", point)).toBeNull();
     vi.mocked(offered.node["createHash"]!).mockImplementation(unsupported);
     await expect(library.sha256(message)).rejects.toThrow("unsupported");
