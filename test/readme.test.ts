@@ -1,0 +1,314 @@
+/**
+ * README's code, word for word: what is typed at a terminal runs against the built command, what is written in programs
+ * is type-checked and runs against the built package. What no test can run is listed here, with the reason.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const VECTORS = join(ROOT, "test-vectors");
+const base = mkdtempSync(join(tmpdir(), "bootproof-readme-"));
+const run = promisify(execFile);
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** The nearest heading above it. */
+  readonly heading: string;
+}
+
+const blocks: readonly Block[] = readBlocks(readFileSync(join(ROOT, "README.md"), "utf8"));
+
+function readBlocks(markdown: string): Block[] {
+  const found: Block[] = [];
+  let heading = "";
+  for (const [, title, language, text] of markdown.matchAll(/^#{1,6} ([^\n]+)$|^```(\w*)\n(.*?)^```$/gms)) {
+    if (title !== undefined) heading = title;
+    else found.push({ language: language!, text: text!, heading });
+  }
+  return found;
+}
+
+/** Lines that are not run here, and blocks that begin with one; and why. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
+  "npm ci && npm test": "is what runs this test",
+  "{": "the policy: test/appraise/policy.test.ts reads it",
+};
+
+const isListed = (line: string): boolean => Object.keys(NOT_RUN).some((start) => line.startsWith(start));
+const shell = blocks.filter(({ language }) => ["sh", "console"].includes(language));
+const programs = blocks.filter(({ language, text }) => ["js", "ts"].includes(language) && !isListed(text));
+
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+/** A folder in which the package is installed, with the files that README names. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(base, "folder-"));
+  mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
+  symlinkSync(ROOT, join(folder, "node_modules/bootproof"));
+  symlinkSync(join(ROOT, "node_modules/@types"), join(folder, "node_modules/@types"));
+  const copies = {
+    "boot-proofs/bootproof-1.json": "boot.json",
+    "boot-proofs/appproof-1.json": "app.json",
+    "nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor": "document.cbor",
+    "releases/r2025.9.3.yaml": "r2025.9.3.yaml",
+  };
+  for (const [from, to] of Object.entries(copies)) cpSync(join(VECTORS, from), join(folder, to));
+  writeFileSync(join(folder, "activity.json"), JSON.stringify(activityAround(appProof)));
+  return folder;
+}
+
+const appProof = JSON.parse(readFileSync(join(VECTORS, "boot-proofs/appproof-1.json"), "utf8")) as {
+  readonly proofPayload: string;
+};
+const { organizationId, ...derived } = (
+  JSON.parse(appProof.proofPayload) as { readonly addressDerivationProof: Readonly<Record<string, string>> }
+).addressDerivationProof;
+
+/** An activity that the captured app proof agrees with: nobody signs an activity. */
+function activityAround(proof: object): object {
+  const { walletId, derivationPath: path, address } = derived;
+  return {
+    activity: {
+      id: "activity",
+      organizationId,
+      status: "ACTIVITY_STATUS_COMPLETED",
+      type: "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
+      intent: { createWalletAccountsIntent: { walletId, accounts: [{ path }] } },
+      result: { createWalletAccountsResult: { addresses: [address] } },
+      appProofs: [proof],
+    },
+  };
+}
+
+/** `bootproof` and `npx` as an installation has them: the second does nothing but run the first. */
+function commands(): string {
+  const folder = join(base, "bin");
+  if (existsSync(folder)) return folder;
+  mkdirSync(folder);
+  const command = `exec "${process.execPath}" "${join(ROOT, "dist/bin/bootproof.cjs")}" "$@"`;
+  writeFileSync(join(folder, "bootproof"), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+  writeFileSync(join(folder, "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+  return folder;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function environment(more: Environment = {}): NodeJS.ProcessEnv {
+  const path = `${commands()}${delimiter}${process.env["PATH"] ?? ""}`;
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("BOOTPROOF_"));
+  return { ...Object.fromEntries(inherited), NO_COLOR: "1", PATH: path, ...more };
+}
+
+/** Runs one command line. Rejects, with what it wrote, where it fails. */
+async function inShell(line: string, folder: string, more?: Environment): Promise<string> {
+  const options = { cwd: folder, env: environment(more), timeout: 60_000 };
+  return (await run("bash", ["-c", `set -euo pipefail\n${line}`], options)).stdout;
+}
+
+/** Lines that belong together: README's paragraphs stand each for itself. */
+function paragraphsOf({ text }: Block): string[][] {
+  return text.split(/\n\s*\n/).map((paragraph) =>
+    paragraph
+      .replaceAll(/\\\n\s*/g, "")
+      .split("\n")
+      .filter((line) => line.trim() !== "" && !line.startsWith("#")),
+  );
+}
+
+/** Starts the command of a lab, which ends when it is told to; and waits until it can be asked. */
+async function startedLab(line: string, folder: string): Promise<ChildProcess> {
+  const lab = spawn("bash", ["-c", `exec ${line}`], { cwd: folder, env: environment(), stdio: "ignore" });
+  for (let tries = 0; !existsSync(join(folder, "lab/lab.json")); tries++) {
+    if (lab.exitCode !== null || tries > 600) throw new Error(`${line}: ended, or does not say where it is`);
+    await delay(100);
+  }
+  return lab;
+}
+
+async function ended(lab: ChildProcess): Promise<unknown> {
+  const end = once(lab, "exit");
+  lab.kill("SIGINT");
+  return (await end)[0];
+}
+
+interface LabFile {
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly walletActivityId: string;
+  readonly apiKeyFile: string;
+  readonly policyFile: string;
+}
+
+const LAB = "npx bootproof lab --data ./lab";
+
+describe("README at a terminal", () => {
+  const all = shell.flatMap((block) => paragraphsOf(block));
+  const paragraphs = all.map((lines) => lines.filter((line) => !isListed(line))).filter((lines) => lines.length > 0);
+  let policy = "";
+
+  beforeAll(async () => {
+    policy = await inShell("bootproof pin --boot-proof boot.json", newFolder());
+  });
+
+  const isAbout = (lines: readonly string[], text: string): boolean => lines.some((line) => line.includes(text));
+  const online = paragraphs.filter((lines) => isAbout(lines, "$BASE_URL"));
+  const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json"));
+  const labs = paragraphs.filter((lines) => isAbout(lines, LAB));
+  const offline = paragraphs.filter((lines) => ![...online, ...faults, ...labs].includes(lines));
+
+  it("has what is told apart here", () => {
+    expect([online.length, faults.length, labs.length]).toEqual([1, 1, 1]);
+    expect(offline.flat().length).toBeGreaterThan(7);
+  });
+
+  it.each(offline.map((lines) => [lines[0], lines] as const))("%s, and what follows", async (_, lines) => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "policy.json"), policy);
+    for (const line of lines) await inShell(line, folder);
+  });
+
+  it("speaks with a service", async () => {
+    const folder = newFolder();
+    const lab = await startedLab(LAB, folder);
+    try {
+      const at = (file: string): string => join(folder, "lab", file);
+      const facts = JSON.parse(readFileSync(at("lab.json"), "utf8")) as LabFile;
+      cpSync(at(facts.policyFile), join(folder, "policy.json"));
+      const more = {
+        BASE_URL: facts.baseUrl,
+        ORGANIZATION_ID: facts.organizationId,
+        ACTIVITY_ID: facts.walletActivityId,
+      };
+      for (const line of online[0]!) {
+        await inShell(line, folder, more);
+        // As after its public half was registered: the lab's key stands for one that the service knows.
+        if (line.includes("keygen")) cpSync(at(facts.apiKeyFile), join(folder, "key.json"));
+      }
+    } finally {
+      await ended(lab);
+    }
+  });
+
+  it("runs a lab until it is interrupted", async () => {
+    const folder = newFolder();
+    const lab = await startedLab(
+      labs[0]!.find((line) => line.startsWith(LAB))!,
+      folder,
+    );
+    for (const line of labs[0]!.filter((other) => !other.startsWith(LAB))) await inShell(line, folder);
+    expect(await ended(lab)).toBe(0);
+  });
+
+  const hasTools = ["curl", "jq"].every((tool) =>
+    (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, tool))),
+  );
+  it.skipIf(!hasTools)("switches faults of a lab (needs curl and jq)", async () => {
+    const folder = newFolder();
+    const lab = await startedLab(LAB, folder);
+    try {
+      const answers: string[] = [];
+      for (const line of faults[0]!) answers.push(await inShell(line, folder));
+      const on = answers.map((answer) => (JSON.parse(answer) as { faults: string[] }).faults);
+      expect(on).toEqual(faults[0]!.map(() => ["stale-manifest"]));
+    } finally {
+      await ended(lab);
+    }
+  });
+});
+
+/** What a program of README is given, and what has to hold after it. It is told by its first import. */
+interface Surroundings {
+  readonly before: string;
+  readonly after: string;
+}
+
+const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
+  "From code": {
+    before: `
+      import * as files from "node:fs";
+      const bootProof: unknown = JSON.parse(files.readFileSync("boot.json", "utf8"));
+      const appProof: unknown = JSON.parse(files.readFileSync("app.json", "utf8"));
+      const organizationId = ${JSON.stringify(organizationId)};`,
+    after: `if (report.verdict !== "verified") throw new Error(report.verdict);`,
+  },
+  "Calls that come back verified": {
+    before: `
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const { publicKey, privateKey } = lab.apiKey;
+      const { walletId } = lab.ids;`,
+    after: `
+      if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
+      await lab.close();`,
+  },
+  "Tests of your own": { before: "", after: "" },
+};
+
+describe("README in a program", () => {
+  const folder = newFolder();
+  const whole = programs.map(({ heading, text }, index) => {
+    const { before, after } = SURROUNDINGS[heading] ?? { before: "", after: "" };
+    const path = join(folder, `program-${index}.mts`);
+    return { heading, path, text: `${before}\n// README\n${text}\n// end\n${after}\n` };
+  });
+
+  beforeAll(async () => {
+    writeFileSync(join(folder, "policy.json"), await inShell("bootproof pin --boot-proof boot.json", folder));
+    for (const { path, text } of whole) writeFileSync(path, text);
+  });
+
+  it("is surrounded by what it takes for granted, block by block", () => {
+    expect(programs.map(({ heading }) => heading)).toEqual(Object.keys(SURROUNDINGS));
+  });
+
+  it("has the right types", () => {
+    const options: ts.CompilerOptions = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      lib: ["lib.es2022.d.ts", "lib.dom.d.ts"],
+      types: ["node"],
+    };
+    const host = { ...ts.createCompilerHost(options), getCurrentDirectory: () => folder };
+    const paths = whole.map(({ path }) => path);
+    const found = ts.getPreEmitDiagnostics(ts.createProgram(paths, options, host));
+    expect(ts.formatDiagnostics(found, { ...host, getNewLine: () => "\n" })).toBe("");
+  });
+
+  it.each(whole.map(({ heading, path, text }) => [heading, path, text] as const))("runs: %s", async (_, path, text) => {
+    const compiled = path.replace(/\.mts$/, ".mjs");
+    const { outputText } = ts.transpileModule(text, {
+      compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+    });
+    writeFileSync(compiled, outputText);
+    const { stderr } = await run(process.execPath, ["--no-warnings", compiled], {
+      cwd: folder,
+      env: environment(),
+      timeout: 60_000,
+    });
+    expect(stderr).toBe("");
+  });
+});
+
+describe("README's code", () => {
+  it("is run, or listed here with the reason why not", () => {
+    const others = blocks.filter((block) => !shell.includes(block) && !programs.includes(block));
+    expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);
+    const written = blocks.flatMap(({ text }) => text.split("\n"));
+    expect(Object.keys(NOT_RUN).filter((start) => !written.some((line) => line.startsWith(start)))).toEqual([]);
+  });
+});
