@@ -42,6 +42,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
   "npm ci && npm test": "is what runs this test",
   "{": "the policy: test/appraise/policy.test.ts reads it",
+  "// jest.config.js": "a configuration: test/runtimes/ runs Jest under it",
 };
 
 const isListed = (line: string): boolean => Object.keys(NOT_RUN).some((start) => line.startsWith(start));
@@ -295,12 +296,14 @@ describe("README in a program", () => {
       compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
     });
     writeFileSync(compiled, outputText);
-    const { stderr } = await run(process.execPath, ["--no-warnings", compiled], {
+    const { stdout, stderr } = await run(process.execPath, ["--no-warnings", compiled], {
       cwd: folder,
       env: environment(),
       timeout: 60_000,
     });
     expect(stderr).toBe("");
+    const told = [...text.matchAll(/^console\.log\(.*\); +\/\/ (.+)$/gm)].map(([, words]) => `${words!}\n`);
+    expect(stdout).toBe(told.join(""));
   });
 });
 
