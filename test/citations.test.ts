@@ -128,6 +128,18 @@ describe("citations", () => {
     expect(followed.map(({ from, link }) => brokenLink(link, from)).filter(isThere)).toEqual([]);
   });
 
+  it("stand in documents of 120 columns, but for tables", () => {
+    const written = documents.filter((file) => !file.startsWith("test/"));
+    const long = written.flatMap((file) =>
+      textOf(file)
+        .split("\n")
+        .map((line, index) => ({ line, place: `${file}:${index + 1}` }))
+        .filter(({ line }) => [...line].length > 120 && !line.startsWith("|"))
+        .map(({ place }) => place),
+    );
+    expect(long).toEqual([]);
+  });
+
   it("point nowhere outside the repository", () => {
     expect([...code, ...documents].filter((file) => OUTSIDE.test(plainText(textOf(file))))).toEqual([]);
   });
