@@ -49,7 +49,7 @@ interface Whole<V extends AnyVerification, Passed extends Verdict> {
 }
 
 /** A verification that was not rejected: no piece of it is null. */
-export type Accepted<V extends AnyVerification, Passed extends Verdict> = {
+type Accepted<V extends AnyVerification, Passed extends Verdict> = {
   readonly [Name in keyof V]: Name extends keyof Whole<V, Passed> ? Whole<V, Passed>[Name] : V[Name];
 };
 /** What {@link requireVerified} lets pass. */

@@ -38,7 +38,7 @@ import {
   text,
 } from "./shapes.js";
 
-export type { AppProofRules, DeploymentPins, Policy };
+export type { DeploymentPins, Policy };
 
 /** The file, as JSON. `comment` may stand on any object, and changes nothing. */
 export interface PolicyFile {

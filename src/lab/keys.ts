@@ -6,7 +6,7 @@ type Curve = "prime256v1" | "secp384r1";
 export type Digest = "sha256" | "sha384" | "sha512";
 
 /** A key of node:crypto: spelled out, so that no type of Node is needed to compile against the lab. */
-export interface SoftwareKey {
+interface SoftwareKey {
   readonly type: string;
 }
 
