@@ -11,6 +11,7 @@ export const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
 };
 
 /** What npm tells its scripts is not what a user's npm would know. */

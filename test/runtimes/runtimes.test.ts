@@ -15,10 +15,10 @@ import { toHex } from "../../src/bytes.js";
 import { type ApiKey, apiKeyStamper, createClient } from "../../src/client/index.js";
 import { NO_POLICY_ANY_ENCLAVE, parsePolicy, pinPolicy, verifyBootProof } from "../../src/index.js";
 import { isStamped, newApiKey } from "../client/support.js";
+import { MANIFEST, npm, pack, strangersFolder } from "../package/support.js";
 import { readVectorJson } from "../support/vectors.js";
 import { MESSAGE, pointRows, signatureRows } from "../verify/ecdsa-rows.js";
 import { newSigner } from "../verify/keys.js";
-import { installPacked } from "./package.js";
 import { DENO_RIGHTS, FOLDER, type Loading, RUNTIMES, type Runtime, TRANSFORMED, layOut } from "./runtimes.js";
 
 const NOW = new Date("2025-09-17T00:00:00.000Z");
@@ -99,6 +99,15 @@ async function questions(): Promise<object> {
   };
 }
 
+/** A stranger's folder with the package, and with what keeps a lab's state, which who wants that installs beside it. */
+async function installed(): Promise<string> {
+  const folder = strangersFolder();
+  const { tarball } = await pack(folder);
+  const store = `classic-level@${MANIFEST.peerDependencies["classic-level"]}`;
+  await npm(["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", tarball, store], folder);
+  return folder;
+}
+
 /** What `scenario.mjs` answers. */
 interface Answers {
   readonly computedBy: string;
@@ -118,7 +127,7 @@ interface Answers {
 describe.skipIf(FOLDER === undefined)("the packed package", () => {
   let folder = "";
   beforeAll(async () => {
-    folder = installPacked();
+    folder = await installed();
     await layOut(folder, await questions());
   }, 60_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -155,7 +164,7 @@ describe.skipIf(FOLDER === undefined)("the packed package", () => {
   const publicKeyOf = (stamp: string): string =>
     (JSON.parse(Buffer.from(stamp, "base64url").toString()) as { readonly publicKey: string }).publicKey;
 
-  const COMMAND = "node_modules/bootproof/dist/bin/bootproof.cjs";
+  const COMMAND = `node_modules/bootproof/${MANIFEST.bin["bootproof"]}`;
   const commands = RUNTIMES.flatMap(({ name, version, run }) => (run === undefined ? [] : [{ name, version, run }]));
 
   it.each(commands)("its command verifies in $name $version", ({ run }) => {
@@ -181,7 +190,8 @@ describe.skipIf(FOLDER === undefined)("the packed package", () => {
         const lab = spawn(program, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
         const exit = once(lab, "exit");
         try {
-          await once(lab.stdout, "data");
+          const [first] = (await Promise.race([once(lab.stdout, "data"), exit])) as [unknown];
+          expect(String(first)).toMatch(/^The lab listens/);
           await useLab(data, start);
         } finally {
           lab.kill("SIGINT");
