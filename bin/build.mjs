@@ -21,8 +21,8 @@ const shared = {
   logLevel: "warning",
 };
 
-/** What the command loads when it needs it: the modules of large rooms, and the one that reads YAML. */
-const LOADED_LATER = /^\.\.\/(?:client|lab)\/|^\.\/yaml\.js$/;
+/** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
+const LOADED_LATER = /^\.\.\/(?:client|lab)\/|^\.\/(?:yaml|noble|noble-ed25519)\.js$/;
 const entries = new Set();
 const rooms = {
   name: "rooms",

@@ -1,5 +1,6 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
-import { type AppraisalSetting, appraise } from "./appraise/appraise.js";
+import type { AppraisalSetting } from "./appraise/appraisal.js";
+import { appraise } from "./appraise/parsed-policy.js";
 import {
   type Evidence,
   type NamedEvidence,

@@ -66,7 +66,8 @@ export { parsePolicy } from "./appraise/policy.js";
 export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, PolicyFile } from "./appraise/policy.js";
 export { makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
 export type { MadePolicy, ReleaseOptions } from "./appraise/pin.js";
-export type { MatchedDeployment, Question } from "./appraise/appraise.js";
+export type { MatchedDeployment } from "./appraise/appraisal.js";
+export type { Question } from "./appraise/questions.js";
 
 export type * from "./report/report.js";
 

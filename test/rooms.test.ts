@@ -191,7 +191,7 @@ describe("the graph of imports", () => {
     );
     expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(300);
     expect(sources.get("src/verify/cryptography.ts")!.imports).toContainEqual({
-      specifier: "@noble/curves/nist.js",
+      specifier: "./noble.js",
       typeOnly: false,
       dynamic: true,
       named: null,
@@ -345,9 +345,16 @@ describe("the core", () => {
     expect(packagesOf(core).filter((name) => bare.includes(name.split("/")[0]!))).toEqual([]);
   });
 
+  /** What takes of noble what is used, for who asks for it. */
+  const NOBLE = ["src/verify/noble.ts", "src/verify/noble-ed25519.ts"];
+
   it("imports no package but noble, and noble only when it is asked for", () => {
     expect(packagesOf(core).filter((name) => !name.startsWith("@noble/"))).toEqual([]);
-    expect(packagesOf(core, ({ dynamic }) => !dynamic)).toEqual([]);
+    const imports = all.flatMap(({ file, imports: its }) =>
+      its.map((each) => ({ each, target: resolved(file, each) })),
+    );
+    expect(imports.filter(({ each, target }) => NOBLE.includes(target!) && !each.dynamic)).toEqual([]);
+    expect(packagesOf(core.filter(({ file }) => !NOBLE.includes(file)))).toEqual([]);
   });
 
   it("knows neither client nor lab nor command line", () => {
@@ -386,14 +393,18 @@ describe("packages", () => {
     expect(importersOf(/^cbor-x/)).toEqual([]);
   });
 
-  it("the platform's cryptography, and noble's in the core, are used in one file", () => {
+  it("the platform's cryptography, and noble's in the core, are used in one place", () => {
     const OWNER = ["src/verify/cryptography.ts"];
     const using = core
       .filter(({ names }) => names.has("getBuiltinModule") || names.has("subtle"))
       .map(({ file }) => file);
     expect(using).toEqual(OWNER);
     expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual(OWNER);
-    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual(OWNER);
+    expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
+      "src/verify/noble-ed25519.ts",
+      "src/verify/noble.ts",
+    ]);
+    expect(importersOf(/\/noble(?:-ed25519)?\.js$/)).toEqual(["src/client/p256.ts", ...OWNER]);
   });
 
   it("what is a policy is said by parsePolicy alone", () => {

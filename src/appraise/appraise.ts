@@ -6,6 +6,7 @@ import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
+import type { Appraisal, AppraisalSetting, MatchedDeployment } from "./appraisal.js";
 import {
   type DocumentFacts,
   PINS,
@@ -17,37 +18,10 @@ import {
   factsOf,
   leastBy,
 } from "./pins.js";
-import type { DeploymentPins, Policy } from "./policy.js";
-import { type Question, type Scope, scopeOf } from "./questions.js";
-
-export type { Question } from "./questions.js";
-
-/** The pinned deployment that a piece of evidence is. */
-export interface MatchedDeployment {
-  readonly name: string;
-  /** What the policy says that it leaves open. */
-  readonly open: readonly Question[];
-  /** Sentences of `policy.scope`: what is open or answered weakly, and what an attacker could do. */
-  readonly scope: readonly string[];
-  /** The PCRs that every image which it accepts is pinned by, in order. */
-  readonly pcrs: readonly number[];
-}
-
-export interface Appraisal {
-  readonly checklists: readonly Checklist[];
-  /** One for each boot proof; null where it matches none, or was rejected before. */
-  readonly deployments: readonly (MatchedDeployment | null)[];
-}
+import type { DeploymentPins, Policy } from "./parsed-policy.js";
+import { type Scope, scopeOf } from "./questions.js";
 
 const DEPLOYMENT_CHECKS: readonly CheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
-
-/** What appraisal takes from its caller beside evidence and policy. */
-export interface AppraisalSetting {
-  /** The present, for ages. */
-  readonly now: Date;
-  /** Whose decision a policy demands: the activity's organization, or the one that was asked for; null: anybody's. */
-  readonly organizationId: string | null;
-}
 
 /** Holds verified evidence against the policy; null stands for a piece that was rejected. */
 export function appraise(

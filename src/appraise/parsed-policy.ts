@@ -1,5 +1,9 @@
 /** A policy once it was read, and which policies were: apart from what reads them, for who only verifies. */
+import type { VerifiedAppProof } from "../verify/app-proof.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
+import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
+import type { Appraisal, AppraisalSetting } from "./appraisal.js";
 import type { DeploymentKind, Pins } from "./pins.js";
 import type { Question } from "./questions.js";
 
@@ -35,12 +39,25 @@ export interface AppProofRules {
   readonly decision: boolean;
 }
 
-/** The bytes of each policy, where it was given as such. */
-const parsedPolicies = new WeakMap<object, Uint8Array | null>();
+/** What reading a policy leaves for those who verify under it. */
+interface Parsed {
+  /** Those that it was read from; null where it was given as a parsed value. */
+  readonly bytes: Uint8Array | null;
+  readonly appraise: Appraise;
+}
+
+type Appraise = (
+  bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
+  appProofs: readonly (VerifiedAppProof | null)[],
+  policy: Policy,
+  setting: AppraisalSetting,
+) => Appraisal;
+
+const parsedPolicies = new WeakMap<object, Parsed>();
 
 /** Only for what reads policies: nothing else has found one well-formed. */
-export function keepParsed(policy: Policy, bytes: Uint8Array | null): void {
-  parsedPolicies.set(policy, bytes);
+export function keepParsed(policy: Policy, parsed: Parsed): void {
+  parsedPolicies.set(policy, parsed);
 }
 
 /**
@@ -54,5 +71,12 @@ export function isPolicy(value: unknown): value is Policy {
  * A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value.
  */
 export function policyBytes(policy: Policy): Uint8Array | null {
-  return parsedPolicies.get(policy)?.slice() ?? null;
+  return parsedPolicies.get(policy)?.bytes?.slice() ?? null;
 }
+
+/**
+ * Holds verified evidence against the policy, as `appraise.ts` does it; null stands for a piece that was rejected. It
+ * comes with the policy, so that who verifies without one does not load it.
+ */
+export const appraise: Appraise = (bootProofs, appProofs, policy, setting) =>
+  parsedPolicies.get(policy)!.appraise(bootProofs, appProofs, policy, setting);

@@ -10,6 +10,7 @@ import {
   type TrustAnchor,
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
+import { appraise } from "./appraise.js";
 import { type AppProofRules, type DeploymentPins, type Policy, keepParsed } from "./parsed-policy.js";
 import { PIN_ENTRIES } from "./pin-entries.js";
 import {
@@ -160,7 +161,7 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (read === undefined || place.faults.length > 0) throw new MalformedError("policy", place.faults);
   const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
-  keepParsed(policy, bytes);
+  keepParsed(policy, { bytes, appraise });
   return policy;
 }
 

@@ -29,10 +29,12 @@ import {
 /** A known value, or one that a newer service has added. */
 export type Open<Known extends string> = Known | (string & Record<never, never>);
 
+/* @__NO_SIDE_EFFECTS__ */
 function open<Known extends string>(): Shape<Open<Known>> {
   return text;
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 function pattern(wanted: RegExp, words: string): Shape<string> {
   return matching((value) => wanted.test(value), `${words} wanted`);
 }
@@ -261,11 +263,13 @@ export const DOCUMENTED_VALUES = {
 
 type DocumentedValue<Name extends keyof typeof DOCUMENTED_VALUES> = Open<(typeof DOCUMENTED_VALUES)[Name][number]>;
 
+/* @__NO_SIDE_EFFECTS__ */
 function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<DocumentedValue<Name>> {
   return text;
 }
 
 /** The same parameters as a service takes them that knows the documented values and no others. */
+/* @__NO_SIDE_EFFECTS__ */
 export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   return refined(parameters, (value, place) => {
     for (const [name, values] of Object.entries<readonly string[]>(DOCUMENTED_VALUES)) {

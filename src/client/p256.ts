@@ -26,7 +26,7 @@ export function compressed(point: Uint8Array): Uint8Array {
  */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
-  const { p256 } = await import("@noble/curves/nist.js");
+  const { p256 } = await import("../verify/noble.js");
   try {
     return p256.Point.fromBytes(bytes).toBytes(false);
   } catch {
@@ -36,7 +36,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
 
 /** The uncompressed public key of a private one; null where the bytes are not the 32 of a private key. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
-  const { p256 } = await import("@noble/curves/nist.js");
+  const { p256 } = await import("../verify/noble.js");
   try {
     return p256.getPublicKey(privateKey, false);
   } catch {

@@ -1,6 +1,8 @@
 /**
  * The shapes of what is sent and of what comes back: how each value is held against its shape, every fault with its
  * path. What is read is a copy, down to the members that a shape knows; faults never quote the value.
+ *
+ * Making a shape does nothing else, and says so to bundlers: they leave out the shapes that are not used.
  */
 import { isJsonObject, jsonKind } from "../decode/json.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
@@ -74,6 +76,7 @@ export function readShape<T>(
 export type ReadOf<S> = S extends Shape<infer T> ? T : never;
 
 /** A value that a test knows, or a fault in these words. */
+/* @__NO_SIDE_EFFECTS__ */
 function simple<T>(words: string, holds: (value: unknown) => value is T): Shape<T> {
   return { read: (value, place) => (holds(value) ? value : place.fault(`${jsonKind(value)}, ${words} wanted`)) };
 }
@@ -83,6 +86,7 @@ export const flag = simple("true or false", (value) => typeof value === "boolean
 export const number = simple("a number", (value) => typeof value === "number");
 
 /** A text that a test knows. */
+/* @__NO_SIDE_EFFECTS__ */
 export function matching(holds: (text: string) => boolean, fault: string): Shape<string> {
   return {
     read: (value, place) => (typeof value === "string" && !holds(value) ? place.fault(fault) : text.read(value, place)),
@@ -90,6 +94,7 @@ export function matching(holds: (text: string) => boolean, fault: string): Shape
 }
 
 /** One of these values. */
+/* @__NO_SIDE_EFFECTS__ */
 export function oneOf<const T extends string | number>(...values: readonly T[]): Shape<T> {
   return {
     read: (value, place) => values.find((one) => one === value) ?? place.fault(`${values.join(" or ")} wanted`),
@@ -97,6 +102,7 @@ export function oneOf<const T extends string | number>(...values: readonly T[]):
 }
 
 /** A value of the first of two shapes that fits. */
+/* @__NO_SIDE_EFFECTS__ */
 export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): Shape<A | B> {
   return {
     read: (value, place) => {
@@ -110,11 +116,13 @@ export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): 
 }
 
 /** A member that may be left out. */
+/* @__NO_SIDE_EFFECTS__ */
 export function optional<T>(shape: Shape<T>): OptionalShape<T> {
   return { optional: true, read: (value, place) => (value === undefined ? undefined : shape.read(value, place)) };
 }
 
 /** A member that may be left out, or null in its place. */
+/* @__NO_SIDE_EFFECTS__ */
 export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
   return optional({ read: (value, place) => (value === null ? null : shape.read(value, place)) });
 }
@@ -125,6 +133,7 @@ const MAX_FAULTY_ITEMS = 10;
  * An array. Of items that are not good the first ten are told: whoever sent it decides how many there are, and the
  * faults of an item are a hundred times the item.
  */
+/* @__NO_SIDE_EFFECTS__ */
 export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
   return {
     read: (value, place) => {
@@ -158,6 +167,7 @@ export interface ObjectShape<T> extends Shape<T> {
 }
 
 /** An object of these members and no others. */
+/* @__NO_SIDE_EFFECTS__ */
 export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> {
   const read = (value: unknown, place: Place): ObjectOf<M> => {
     if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
@@ -169,6 +179,7 @@ export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> 
 }
 
 /** An object of these members; others are kept as they are. */
+/* @__NO_SIDE_EFFECTS__ */
 export function loose<M extends Members>(members: M): ObjectShape<LooseObjectOf<M>> {
   const read = (value: unknown, place: Place): LooseObjectOf<M> => {
     if (!isJsonObject(value)) return place.fault(`${jsonKind(value)}, an object wanted`);
@@ -195,6 +206,7 @@ function readMembers(
 }
 
 /** What a shape reads, and what is then made of it or held against it. */
+/* @__NO_SIDE_EFFECTS__ */
 export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
   return {
     read: (value, place) => {

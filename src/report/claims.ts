@@ -1,6 +1,6 @@
 /** What was verified, as data for the report. Nothing that is only claimed goes in here. */
 import { toHex } from "../bytes.js";
-import type { Appraisal, MatchedDeployment } from "../appraise/appraise.js";
+import type { Appraisal, MatchedDeployment } from "../appraise/appraisal.js";
 import { imageDigestText } from "../decode/manifest/image-digest.js";
 import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
 import type { VerifiedActivity } from "../verify/activity.js";

@@ -1,5 +1,5 @@
 /** The end of every verification: the verdict, and the report with what it was made from. */
-import type { Appraisal } from "../appraise/appraise.js";
+import type { Appraisal } from "../appraise/appraisal.js";
 import { policyBytes } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex, toUtf8 } from "../bytes.js";

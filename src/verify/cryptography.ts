@@ -296,10 +296,7 @@ function webEd25519(subtle: SubtleCrypto): Ed25519 {
 }
 
 async function nobleCryptography(): Promise<Cryptography> {
-  const [{ p256, p384 }, { sha256, sha384 }] = await Promise.all([
-    import("@noble/curves/nist.js"),
-    import("@noble/hashes/sha2.js"),
-  ]);
+  const { p256, p384, sha256, sha384 } = await import("./noble.js");
   const curves = { "P-256": p256, "P-384": p384 };
   return {
     digest: (hash, bytes) => (hash === "SHA-256" ? sha256 : sha384)(bytes),
@@ -318,7 +315,7 @@ async function nobleCryptography(): Promise<Cryptography> {
 }
 
 async function nobleEd25519(): Promise<Ed25519> {
-  const { ed25519: noble } = await import("@noble/curves/ed25519.js");
+  const { ed25519: noble } = await import("./noble-ed25519.js");
   return (publicKey, message, signature) =>
     isTrue(() => noble.verify(signature, message, publicKey, { zip215: false }));
 }

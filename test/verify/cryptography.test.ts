@@ -224,12 +224,12 @@ describe("the choice", () => {
 
   it("is made again where the chunk that has noble could not be loaded", async () => {
     vi.resetModules();
-    vi.doMock("@noble/hashes/sha2.js", () => {
+    vi.doMock("../../src/verify/noble.js", () => {
       throw refused;
     });
     const { cryptography } = await import("../../src/verify/cryptography.js");
     await expect(inRuntime({}, async () => cryptography())).rejects.toThrow();
-    vi.doUnmock("@noble/hashes/sha2.js");
+    vi.doUnmock("../../src/verify/noble.js");
     expect(await inRuntime({}, async () => cryptography())).toBeDefined();
   });
 
