@@ -3,7 +3,6 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { PIN_ENTRIES } from "../src/appraise/pin-entries.js";
 import { DEPLOYMENT_KINDS, PINS, PIN_NAMES } from "../src/appraise/pins.js";
 import { CHECK_IDS } from "../src/checks.js";
 import { EXIT } from "../src/cli/exit-codes.js";
@@ -77,7 +76,7 @@ describe("tables of the rooms' READMEs", () => {
   it("appraise: every pin, its kind and its check, in the order of the rows", () => {
     const rows = PIN_NAMES.map((name) => {
       const { check } = PINS[name];
-      const { kinds } = PIN_ENTRIES[name];
+      const { kinds } = PINS[name];
       return [name, kinds.length === DEPLOYMENT_KINDS.length ? "both" : kinds.join(), check];
     });
     expect(tableOf("appraise", "pin").map(([pin, kind, , check]) => [pin, kind, check])).toEqual(rows);

@@ -6,7 +6,7 @@ import { type Fault, FaultList, MalformedError, attempt, shownName } from "../er
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { writePins } from "./pin-entries.js";
+import { writePins } from "./pins.js";
 import { type DocumentFacts, type SetFile, factsOf } from "./pins.js";
 import { type DeploymentFile, MAX_POLICY_BYTES, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";

@@ -1,17 +1,34 @@
 /**
- * The pins (appraise/README.md, "Pins"): what a deployment of the policy may pin. The table here says which check
- * answers each and how it is held against the evidence, rows in the order of their checks; the table of
- * `pin-entries.ts` says how the policy file has it. Appraisal takes the one, reading and writing policies the other:
- * who only verifies does without it.
+ * The table of pins: one row for each thing that a deployment of the policy may pin (appraise/README.md, "Pins"). How
+ * the file says it, how it is read, which check answers it, how it is compared and how `pin` writes it stand in the
+ * row; reading, refusing unknown members, appraising and writing go through the table. Rows stand in the order of their
+ * checks.
  */
 import { toHex } from "../bytes.js";
 import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
-import { PCR_LENGTH } from "../decode/lengths.js";
+import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
+import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
+import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
 import type { Manifest, MemberSet } from "../decode/manifest/index.js";
+import { WORKLOADS_MAX, WORKLOAD_NAME } from "../decode/manifest/model.js";
 import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
-import type { CommitmentKind } from "../verify/commitment.js";
+import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
+import {
+  COMMENT,
+  type Members,
+  type Shape,
+  choice,
+  hex,
+  list,
+  nonEmptyText,
+  object,
+  oneOrMore,
+  record,
+  text,
+  wholeNumber,
+} from "./shapes.js";
 
 /**
  * `qos`: boot proofs of QuorumOS. `nitro`: bare attestation documents of any enclave. Each matches nothing of the
@@ -23,7 +40,7 @@ export type DeploymentKind = (typeof DEPLOYMENT_KINDS)[number];
 type OneOrMore<T> = T | readonly T[];
 
 /** PCR values in hex, by index. */
-export type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
+type PcrsFile = Readonly<Record<string, OneOrMore<string>>>;
 
 export interface SetFile {
   readonly threshold: number;
@@ -43,7 +60,7 @@ export interface SetPin {
   readonly members: readonly string[];
 }
 
-export interface LabelsPin {
+interface LabelsPin {
   readonly enclaveApp?: string;
   readonly owner?: string;
   readonly deploymentLabel?: string;
@@ -161,8 +178,22 @@ export interface PinAnswer {
 
 interface PinRow<K extends PinName> {
   readonly check: CheckId;
+  /** The kinds of deployment that it may stand in. */
+  readonly kinds: readonly DeploymentKind[];
+  readonly shape: Shape<PinTypes[K]["pin"]>;
+  /** What is compared where a deployment does not name it. */
+  readonly unnamed?: PinTypes[K]["pin"];
+  /** A pin without which this one means nothing. */
+  readonly needs?: PinName;
+  /** Pins that no evidence can meet together with this one. */
+  readonly excludes?: readonly PinName[];
   /** Null where the pin asks nothing. */
   readonly compare: (pin: PinTypes[K]["pin"], facts: DocumentFacts) => PinAnswer | null;
+  /**
+   * What `pin` writes: undefined where no policy can pin it. Null: it is written by hand, or where nothing else
+   * answers.
+   */
+  readonly write: ((facts: BootProofFacts, document: DocumentFacts) => PinTypes[K]["file"] | undefined) | null;
 }
 
 type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
@@ -210,6 +241,34 @@ export function isZeroPcr(value: string): boolean {
   return value === ZERO_PCR;
 }
 
+const QOS = ["qos"] as const;
+const NITRO = ["nitro"] as const;
+const WRITTEN_PCRS = [0, 1, 2, 3];
+
+const pcrValues = record(
+  "an object",
+  {
+    name: (name) =>
+      /^(?:0|[1-9][0-9]?)$/.test(name) && Number(name) < PCR_COUNT
+        ? null
+        : `not the index of a PCR (0 to ${PCR_COUNT - 1})`,
+    nameSchema: { anyOf: [{ pattern: "^([0-9]|[12][0-9]|3[01])$" }, { const: COMMENT }] },
+    value: oneOrMore(hex(PCR_LENGTH)),
+  },
+  1,
+);
+
+const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
+  ...pcrValues,
+  read: (value, place) => {
+    const read = pcrValues.read(value, place);
+    return (
+      read &&
+      Object.freeze(Object.entries(read).map(([index, accepted]) => Object.freeze({ index: Number(index), accepted })))
+    );
+  },
+});
+
 /** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
@@ -237,6 +296,15 @@ export function leastBy<T>(items: readonly T[], size: (item: T) => number): T {
   return items.reduce((least, item) => (size(item) < size(least) ? item : least));
 }
 
+/** Zeros are left out: they fit everybody. */
+function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
+  const values = WRITTEN_PCRS.flatMap((index) => {
+    const value = pcrs.get(index);
+    return value?.length === ZERO_PCR.length && !isZeroPcr(value) ? [[String(index), value] as const] : [];
+  });
+  return values.length === 0 ? undefined : Object.fromEntries(values);
+}
+
 const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot");
 
 /** A comparison with the one application of manifests up to v2. */
@@ -245,6 +313,38 @@ function ofPivot<P>(
 ): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return ofBootProof((pin, { pivot }) => (pivot === null ? NO_PIVOT : compare(pin, pivot)));
 }
+
+const digestHex = hex(SHA256_LENGTH);
+const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
+
+const digest: Shape<string> = {
+  schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$` },
+  words: digestWords,
+  read: (value, place) => {
+    if (typeof value === "string" && value.startsWith(DIGEST_PREFIX))
+      return digestHex.read(value.slice(DIGEST_PREFIX.length), place);
+    return place.fault(`${digestWords} wanted`);
+  },
+};
+
+const workloadsRecord = record(
+  "an object",
+  {
+    name: (name) => (WORKLOAD_NAME.test(name) ? null : "not the name of a workload (a lower-case DNS label)"),
+    nameSchema: { pattern: WORKLOAD_NAME.source },
+    value: oneOrMore(digest),
+  },
+  1,
+);
+
+const workloadsShape: typeof workloadsRecord = {
+  ...workloadsRecord,
+  read: (value, place) => {
+    const read = workloadsRecord.read(value, place);
+    const count = Object.keys(read ?? {}).length;
+    return count > WORKLOADS_MAX ? place.fault(`${count} workloads, at most ${WORKLOADS_MAX} allowed`) : read;
+  },
+};
 
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
   if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads");
@@ -278,6 +378,32 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
   );
 }
 
+/** A map that the file can say: the name `comment` is taken. */
+function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
+  return Object.hasOwn(values, COMMENT) ? undefined : Object.fromEntries(Object.entries(values));
+}
+
+const key = hex(QOS_PUBLIC_KEY_LENGTH);
+const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: list(key) }, [
+  "threshold",
+  "members",
+]);
+
+const setShape: Shape<SetPin> = {
+  ...setMembers,
+  read: (value, place) => {
+    const read = setMembers.read(value, place);
+    if (read === undefined) return undefined;
+    const { threshold, members } = read;
+    if (threshold > members.length) return place.at("threshold").fault(`${threshold}, with ${members.length} members`);
+    const sorted = [...members].sort();
+    const twice = sorted.find((member, index) => member === sorted[index - 1]);
+    if (twice !== undefined)
+      return place.at("members").at(members.lastIndexOf(twice)).fault("a key that stands there already");
+    return Object.freeze({ threshold, members: Object.freeze(sorted) });
+  },
+};
+
 /** The same members by key, in any order, and a threshold at least as high. Aliases do not count. */
 function compareSet(pin: SetPin, set: SetPin): PinAnswer {
   const sameMembers =
@@ -291,6 +417,15 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
     `${set.threshold} of ${set.members.length} members, as pinned`,
   );
 }
+
+/** A set that the file can say; undefined for members of odd lengths and the like. */
+function writeSet({ threshold, members }: SetPin): SetFile | undefined {
+  const whole =
+    members.every((member) => member.length === 2 * QOS_PUBLIC_KEY_LENGTH) && new Set(members).size === members.length;
+  return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
+}
+
+const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   if (Object.keys(pin).length === 0) return null;
@@ -320,22 +455,42 @@ function compareField(pin: string, field: string | null): PinAnswer {
 export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pcrs: {
     check: "policy.pcrs",
+    kinds: DEPLOYMENT_KINDS,
+    shape: pcrsShape,
     compare: comparePcrs,
+    write: (_, document) => writePcrs(document),
   },
   manifestHash: {
     check: "policy.manifest-hash",
+    kinds: QOS,
+    shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofBootProof((pin, { manifestHash }) => oneOf(pin, manifestHash)),
+    write: null,
   },
   pivotHash: {
     check: "policy.pivot",
+    kinds: QOS,
+    shape: oneOrMore(hex(SHA256_LENGTH)),
     compare: ofPivot((pin, { hash }) => oneOf(pin, hash)),
+    write: ({ pivot }) => pivot?.hash,
   },
   workloads: {
     check: "policy.workloads",
+    kinds: QOS,
+    shape: workloadsShape,
+    excludes: ["pivotHash", "pivotArgs", "pivotEnv"],
     compare: ofBootProof(compareWorkloads),
+    write: ({ workloads }) => {
+      const said = workloads && sayable(workloads);
+      return said
+        ? Object.fromEntries(Object.entries(said).map(([name, value]) => [name, DIGEST_PREFIX + value]))
+        : undefined;
+    },
   },
   pivotArgs: {
     check: "policy.args",
+    kinds: QOS,
+    shape: list(text, { least: 0 }),
     compare: ofPivot((pin, { args }) =>
       answer(
         pin.length === args.length && pin.every((argument, index) => argument === args[index]),
@@ -344,17 +499,27 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         "the arguments are others than pinned",
       ),
     ),
+    write: ({ pivot }) => pivot?.args,
   },
   pivotEnv: {
     check: "policy.args",
+    kinds: QOS,
+    shape: record("an object", { name: () => null, nameSchema: {}, value: text }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
+    write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
   namespace: {
     check: "policy.namespace",
+    kinds: QOS,
+    shape: oneOrMore(nonEmptyText),
     compare: ofBootProof((pin, { namespace }) => oneOf(pin, namespace, quoted)),
+    write: ({ namespace }) => namespace || undefined,
   },
   minNonce: {
     check: "policy.nonce",
+    kinds: QOS,
+    shape: wholeNumber(0),
+    needs: "namespace",
     compare: ofBootProof((pin, { nonce }) =>
       answer(
         nonce >= pin,
@@ -364,29 +529,48 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         `nonce ${nonce}, at least ${pin} wanted`,
       ),
     ),
+    write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
   },
   quorumKey: {
     check: "policy.quorum-key",
+    kinds: QOS,
+    shape: oneOrMore(key),
     compare: ofBootProof((pin, { quorumKey }) => oneOf(pin, quorumKey)),
+    write: ({ quorumKey }) => (quorumKey.length === 2 * QOS_PUBLIC_KEY_LENGTH ? quorumKey : undefined),
   },
   manifestSet: {
     check: "policy.manifest-set",
+    kinds: QOS,
+    shape: setShape,
     compare: ofBootProof((pin, { manifestSet }) => compareSet(pin, manifestSet)),
+    write: ({ manifestSet }) => writeSet(manifestSet),
   },
   shareSet: {
     check: "policy.share-set",
+    kinds: QOS,
+    shape: setShape,
     compare: ofBootProof((pin, { shareSet }) => compareSet(pin, shareSet)),
+    write: null,
   },
   userData: {
     check: "policy.user-data",
+    kinds: NITRO,
+    shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { userData }) => compareField(pin, userData),
+    write: null,
   },
   publicKey: {
     check: "policy.public-key",
+    kinds: NITRO,
+    shape: hex(1, MAX_DOCUMENT_FIELD),
     compare: (pin, { publicKey }) => compareField(pin, publicKey),
+    write: null,
   },
   commitment: {
     check: "policy.commitment",
+    kinds: QOS,
+    shape: choice(COMMITMENT_KINDS),
+    unnamed: "live",
     compare: ofBootProof((pin, { commitment }) =>
       answer(
         commitment === pin,
@@ -396,10 +580,14 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         `${commitment}, as wanted`,
       ),
     ),
+    write: ({ commitment }) => commitment,
   },
   labels: {
     check: "policy.labels",
+    kinds: QOS,
+    shape: object<LabelsPin>(LABELS as Members<LabelsPin>),
     compare: ofBootProof(compareLabels),
+    write: null,
   },
 };
 
@@ -414,4 +602,10 @@ export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) =>
 export function comparePin<K extends PinName>(name: K, pins: Pins, facts: DocumentFacts): PinAnswer | null {
   const pin: PinTypes[K]["pin"] | undefined = pins[name];
   return pin === undefined ? null : PINS[name].compare(pin, facts);
+}
+
+/** The pins that `pin` writes of a boot proof. */
+export function writePins(document: DocumentFacts, facts: BootProofFacts): PinsFile {
+  const written = PIN_NAMES.map((name) => [name, PINS[name].write?.(facts, document)] as const);
+  return Object.fromEntries(written.filter(([, value]) => value !== undefined));
 }

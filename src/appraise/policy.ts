@@ -12,10 +12,10 @@ import {
 } from "../verify/trust-anchor.js";
 import { appraise } from "./appraise.js";
 import { type AppProofRules, type DeploymentPins, type Policy, keepParsed } from "./parsed-policy.js";
-import { PIN_ENTRIES } from "./pin-entries.js";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
+  PINS,
   PIN_NAMES,
   type PinName,
   type PinTypes,
@@ -119,7 +119,7 @@ const DEPLOYMENT: Members<DeploymentMembers> = {
   kind: choice(DEPLOYMENT_KINDS),
   open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
   appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PIN_ENTRIES[name].shape])) as Members<{
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{
     [K in PinName]: PinTypes[K]["pin"];
   }>),
 };
@@ -231,7 +231,7 @@ function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefi
 }
 
 function unnamed(pin: PinName, kind: DeploymentKind): unknown {
-  return PIN_ENTRIES[pin].kinds.includes(kind) ? PIN_ENTRIES[pin].unnamed : undefined;
+  return PINS[pin].kinds.includes(kind) ? PINS[pin].unnamed : undefined;
 }
 
 /** Members beside the pins that speak of what only QOS has. */
@@ -239,12 +239,12 @@ const QOS_MEMBERS: readonly string[] = ["open", "appProofs"] satisfies (keyof De
 
 function mayStand(member: string, kind: DeploymentKind): boolean {
   if (QOS_MEMBERS.includes(member)) return kind === "qos";
-  return !Object.hasOwn(PIN_ENTRIES, member) || PIN_ENTRIES[member as PinName].kinds.includes(kind);
+  return !Object.hasOwn(PINS, member) || PINS[member as PinName].kinds.includes(kind);
 }
 
 function refuseTogether(pins: Pins, place: Place): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
-    const { needs, excludes = [] } = PIN_ENTRIES[name];
+    const { needs, excludes = [] } = PINS[name];
     if (needs !== undefined && !Object.hasOwn(pins, needs))
       place.at(name).fault(`counts within a ${needs}, and none is pinned`);
     const both = excludes.filter((other) => Object.hasOwn(pins, other));

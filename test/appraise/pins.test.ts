@@ -4,13 +4,13 @@ import {
   type BootProofFacts,
   type DocumentFacts,
   PINS,
+  writePins,
   PIN_CHECKS,
   PIN_NAMES,
   type PinName,
   comparePin,
   factsOf,
 } from "../../src/appraise/pins.js";
-import { PIN_ENTRIES, writePins } from "../../src/appraise/pin-entries.js";
 import { POLICY_SCHEMA } from "../../src/appraise/policy.js";
 import { Place } from "../../src/appraise/shapes.js";
 import { CHECK_IDS } from "../../src/checks.js";
@@ -99,7 +99,7 @@ const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue
 /** As it is read in a policy, and compared. */
 function compared(name: PinName, file: JsonValue, against: DocumentFacts): ReturnType<typeof comparePin> {
   const place = new Place();
-  const pin = PIN_ENTRIES[name].shape.read(file, place);
+  const pin = PINS[name].shape.read(file, place);
   expect(place.faults).toEqual([]);
   return comparePin(name, { [name]: pin }, against);
 }
@@ -128,7 +128,7 @@ describe.each(PIN_NAMES)("%s", (name) => {
   it("reads no null, and nothing of another type", () => {
     for (const value of [null, true, [null], [[]], 0.5] satisfies JsonValue[]) {
       const place = new Place();
-      expect(PIN_ENTRIES[name].shape.read(value, place)).toBeUndefined();
+      expect(PINS[name].shape.read(value, place)).toBeUndefined();
       expect(place.faults.length).toBeGreaterThan(0);
     }
   });
@@ -143,7 +143,7 @@ describe.each(PIN_NAMES)("%s", (name) => {
         [name]: name === "pcrs" ? pcrs : SAMPLES[name].meets[0]!,
       };
       const reading = () => parsePolicy({ policy: "bootproof/1", deployments: [deployment] });
-      if (PIN_ENTRIES[name].kinds.includes(kind)) expect(reading).not.toThrow();
+      if (PINS[name].kinds.includes(kind)) expect(reading).not.toThrow();
       else expect(reading).toThrow(`deployments[0].${name}: not in a deployment of kind ${kind}`);
     }
   });
@@ -151,19 +151,19 @@ describe.each(PIN_NAMES)("%s", (name) => {
   it("has a schema, which the policy's holds", () => {
     const { properties } = (POLICY_SCHEMA["properties"] as { deployments: { items: JsonObject } }).deployments
       .items as { properties: JsonObject };
-    expect(properties[name]).toBe(PIN_ENTRIES[name].shape.schema);
+    expect(properties[name]).toBe(PINS[name].shape.schema);
   });
 
   it("is written as the evidence meets it", () => {
     const written = writePins(against, against.bootProof!)[name] as JsonValue | undefined;
-    if (PIN_ENTRIES[name].write === null) expect(written).toBeUndefined();
+    if (PINS[name].write === null) expect(written).toBeUndefined();
     else expect(compared(name, written!, against)).toMatchObject({ met: true });
   });
 
   it("that only a boot proof has is not met by a bare document", () => {
     const bare = { ...against, bootProof: null };
     const met = compared(name, meets.at(-1)!, bare)!.met;
-    if (!PIN_ENTRIES[name].kinds.includes("nitro")) expect(met).toBe(false);
+    if (!PINS[name].kinds.includes("nitro")) expect(met).toBe(false);
   });
 });
 
