@@ -146,7 +146,8 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   }));
   return {
     async stamp(body, signal) {
-      const challenge = toUtf8(toHex(await sha256(body)));
+      // Of a copy: the digest waits for the platform's cryptography before it reads the bytes.
+      const challenge = toUtf8(toHex(await sha256(new Uint8Array(body))));
       const credential = await get({
         publicKey: {
           challenge: challenge as BufferSource,
