@@ -7,7 +7,6 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import ts from "typescript";
@@ -126,13 +125,16 @@ function paragraphsOf({ text }: Block): string[][] {
   );
 }
 
-/** Starts the command of a lab, which ends when it is told to; and waits until it can be asked. */
+/** Starts the command of a lab, which ends when it is told to; and waits until it has said where it is. */
 async function startedLab(line: string, folder: string): Promise<ChildProcess> {
-  const lab = spawn("bash", ["-c", `exec ${line}`], { cwd: folder, env: environment(), stdio: "ignore" });
-  for (let tries = 0; !existsSync(join(folder, "lab/lab.json")); tries++) {
-    if (lab.exitCode !== null || tries > 600) throw new Error(`${line}: ended, or does not say where it is`);
-    await delay(100);
-  }
+  const lab = spawn("bash", ["-c", `exec ${line}`], {
+    cwd: folder,
+    env: environment(),
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [said] = (await Promise.race([once(lab.stdout, "data"), once(lab, "exit")])) as [Buffer | number | null];
+  if (!(said instanceof Buffer)) throw new Error(`${line}: ended before it said anything`);
+  lab.stdout.resume();
   return lab;
 }
 
@@ -201,13 +203,13 @@ describe("README at a terminal", () => {
   });
 
   it("runs a lab until it is interrupted", async () => {
-    const folder = newFolder();
-    const lab = await startedLab(
-      labs[0]!.find((line) => line.startsWith(LAB))!,
-      folder,
-    );
-    for (const line of labs[0]!.filter((other) => !other.startsWith(LAB))) await inShell(line, folder);
-    expect(await ended(lab)).toBe(0);
+    const runsOn = (line: string): boolean => !line.includes("--list-faults");
+    expect(labs[0]!.filter(runsOn).length).toBeGreaterThan(0);
+    for (const line of labs[0]!) {
+      const folder = newFolder();
+      if (!runsOn(line)) await inShell(line, folder);
+      else expect(await ended(await startedLab(line, folder))).toBe(0);
+    }
   });
 
   const hasTools = ["curl", "jq"].every((tool) =>
