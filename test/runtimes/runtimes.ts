@@ -164,7 +164,7 @@ const edge: Runtime = {
   },
 };
 
-/** What the README tells those to configure whose Jest transforms with Babel. */
+/** The packages that Babel has to transform as well, as the README says. */
 export const TRANSFORMED = "/node_modules/(?!(bootproof|@hpke|@noble|@scure)/)";
 
 const jest: Runtime = {
@@ -175,17 +175,17 @@ const jest: Runtime = {
   async answers(folder, loading) {
     const transforms = loading === "transformed by Babel";
     const test = transforms ? "require.jest.cjs" : "import.jest.cjs";
-    const preset = [installed("@babel/preset-env"), { targets: { node: "current" } }];
-    const transform = { "\\.c?js$": [installed("babel-jest"), { presets: [preset] }] };
-    const config = {
-      rootDir: folder,
-      testMatch: [`**/${test}`],
-      ...(transforms ? { transform, transformIgnorePatterns: [TRANSFORMED] } : {}),
-    };
-    const answers = join(folder, `answers-${test}.json`);
-    const args = [installed("jest/bin/jest.js"), "--config", JSON.stringify(config), "--cacheDirectory", "jest-cache"];
+    const presets = [[installed("@babel/preset-env"), { targets: { node: "current" } }]];
+    writeFileSync(join(folder, "babel.config.cjs"), `module.exports = ${JSON.stringify({ presets })};`);
+    const patterns = transforms ? { transformIgnorePatterns: [TRANSFORMED] } : {};
+    const config = { rootDir: folder, testMatch: [`**/${test}`], cacheDirectory: "<rootDir>/jest-cache", ...patterns };
     const flags = transforms ? [] : ["--experimental-vm-modules"];
-    outputOf(folder, { program: installed("node20/bin/node"), args: [...flags, ...args], env: { ANSWERS: answers } });
+    const answers = join(folder, `answers-${test}.json`);
+    outputOf(folder, {
+      program: installed("node20/bin/node"),
+      args: [...flags, installed("jest/bin/jest.js"), "--config", JSON.stringify(config)],
+      env: { ANSWERS: answers },
+    });
     return readFileSync(answers, "utf8");
   },
 };
