@@ -40,7 +40,8 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
     .option("--port <number>", "0 for any that is free (default: 0)")
     .option(
       "--data <folder>",
-      "keep the state there, from one start to the next (default: a temporary folder, removed at the end)",
+      "keep the state there, from one start to the next, by the package classic-level (default: a temporary folder, " +
+        "removed at the end)",
     )
     .option("--fault <name...>", "misbehave in this way; may be given several times")
     .option(
