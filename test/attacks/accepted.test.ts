@@ -3,16 +3,22 @@ import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
-import { AT, forge, hex, idsOf, judge, lab, withActivity } from "./support.js";
+import { knownDetails } from "./details.js";
+import { AT, forge, hex, idsOf, judge, judged, lab, withActivity } from "./support.js";
+
+const expectKnownDetails = knownDetails("accepted", ACCEPTED.length);
 
 describe("accepted", () => {
   it.each(ACCEPTED)("$name", async ({ forge: alterations, judge: judgement, warns = [] }) => {
-    const report = await judge(forge(alterations), judgement);
+    const { report, verified } = await judged(forge(alterations), judgement);
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
     expect(report.claims).not.toBeNull();
     // Every lab root is announced as not being the AWS one.
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
+    for (const { subject } of report.checks)
+      if (subject !== "policy") expect(verified.get(subject), subject).not.toBeNull();
+    expectKnownDetails(report);
   });
 });
 

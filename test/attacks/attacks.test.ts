@@ -4,9 +4,10 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
 import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
 import { CHAIN_ATTACKS } from "./chain.table.js";
+import { knownDetails } from "./details.js";
 import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { POLICY_ATTACKS } from "./policy.table.js";
-import { type Attack, forge, idsOf, judge } from "./support.js";
+import { type Attack, forge, idsOf, judged } from "./support.js";
 
 const TABLES: Record<string, readonly Attack[]> = {
   document: DOCUMENT_ATTACKS,
@@ -16,16 +17,23 @@ const TABLES: Record<string, readonly Attack[]> = {
   policy: POLICY_ATTACKS,
 };
 const ALL = Object.values(TABLES).flat();
+const expectKnownDetails = knownDetails("attacks", ALL.length);
 
 describe.each(Object.entries(TABLES))("attacks: %s", (_, attacks) => {
   it.each(attacks)("$name", async (attack) => {
-    const report = await judge(forge(attack.forge), attack.judge);
+    const { report, verified } = await judged(forge(attack.forge), attack.judge);
     const failing = idsOf(report, "fail");
     if (attack.more === true) expect(failing).toEqual(expect.arrayContaining([...attack.fails]));
     else expect(failing).toEqual([...attack.fails].sort());
     expect(report.verdict).toBe("rejected");
     expect(report.claims).toBeNull();
-    for (const check of report.checks) expect(check.detail, check.id).not.toBe("");
+    expectKnownDetails(report);
+    for (const { id, subject, status, detail } of report.checks) {
+      expect(detail, id).not.toBe("");
+      // Verified is what every check of it held for: nothing is left to the reader of the report.
+      if (status === "fail" && !id.startsWith("policy."))
+        expect(verified.get(subject) ?? null, `${subject} ${id}`).toBeNull();
+    }
   });
 });
 

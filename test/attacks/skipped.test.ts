@@ -1,6 +1,7 @@
 /** What cannot be asked says `skip` and why, and never `pass`. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type CheckId } from "../../src/checks.js";
+import { knownDetails } from "./details.js";
 import {
   type Alterations,
   type Judgement,
@@ -203,9 +204,12 @@ const rows: Skipped[] = [
   },
 ];
 
+const expectKnownDetails = knownDetails("skipped", rows.length);
+
 describe("skipped", () => {
   it.each(rows)("$name", async ({ forge: alterations, judge: judgement, skips, passes = [] }) => {
     const report = await judge(forge(alterations), judgement);
+    expectKnownDetails(report);
     expect(idsOf(report, "skip")).toEqual(expect.arrayContaining([...skips]));
     for (const id of skips) expect(idsOf(report, "pass")).not.toContain(id);
     expect(idsOf(report, "pass")).toEqual(expect.arrayContaining([...passes]));

@@ -1,6 +1,6 @@
 /** What the attack tables share: one lab, one judge, and short names for alterations of one value. */
 import { toHex } from "../../src/bytes.js";
-import type { CheckId } from "../../src/checks.js";
+import type { CheckId, CheckSubject } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import {
@@ -102,9 +102,24 @@ export function forge(alterations: Alterations = {}): ForgedEvidence {
 }
 
 export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Promise<Report> {
-  if (how.bare === true) return (await verifyAttestation(evidence.document, optionsOf(evidence, how))).report;
+  return (await judged(evidence, how)).report;
+}
+
+/** The report, and what was verified of each of its subjects: null where nothing was. */
+export async function judged(
+  evidence: ForgedEvidence,
+  how: Judgement = {},
+): Promise<{ readonly report: Report; readonly verified: ReadonlyMap<CheckSubject, object | null> }> {
+  if (how.bare === true) {
+    const { report, attestation } = await verifyAttestation(evidence.document, optionsOf(evidence, how));
+    return { report, verified: new Map([["boot[0]", attestation]]) };
+  }
   const given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
-  return (await verifyEvidence(given, optionsOf(evidence, how))).report;
+  const { report, bootProofs, appProofs, activity } = await verifyEvidence(given, optionsOf(evidence, how));
+  const verified = new Map<CheckSubject, object | null>([["activity", activity]]);
+  bootProofs.forEach((bootProof, index) => verified.set(`boot[${index}]`, bootProof));
+  appProofs.forEach((appProof, index) => verified.set(`app[${index}]`, appProof));
+  return { report, verified };
 }
 
 export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): VerifyOptions {

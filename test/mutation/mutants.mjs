@@ -124,7 +124,7 @@ class Maker {
     if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.QuestionQuestionToken)
       return undefined;
     const id = this.#add(node, "?? → its left side");
-    return `__mutation.left(${id}, ${this.emit(node.left)}, () => ${this.emit(node.right)})`;
+    return `__mutation.left(${id}, ${this.emit(node.left)}, () => (${this.emit(node.right)}))`;
   }
 
   /** A method that may be left out. */
@@ -138,7 +138,11 @@ class Maker {
   }
 
   #condition(node, text) {
-    const [canBeTrue, canBeFalse] = directions(node);
+    const type = this.checker.typeToString(this.checker.getTypeAtLocation(node));
+    // What the types say that it answers anyhow is no change.
+    const isKnown = ts.isCallExpression(node) || ts.isIdentifier(node);
+    const isNews = (can, index) => can && !(isKnown && type === `${index === 0}`);
+    const [canBeTrue, canBeFalse] = directions(node).map(isNews);
     const whenTrue = canBeTrue ? this.#add(node, "condition → true") : -1;
     const whenFalse = canBeFalse ? this.#add(node, "condition → false") : -1;
     return canBeTrue || canBeFalse ? `__mutation.condition(${whenTrue}, ${whenFalse}, ${text})` : text;

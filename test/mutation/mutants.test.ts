@@ -94,6 +94,11 @@ describe("the mutants of", () => {
     });
   });
 
+  it("what stands in for nothing, an object too", () => {
+    const text = "function run(given?: { n: number }): unknown { const { n } = given ?? {}; return n; }";
+    expect(answers(text)).toMatchObject({ "n | answer → none": undefined });
+  });
+
   it("statements, sums and what stands in for nothing", () => {
     const text = `function run(given: number | undefined): number {
       let sum = given ?? 3;

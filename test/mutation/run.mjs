@@ -75,13 +75,14 @@ function mutantsOf(files) {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile);
   const parsed = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   const program = ts.createProgram(parsed.fileNames, parsed.options);
-  const [mutants, codes] = [[], {}];
+  const [mutants, codes, digests] = [[], {}, {}];
   for (const file of files) {
     const made = mutate(program, file, join(ROOT, file), mutants.length);
     mutants.push(...made.mutants);
     codes[file] = made.code;
+    digests[file] = digest(readFileSync(join(ROOT, file)));
   }
-  return { mutants, codes };
+  return { mutants, codes, digests };
 }
 
 /** One process of the tests. Answers whether they passed; `stalled` says when it has to end early. */
@@ -128,9 +129,9 @@ function told() {
 function recover() {
   const keys = readJson("keys.json", []);
   const { digests = {}, killed = {} } = readJson("known.json", {});
-  for (const [file, code] of Object.entries(readJson("codes.json", {}))) {
-    if (digests[file] === digest(code)) continue;
-    digests[file] = digest(code);
+  for (const [file, now] of Object.entries(readJson("digests.json", {}))) {
+    if (digests[file] === now) continue;
+    digests[file] = now;
     for (const key of Object.keys(killed)) if (key.startsWith(`${file} | `)) Reflect.deleteProperty(killed, key);
   }
   for (const { killed: ids = [], by } of told()) for (const id of ids) killed[keys[id]] = by;
@@ -140,9 +141,9 @@ function recover() {
 
 /** What is known of the mutants, by key; of files that are still the same. */
 class Known {
-  constructor(mutants, codes) {
+  constructor(mutants, ofThese) {
     this.mutants = mutants;
-    this.digests = Object.fromEntries(Object.entries(codes).map(([file, code]) => [file, digest(code)]));
+    this.digests = ofThese;
     const { digests = {}, killed = {} } = options.fresh ? {} : readJson("known.json", {});
     this.others = { digests, killed };
     /** Mutants that need a process of their own, and the files that each test file comes by. */
@@ -282,10 +283,11 @@ async function main() {
   mkdirSync(directory, { recursive: true });
   recover();
   const files = options.file.length > 0 ? options.file : MUTATED.flatMap((folder) => filesOf(folder, ".ts"));
-  const { mutants, codes } = mutantsOf(files);
+  const { mutants, codes, digests } = mutantsOf(files);
   writeJson("codes.json", codes);
+  writeJson("digests.json", digests);
   writeJson("keys.json", mutants.map(keyOf));
-  const known = new Known(mutants, codes);
+  const known = new Known(mutants, digests);
   const tests = testFiles();
   console.log(`${mutants.length} mutants of ${files.length} files, ${known.alive.length} living`);
   if (!options.list) {

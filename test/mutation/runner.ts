@@ -7,7 +7,7 @@ import crypto from "node:crypto";
 import { appendFileSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join, relative } from "node:path";
-import { type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner } from "vitest";
+import { type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner, vi } from "vitest";
 
 /** What the process is to do: written by run.mjs. */
 interface Plan {
@@ -154,6 +154,8 @@ export default class MutationRunner extends TestRunner {
   async #fails(run: () => Promise<void>, id: number): Promise<boolean> {
     mutation.hits = 0;
     mutation.active = id;
+    vi.restoreAllMocks();
+    vi.unstubAllGlobals();
     writeSync(current, String(id).padEnd(8), 0);
     try {
       await run();

@@ -1,0 +1,48 @@
+/**
+ * The words of the checks: what people read is held against details.json, which shows in review how they change.
+ * `BOOTPROOF_DETAILS=write npx vitest run test/attacks --maxWorkers=1` writes it anew.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect } from "vitest";
+import type { Report } from "../../src/report/report.js";
+
+const FILE = fileURLToPath(new URL("details.json", import.meta.url));
+type Details = Readonly<Record<string, readonly string[]>>;
+
+/** Keys, hashes and serial numbers are new in each run, and so are the places in texts whose signatures are in DER. */
+function withoutChance(text: string): string {
+  return text
+    .replace(/\b(?:0x)?[0-9a-f]{16,}/gi, "<hex>")
+    .replace(/(column|at byte) \d+/g, "$1 <n>")
+    .replace(/\b\d{3,} (bytes|hex digits), /g, "<n> $1, ")
+    .replace(/\b\d{4} bytes after/g, "<n> bytes after");
+}
+
+/** For a file of tests that makes so many reports: holds the words of each, and that none of the known is gone. */
+export function knownDetails(name: string, reports: number): (report: Report) => void {
+  const known = (JSON.parse(readFileSync(FILE, "utf8")) as Readonly<Record<string, Details>>)[name] ?? {};
+  const seen = new Map<string, Set<string>>();
+  let count = 0;
+  afterAll(() => {
+    // Of some of the tests, or of some run again, nothing can be said.
+    if (count !== reports) return;
+    const all = [...seen].map(([check, details]) => [check, [...details].sort()] as const);
+    const made = Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (process.env["BOOTPROOF_DETAILS"] === "write") write(name, made);
+    else expect(made).toEqual(known);
+  });
+  return (report) => {
+    count++;
+    for (const { id, status, detail } of report.checks) {
+      const [check, words] = [`${id} ${status}`, withoutChance(detail)];
+      seen.set(check, (seen.get(check) ?? new Set()).add(words));
+      if (process.env["BOOTPROOF_DETAILS"] !== "write") expect(known[check], check).toContain(words);
+    }
+  };
+}
+
+function write(name: string, details: Details): void {
+  const all = JSON.parse(readFileSync(FILE, "utf8")) as Record<string, Details>;
+  writeFileSync(FILE, `${JSON.stringify({ ...all, [name]: details }, null, 2)}\n`);
+}
