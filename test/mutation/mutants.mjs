@@ -27,6 +27,8 @@ const BOUNDARIES = new Map([
 const SWAPPED_METHODS = { some: "every", every: "some", min: "max", max: "min" };
 /** Methods whose result may be replaced by what they were called on. */
 const DROPPED_METHODS = new Set(["filter", "slice", "subarray", "sort", "reverse", "toLowerCase", "trim", "flat"]);
+/** Characters of a mutant's source that it is known by. */
+const MAX_SOURCE = 120;
 const LITERAL_PARENTS = new Set([
   ts.SyntaxKind.ImportDeclaration,
   ts.SyntaxKind.ExportDeclaration,
@@ -240,7 +242,8 @@ class Maker {
   }
 
   #add(node, mutation) {
-    const text = node.getText(this.source).replaceAll(/\s+/g, " ");
+    const whole = node.getText(this.source).replaceAll(/\s+/g, " ");
+    const text = whole.length > MAX_SOURCE ? `${whole.slice(0, MAX_SOURCE)}…` : whole;
     const mutant = { file: this.file, in: placeOf(node), mutation, source: text };
     const key = keyOf(mutant);
     const count = (this.#taken.get(key) ?? 0) + 1;

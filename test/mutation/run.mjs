@@ -54,7 +54,7 @@ const { values: options } = parseArgs({
     "skip-static": { type: "boolean", default: false },
   },
 });
-const directory = join(ROOT, "node_modules", ".cache", `mutation-${digest(ROOT)}`);
+const directory = join(ROOT, "coverage", "mutation");
 const path = (name) => join(directory, name);
 const readJson = (name, absent) => (existsSync(path(name)) ? JSON.parse(readFileSync(path(name), "utf8")) : absent);
 const writeJson = (name, value) => writeFileSync(path(name), JSON.stringify(value));
