@@ -45,7 +45,7 @@ export function toBase64(bytes: Uint8Array): string {
  */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
-  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const padding = paddingOf(text);
   const bytes = new Uint8Array((text.length / 4) * 3 - padding);
   let held = 0;
   let bits = 0;
@@ -62,6 +62,12 @@ export function fromBase64(text: string): Uint8Array | null {
     }
   }
   return held === 0 ? bytes : null;
+}
+
+/** How many characters of a base64 text only fill its last group of four. */
+function paddingOf(text: string): number {
+  if (text.endsWith("==")) return 2;
+  return text.endsWith("=") ? 1 : 0;
 }
 
 const BASE64_VALUES = new Int8Array(128).fill(-1);

@@ -59,19 +59,18 @@ export function decodeBundle(input: unknown): Bundle {
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
   reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
+  return { evidence: evidenceOf(reader), judgement: judgementOf(reader) };
+}
+
+function evidenceOf(reader: MemberReader): Evidence {
   const bootProofs = list(reader, "bootProofs", MAX_BUNDLE_BOOT_PROOFS);
-  const appProofs = list(reader, "appProofs", MAX_APP_PROOFS);
+  const appProofs = list(reader, "appProofs", MAX_APP_PROOFS) ?? [];
   if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
   const activity = reader.get("activity");
-  const evidence = {
-    bootProofs: bootProofs ?? [],
-    appProofs: appProofs ?? [],
-    ...(activity !== undefined && { activity }),
-  };
   const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
-  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
+  if (appProofs.length + inside > MAX_APP_PROOFS)
     reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
-  return { evidence, judgement: judgementOf(reader) };
+  return { bootProofs: bootProofs ?? [], appProofs, ...(activity !== undefined && { activity }) };
 }
 
 /** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */

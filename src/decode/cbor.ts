@@ -52,6 +52,11 @@ interface Head {
   readonly exact: bigint | undefined;
 }
 
+/** What the head of a negative integer stands for (RFC 8949 section 3.1). */
+function negative(argument: number, exact: bigint | undefined): number | bigint {
+  return exact === undefined ? -1 - argument : -1n - exact;
+}
+
 class ProfileReader {
   readonly #bytes: Uint8Array;
   readonly #profile: CborProfile;
@@ -80,17 +85,12 @@ class ProfileReader {
     if (depth > MAX_DEPTH) throw this.#fault(`nested deeper than ${MAX_DEPTH}`);
     const start = this.#at;
     const { major, argument, exact } = this.#head();
-    if (argument === undefined) {
-      if (major !== MAJOR.map || depth > 0 || this.#profile.indefiniteOutermostMap !== true) {
-        throw this.#fault("an indefinite length", start);
-      }
-      return this.#mapEntries(depth, () => this.#endsWithBreak());
-    }
+    if (argument === undefined) return this.#indefinite(major, depth, start);
     switch (major) {
       case MAJOR.unsigned:
         return exact ?? argument;
       case MAJOR.negative:
-        return exact === undefined ? -1 - argument : -1n - exact;
+        return negative(argument, exact);
       case MAJOR.bytes:
         return this.#skip(argument, start).slice();
       case MAJOR.text:
@@ -106,6 +106,12 @@ class ProfileReader {
       default:
         throw this.#fault(`tag ${argument} is not allowed`, start);
     }
+  }
+
+  #indefinite(major: number, depth: number, start: number): CborValue {
+    const isAllowed = major === MAJOR.map && depth === 0 && this.#profile.indefiniteOutermostMap === true;
+    if (!isAllowed) throw this.#fault("an indefinite length", start);
+    return this.#mapEntries(depth, () => this.#endsWithBreak());
   }
 
   #text(length: number, start: number): string {

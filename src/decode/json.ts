@@ -78,16 +78,20 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   // A list of holes is as long as it says: it is asked before it is walked.
   budget.left -= 1;
   if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
-  if (value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber)
-    return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
+  if (isScalar(value)) return value;
   if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
   if (typeof value !== "object" || ArrayBuffer.isView(value))
     throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
-  for (const [name, member] of Object.entries(value))
+  for (const [name, member] of Object.entries(value!))
     if (member !== undefined) copy[name] = copied(member, depth + 1, budget);
   return copy;
+}
+
+/** A value without values in it: of numbers those that JSON can write. */
+function isScalar(value: unknown): value is null | boolean | number | JsonNumber | string {
+  if (typeof value === "number") return Number.isFinite(value);
+  return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
 }
 
 function tooMany(most: number): string {

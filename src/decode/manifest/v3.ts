@@ -164,9 +164,7 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   mount.refuseUnknown(["type", "source", "mountPath", "readOnly"]);
   const type = typeField(mount, ["volume", "file"]);
   const source = mount.string("source");
-  const mountPath = pathField(mount);
-  const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
-  if (system !== undefined) mount.fault("mountPath", `lies in ${system}`);
+  const mountPath = workloadPathField(mount);
   const readOnly = mount.get("readOnly") === undefined ? false : (mount.boolean("readOnly") ?? false);
   if (type === "volume") {
     if (source !== undefined && !volumes.includes(source)) mount.fault("source", "a volume that is not declared");
@@ -177,6 +175,14 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   if (!isFile) mount.fault("source", `one of ${QOS_FILES.join(", ")} wanted`);
   if (!readOnly) mount.fault("readOnly", "true wanted of a file");
   return { type, source: source ?? "", mountPath, readOnly: true };
+}
+
+/** Where something is mounted inside a workload: not in what the system keeps for itself. */
+function workloadPathField(mount: MemberReader): string {
+  const mountPath = pathField(mount);
+  const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
+  if (system !== undefined) mount.fault("mountPath", `lies in ${system}`);
+  return mountPath;
 }
 
 /** An absolute, normalized path that is not the root and holds no NUL; empty, and a fault, where it is another. */
