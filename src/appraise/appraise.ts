@@ -42,12 +42,14 @@ export function appraise(
     );
     return null;
   });
-  const appLog = new Checklist("policy");
-  if (bootProofs.length === 0) appLog.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
+  const appChecks = new Checklist("policy");
+  if (bootProofs.length === 0)
+    appChecks.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
   const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
-  appraiseAppProofs(appProofs, (proof) => signers.get(proof.bootProof) ?? null, policy, setting, appLog);
+  const held = appProofs.map((proof) => proof && { proof, signer: signers.get(proof.bootProof) ?? null });
+  appraiseAppProofs(held, policy, setting, appChecks);
   return {
-    checklists: [...checklists, appLog],
+    checklists: [...checklists, appChecks],
     deployments: matched.map((match) => match && matchedDeployment(match)),
   };
 }
@@ -158,22 +160,28 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   });
 }
 
+/** An app proof, and the deployment whose enclave signed it; null where that matched none. */
+interface SignedAppProof {
+  readonly proof: VerifiedAppProof;
+  readonly signer: DeploymentPins | null;
+}
+
 /**
  * Holds the app proofs against the policy's rules, and each against those of the deployment whose enclave signed it.
  */
 function appraiseAppProofs(
-  appProofs: readonly (VerifiedAppProof | null)[],
-  signerOf: (proof: VerifiedAppProof) => DeploymentPins | null,
+  appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
   { now, organizationId }: AppraisalSetting,
   checklist: Checklist,
 ): void {
-  const { required, decision } = policy.appProofs;
-  const verified = appProofs.filter((proof) => proof !== null);
-  const pinnedTypes = cut(listed(policy.appProofs.types ?? [], ", "), MAX_TYPES);
+  const { types, maxAge, required, decision } = policy.appProofs;
+  const signed = appProofs.filter((one) => one !== null);
+  const verified = signed.map(({ proof }) => proof);
+  const rules = { types, typesText: cut(listed(types ?? [], ", "), MAX_TYPES), maxAge };
   const given = appProofs.length;
   const faults = [
-    ...verified.flatMap((proof) => appProofFaults(proof, signerOf(proof), policy, pinnedTypes, now)),
+    ...signed.flatMap((one) => appProofFaults(one, rules, now)),
     ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
     ...(decision && !isAllowed(verified, organizationId)
       ? ["the policy demands the decision to allow, and no app proof of it was verified"]
@@ -189,20 +197,22 @@ function appraiseAppProofs(
 /** Characters of the list of types, which the fault of each app proof repeats. */
 const MAX_TYPES = 1000;
 
-function appProofFaults(
-  { payload }: VerifiedAppProof,
-  signer: DeploymentPins | null,
-  policy: Policy,
-  pinnedTypes: string,
-  now: Date,
-): string[] {
-  const { types, maxAge } = policy.appProofs;
+/** What the policy asks of every app proof. */
+interface AppProofRules {
+  readonly types: readonly string[] | null;
+  /** In words, once for all of them. */
+  readonly typesText: string;
+  readonly maxAge: number | null;
+}
+
+function appProofFaults({ proof: { payload }, signer }: SignedAppProof, rules: AppProofRules, now: Date): string[] {
+  const { types, typesText, maxAge } = rules;
   const { timestampMs } = payload;
   const type = shownName(payload.type);
   const own = signer?.appProofTypes ?? null;
   const age = now.getTime() - timestampMs;
   return [
-    ...(types === null || types.includes(payload.type) ? [] : [`type ${type} is not one of ${pinnedTypes}`]),
+    ...(types === null || types.includes(payload.type) ? [] : [`type ${type} is not one of ${typesText}`]),
     ...(own === null || own.includes(payload.type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
     ...(maxAge === null || age <= maxAge
       ? []

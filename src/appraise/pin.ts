@@ -129,15 +129,7 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 
 /** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
-  const faults = new FaultList();
-  const reader = MemberReader.of(release, "", faults);
-  const version = reader?.string("version");
-  const known = Object.keys(reader?.object ?? {}).filter((name) => name !== "version");
-  if (reader && !known.includes(app)) reader.fault(app, `not in this release, which has ${shownNames(known)}`);
-  const entry = reader && known.includes(app) ? reader.nested(app) : undefined;
-  const digest = entry?.string("appBinaryDigest");
-  const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
-  if (faults.length > 0 || digest === undefined) throw new MalformedError("release", faults);
+  const { version, pivotHash, pcrs } = readRelease(release, app);
   const { name = `${app}, release ${version}`, ...pins } = options;
   const made = finished(
     {
@@ -146,8 +138,8 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
       deployments: [
         {
           name: `${app} ${version}`,
-          pcrs: Object.fromEntries(pcrs) as Record<string, string>,
-          pivotHash: digest,
+          pcrs,
+          pivotHash,
           ...pins,
         },
       ],
@@ -156,6 +148,32 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
   );
   if (made.faults.length > 0) throw new MalformedError("release", made.faults);
   return made;
+}
+
+/** One application of a release. */
+interface ReleasedApplication {
+  readonly version: string;
+  readonly pivotHash: string;
+  readonly pcrs: Readonly<Record<string, string>>;
+}
+
+/** Throws {@link MalformedError} (`release`) with every fault. */
+function readRelease(release: unknown, app: string): ReleasedApplication {
+  const faults = new FaultList();
+  const reader = MemberReader.of(release, "", faults);
+  if (reader === undefined) throw new MalformedError("release", faults);
+  const version = reader.string("version") ?? "";
+  const entry = applicationIn(reader, app);
+  const pivotHash = entry?.string("appBinaryDigest") ?? "";
+  const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`) ?? ""] as const);
+  if (faults.length > 0) throw new MalformedError("release", faults);
+  return { version, pivotHash, pcrs: Object.fromEntries(pcrs) };
+}
+
+function applicationIn(release: MemberReader, app: string): MemberReader | undefined {
+  const known = Object.keys(release.object).filter((name) => name !== "version");
+  if (known.includes(app)) return release.nested(app);
+  return release.fault(app, `not in this release, which has ${shownNames(known)}`);
 }
 
 function shownNames(names: readonly string[]): string {

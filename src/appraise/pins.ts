@@ -208,16 +208,22 @@ function unmet(detail: string): PinAnswer {
   return { met: false, explain: () => ({ detail }) };
 }
 
-function answer(
-  met: boolean,
-  expected: () => string,
-  actual: () => string,
-  detail = "is another than pinned",
-  metDetail = "as pinned",
-): PinAnswer {
+/** The words of an answer, where they are not the usual ones. */
+interface AnswerWords {
+  readonly met?: string;
+  readonly unmet?: string;
+}
+
+function answer(met: boolean, expected: () => string, actual: () => string, words: AnswerWords = {}): PinAnswer {
   return {
     met,
-    explain: () => (met ? { detail: metDetail } : { detail, compared: { expected: expected(), actual: actual() } }),
+    explain: () =>
+      met
+        ? { detail: words.met ?? "as pinned" }
+        : {
+            detail: words.unmet ?? "is another than pinned",
+            compared: { expected: expected(), actual: actual() },
+          },
   };
 }
 
@@ -358,7 +364,7 @@ const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { work
       Object.entries(workloads)
         .map(([name, value]) => `${name} ${value}`)
         .join("\n"),
-    "are others than pinned",
+    { unmet: "are others than pinned" },
   );
 };
 
@@ -374,7 +380,7 @@ function compareEnv(pin: PinTypes["pivotEnv"]["pin"], env: Readonly<Record<strin
     met,
     () => show(pin),
     () => show(env),
-    "the environment is another than pinned",
+    { unmet: "the environment is another than pinned" },
   );
 }
 
@@ -413,8 +419,10 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
     sameMembers && set.threshold >= pin.threshold,
     () => show(pin),
     () => show(set),
-    sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
-    `${set.threshold} of ${set.members.length} members, as pinned`,
+    {
+      met: `${set.threshold} of ${set.members.length} members, as pinned`,
+      unmet: sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
+    },
   );
 }
 
@@ -438,8 +446,10 @@ const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
     differing.length === 0,
     () => show({ ...pin }),
     () => show(labels),
-    "the service's labels are others than pinned",
-    "as pinned: the service's word, which nothing in the evidence vouches for",
+    {
+      met: "as pinned: the service's word, which nothing in the evidence vouches for",
+      unmet: "the service's labels are others than pinned",
+    },
   );
 };
 
@@ -496,7 +506,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         pin.length === args.length && pin.every((argument, index) => argument === args[index]),
         () => listed(pin.map(quoted), " ") || "no arguments",
         () => listed(args.map(quoted), " ") || "no arguments",
-        "the arguments are others than pinned",
+        { unmet: "the arguments are others than pinned" },
       ),
     ),
     write: ({ pivot }) => pivot?.args,
@@ -525,8 +535,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         nonce >= pin,
         () => `${pin} or more`,
         () => String(nonce),
-        "the manifest is older than the policy allows",
-        `nonce ${nonce}, at least ${pin} wanted`,
+        { met: `nonce ${nonce}, at least ${pin} wanted`, unmet: "the manifest is older than the policy allows" },
       ),
     ),
     write: ({ namespace, nonce }) => (namespace === "" ? undefined : nonce),
@@ -576,8 +585,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
         commitment === pin,
         () => pin,
         () => commitment,
-        undefined,
-        `${commitment}, as wanted`,
+        { met: `${commitment}, as wanted` },
       ),
     ),
     write: ({ commitment }) => commitment,
