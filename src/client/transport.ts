@@ -49,6 +49,18 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /** More than a file may have, for lists are long: 24 bytes for each, where an account of a wallet has 30. */
 const MAX_ANSWER_VALUES = 350_000;
 
+/** A request as it is sent, however often: its bytes are made, and stamped, once. */
+interface StampedRequest {
+  readonly target: Target;
+  readonly bytes: Uint8Array;
+  readonly stamp: Stamp;
+}
+
+/** What the service may have done of a request whose answer is not there, or not good. */
+function effectOf({ group }: Target): "none" | "unknown" {
+  return group === "submit" ? "unknown" : "none";
+}
+
 /** Sends the body to the operation and answers the JSON that came back. */
 export async function send(
   transport: Transport,
@@ -57,12 +69,12 @@ export async function send(
   signal: Signal = new AbortController().signal,
 ): Promise<JsonValue> {
   const bytes = toUtf8(JSON.stringify(body));
-  const stamp = await stampOf(transport.stamper, target, bytes, signal);
+  const request = { target, bytes, stamp: await stampOf(transport.stamper, target, bytes, signal) };
   const retries = target.group === "query" || transport.resendSubmits ? transport.maxRetries : 0;
   for (let attempts = 0; ; attempts++) {
     throwIfAborted(signal, target, attempts > 0);
     try {
-      return await sendOnce(transport, target, bytes, stamp, signal);
+      return await sendOnce(transport, request, signal);
     } catch (error) {
       const wait = attempts < retries ? waitBeforeRetry(error, attempts, transport.random()) : null;
       if (wait === null) throw error;
@@ -119,65 +131,49 @@ function waitBeforeRetry(error: unknown, attempts: number, random: number): numb
   return asked > MAX_RETRY_AFTER_MS ? null : Math.max(asked, backoff);
 }
 
-async function sendOnce(
-  transport: Transport,
-  target: Target,
-  bytes: Uint8Array,
-  stamp: Stamp,
-  signal: Signal,
-): Promise<JsonValue> {
+async function sendOnce(transport: Transport, request: StampedRequest, signal: Signal): Promise<JsonValue> {
   const ended = new AbortController();
-  const effect = target.group === "submit" ? "unknown" : "none";
-  const facts = { operation: target.name, effect } as const;
+  const facts = { operation: request.target.name, effect: effectOf(request.target) };
   const timeUp = transport.sleep(transport.timeoutMs, ended.signal).then(() => {
     throw new ClientError("timeout", `no answer within ${transport.timeoutMs} ms`, facts);
   });
   try {
-    return await untilAborted(
-      Promise.race([exchange(transport, target, bytes, stamp, ended.signal), timeUp]),
-      signal,
-      facts,
-    );
+    return await untilAborted(Promise.race([exchange(transport, request, ended.signal), timeUp]), signal, facts);
   } finally {
     ended.abort();
   }
 }
 
-async function exchange(
-  transport: Transport,
-  target: Target,
-  bytes: Uint8Array,
-  stamp: Stamp,
-  signal: Signal,
-): Promise<JsonValue> {
-  const effect = target.group === "submit" ? "unknown" : "none";
-  const limit = Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
-  const { response, answer } = await reach(transport, pathOf(target), bytes, stamp, limit, signal).catch(
-    (error: unknown) => {
-      const advice = "Check the base address and the network.";
-      throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, {
-        operation: target.name,
-        effect,
-      });
-    },
-  );
+async function exchange(transport: Transport, request: StampedRequest, signal: Signal): Promise<JsonValue> {
+  const { target } = request;
+  const effect = effectOf(target);
+  const { response, answer } = await reach(transport, request, signal).catch((error: unknown) => {
+    const advice = "Check the base address and the network.";
+    throw new ClientError("unreachable", `the service cannot be reached (${networkReason(error)}). ${advice}`, {
+      operation: target.name,
+      effect,
+    });
+  });
   if (answer === null) {
-    throw answerError(target.name, [{ path: "", message: `longer than ${limit} bytes` }], effect);
+    const message = `longer than ${responseLimit(transport, target)} bytes`;
+    throw answerError(target.name, [{ path: "", message }], effect);
   }
-  if (response.status !== 200) throw serviceError(response, answer, stamp, target, transport.now());
+  if (response.status !== 200) throw serviceError(response, answer, request, transport.now());
   return decodeAnswer(answer, target.name, effect);
 }
 
+function responseLimit(transport: Transport, target: Target): number {
+  return Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
+}
+
+/** The answer is null where it is longer than allowed. */
 async function reach(
   transport: Transport,
-  path: string,
-  bytes: Uint8Array,
-  stamp: Stamp,
-  limit: number,
+  { target, bytes, stamp }: StampedRequest,
   signal: Signal,
 ): Promise<{ response: HttpResponse; answer: Uint8Array | null }> {
   const { fetch, baseUrl } = transport;
-  const response = await fetch(baseUrl + path, {
+  const response = await fetch(baseUrl + pathOf(target), {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", [stamp.header]: stamp.value },
     body: bytes as BodyInit,
@@ -185,7 +181,7 @@ async function reach(
     redirect: "manual",
     signal,
   });
-  return { response, answer: await readBounded(response, limit) };
+  return { response, answer: await readBounded(response, responseLimit(transport, target)) };
 }
 
 function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "unknown"): JsonValue {
@@ -201,8 +197,7 @@ function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "u
 function serviceError(
   response: HttpResponse,
   answer: Uint8Array,
-  stamp: Stamp,
-  target: Target,
+  { target, stamp }: StampedRequest,
   now: Date,
 ): ServiceError {
   const { status } = response;
@@ -211,7 +206,7 @@ function serviceError(
   const facts = serviceFacts(status, body, retryAfter(response.headers.get("retry-after"), now));
   return new ServiceError(facts, {
     operation: target.name,
-    effect: target.group === "query" || refused ? "none" : "unknown",
+    effect: refused ? "none" : effectOf(target),
   });
 }
 
@@ -255,10 +250,7 @@ function networkReason(error: unknown): string {
   return "network error";
 }
 
-function throwIfAborted(signal: Signal, { group, name }: Target, sent: boolean): void {
+function throwIfAborted(signal: Signal, target: Target, sent: boolean): void {
   if (!signal.aborted) return;
-  throw new ClientError("aborted", ABORTED, {
-    operation: name,
-    effect: sent && group === "submit" ? "unknown" : "none",
-  });
+  throw new ClientError("aborted", ABORTED, { operation: target.name, effect: sent ? effectOf(target) : "none" });
 }
