@@ -6,10 +6,11 @@ import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { printableJson } from "../report/printable.js";
+import type { EvidenceFiles } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-import { ArgumentReader, nonceOf } from "./options.js";
+import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
 
 interface BundleFlags {
   readonly bootProof?: string[];
@@ -48,23 +49,38 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .usage("--boot-proof FILE… [--app-proof FILE…] [--activity FILE] (--policy FILE | --no-policy)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
-  command.action(async (flags: BundleFlags) => finish(await bundle(args, flags, io)));
+  command.action(async (flags: BundleFlags) => finish(await bundle(requestOf(args, flags, io), io)));
 }
 
-async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise<number> {
-  const { bootProof = [], appProof = [], activity, policy } = flags;
-  const policyFile = typeof policy === "string" ? policy : undefined;
+/** A command line that makes sense. */
+interface BundleRequest {
+  readonly files: EvidenceFiles;
+  /** Undefined: none, as the caller said in so many words. */
+  readonly policy: string | undefined;
+  readonly options: Omit<PackOptions, "policy">;
+}
+
+function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequest {
+  const { bootProof = [], appProof = [], activity, organizationId } = flags;
+  const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
-  if (!args.has("policy") && !args.has("no-policy"))
+  if (!choosesPolicy(args))
     args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
-  if (args.has("policy") && args.has("no-policy"))
-    args.fault("--policy and --no-policy contradict each other: give one");
   args.refuseRepeated();
-  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policyFile]);
+  args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
-  if (flags.organizationId === "") args.fault("--organization-id: empty");
+  if (organizationId === "") args.fault("--organization-id: empty");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   args.throwFaults();
+  const expected = organizationId === undefined ? {} : { expected: { organizationId } };
+  return {
+    files: { bootProofs: bootProof, appProofs: appProof, activity },
+    policy,
+    options: { now: now!, ...(nonce && { nonce }), ...expected },
+  };
+}
+
+async function bundle({ files: named, policy, options }: BundleRequest, io: Io): Promise<number> {
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
@@ -72,14 +88,9 @@ async function bundle(args: ArgumentReader, flags: BundleFlags, io: Io): Promise
   ]);
   const files = new InputFiles(io);
   const packed: PackOptions["policy"] | undefined =
-    policyFile === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policyFile);
-  const evidence = await readEvidence(files, { bootProofs: bootProof, appProofs: appProof, activity });
-  const { report, bundle: made } = await packBundle(evidence, {
-    policy: packed!,
-    now: now!,
-    ...(nonce && { nonce }),
-    ...(flags.organizationId !== undefined && { expected: { organizationId: flags.organizationId } }),
-  });
+    policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
+  const evidence = await readEvidence(files, named);
+  const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
     io.stderr.write(`Not bundled.\n${renderFailures(report, { color: false })}`);

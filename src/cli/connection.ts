@@ -84,22 +84,8 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
 
 /** The connection, with every fault of it told; undefined where there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
-  const baseUrl = setting(
-    args,
-    "--base-url URL",
-    flags.baseUrl,
-    io.env[ENV.baseUrl],
-    ENV.baseUrl,
-    "where is the service?",
-  );
-  const organizationId = setting(
-    args,
-    "--organization-id ID",
-    flags.organizationId,
-    io.env[ENV.organizationId],
-    ENV.organizationId,
-    "whose evidence is it?",
-  );
+  const baseUrl = setting(args, flags, "baseUrl", io);
+  const organizationId = setting(args, flags, "organizationId", io);
   const key = keySourceOf(args, flags, io);
   const timeoutMs = timeoutOf(args, flags.timeout);
   const fault = baseUrl === undefined ? null : baseUrlFault(baseUrl);
@@ -109,16 +95,21 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
   return { baseUrl, organizationId, key, timeoutMs };
 }
 
+/** Settings that have to be there, by an option or by the environment. */
+const SETTINGS = {
+  baseUrl: { option: "--base-url URL", question: "where is the service?" },
+  organizationId: { option: "--organization-id ID", question: "whose evidence is it?" },
+} as const;
+
 function setting(
   args: ArgumentReader,
-  option: string,
-  flag: string | undefined,
-  inherited: string | undefined,
-  variable: string,
-  question: string,
+  flags: ConnectionFlags,
+  name: keyof typeof SETTINGS,
+  io: Io,
 ): string | undefined {
-  const value = flag ?? inherited ?? "";
-  return value === "" ? args.fault(`${option} (or ${variable}) is wanted: ${question}`) : value;
+  const { option, question } = SETTINGS[name];
+  const value = flags[name] ?? io.env[ENV[name]] ?? "";
+  return value === "" ? args.fault(`${option} (or ${ENV[name]}) is wanted: ${question}`) : value;
 }
 
 /** Where the key is, with every fault of it told. A key itself is never quoted. */

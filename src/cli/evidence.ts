@@ -208,11 +208,11 @@ async function bootProofList(files: InputFiles, path: string, json: JsonValue): 
   const list = isJsonObject(json) ? json["bootProofs"] : undefined;
   if (!Array.isArray(list) || list.length === 0) return [json];
   const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
-  return bounded(files, path, list, "boot proofs", MAX_BUNDLE_BOOT_PROOFS);
+  return bounded(files, path, list, { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS });
 }
 
 function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {
-  return bounded(files, path, appProofList(input), "app proofs", MAX_APP_PROOFS);
+  return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
 }
 
 /** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
@@ -220,8 +220,7 @@ function bounded(
   files: InputFiles,
   path: string,
   entries: readonly unknown[],
-  what: string,
-  most: number,
+  { what, most }: { readonly what: string; readonly most: number },
 ): readonly unknown[] {
   if (entries.length <= most) return entries;
   files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);

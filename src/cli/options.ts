@@ -63,6 +63,13 @@ export class ArgumentReader {
   }
 }
 
+/** Whether a policy is given, or none is wanted in so many words; a fault where both are said. */
+export function choosesPolicy(args: ArgumentReader): boolean {
+  const [isGiven, isRefused] = [args.has("policy"), args.has("no-policy")];
+  if (isGiven && isRefused) args.fault("--policy and --no-policy contradict each other: give one");
+  return isGiven || isRefused;
+}
+
 const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";
 
 /**

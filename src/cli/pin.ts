@@ -74,37 +74,41 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
   });
 }
 
+/** The options that go with one of the two sources only. */
+const GOES_WITH: Readonly<Record<string, "boot-proof" | "release">> = {
+  app: "release",
+  commitment: "release",
+  "manifest-set": "release",
+  "quorum-key": "release",
+  namespace: "release",
+  "trust-anchor": "boot-proof",
+  "allow-debug": "boot-proof",
+  nonce: "boot-proof",
+};
+
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
-  const { bootProof, release, app, trustAnchor, allowDebug, commitment, manifestSet, quorumKey } = flags;
+  const { bootProof, release, app, trustAnchor, manifestSet } = flags;
   if (bootProof === undefined && release === undefined)
     args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
   if (bootProof !== undefined && release !== undefined)
     args.fault("--boot-proof and --release do not go together: give one");
   if (release !== undefined && app === undefined)
     args.fault("--release needs --app NAME: which application of the release?");
-  const ofRelease = {
-    "--app": app,
-    "--commitment": commitment,
-    "--manifest-set": manifestSet,
-    "--quorum-key": quorumKey,
-    "--namespace": flags.namespace,
-  };
-  for (const [option, value] of Object.entries(ofRelease)) {
-    if (release === undefined && value !== undefined) args.fault(`${option} goes with --release only`);
-  }
-  if (commitment !== undefined && !isCommitmentKind(commitment)) {
-    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
-  }
-  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH) {
-    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
-  }
-  if (release !== undefined && trustAnchor !== undefined) args.fault("--trust-anchor goes with --boot-proof only");
-  if (release !== undefined && allowDebug === true) args.fault("--allow-debug goes with --boot-proof only");
-  if (release !== undefined && flags.nonce !== undefined) args.fault("--nonce goes with --boot-proof only");
-  if (flags.nonce !== undefined) nonceOf(args, flags.nonce);
+  const source = release === undefined ? "boot-proof" : "release";
+  for (const [option, own] of Object.entries(GOES_WITH))
+    if (own !== source && args.has(option)) args.fault(`--${option} goes with --${own} only`);
+  refuseValues(args, flags);
   args.refuseRepeated();
   args.refuseRepeatedStdin([bootProof, release, trustAnchor, manifestSet]);
   args.throwFaults();
+}
+
+function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce }: PinFlags): void {
+  if (commitment !== undefined && !isCommitmentKind(commitment))
+    args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
+  if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
+    args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
+  if (nonce !== undefined) nonceOf(args, nonce);
 }
 
 async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {

@@ -17,7 +17,7 @@ import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
-import { ArgumentReader, ephemeralKeyOf, nonceOf } from "./options.js";
+import { ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
 
 interface VerifyFlags extends ConnectionFlags {
   readonly bootProof?: string[];
@@ -166,9 +166,13 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const source = sourceOf(args, flags, bundle, io);
   const asked = askedOf(args, flags, io);
   args.throwFaults();
-  // Commander has `policy` true where neither --policy nor --no-policy is given.
-  const chosen = typeof policy === "string" ? policy : args.has("no-policy") ? false : undefined;
-  return { source: source!, policy: chosen, trustAnchor, options, asked, format };
+  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, asked, format };
+}
+
+/** Commander has `policy` true where neither --policy nor --no-policy is given. */
+function policyOf(args: ArgumentReader, { policy }: VerifyFlags): VerifyRequest["policy"] {
+  if (typeof policy === "string") return policy;
+  return args.has("no-policy") ? false : undefined;
 }
 
 const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation"];
@@ -195,11 +199,8 @@ function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly stri
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
-  const withPolicy = args.has("policy");
-  const withoutPolicy = args.has("no-policy");
-  if (!withPolicy && !withoutPolicy && !isBundle) args.fault(WHY_A_POLICY);
-  if (withPolicy && withoutPolicy) args.fault("--policy and --no-policy contradict each other: give one");
-  if (flags.trustAnchor !== undefined && (withPolicy || (isBundle && !withoutPolicy))) {
+  if (!choosesPolicy(args) && !isBundle) args.fault(WHY_A_POLICY);
+  if (flags.trustAnchor !== undefined && (args.has("policy") || (isBundle && !args.has("no-policy")))) {
     args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
   }
   refuseBeside(args, "attestation", "is for a bare document", [
@@ -234,29 +235,45 @@ function refuseBeside(args: ArgumentReader, option: string, what: string, names:
 
 /** Where the evidence comes from; undefined where there is a fault. */
 function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
-  const { bootProof, appProof = [], activity, attestation, ephemeralKey, activityId } = flags;
-  const files: EvidenceFiles = { bootProofs: bootProof ?? [], appProofs: appProof, activity };
-  const isThere = bundle !== undefined || attestation !== undefined || bootProof !== undefined;
-  const isOfActivity =
-    (activityId !== undefined || activity !== undefined) && ephemeralKey === undefined && appProof.length === 0;
-  const isFetched = !isThere && (ephemeralKey !== undefined || isOfActivity);
-  if (!isFetched) {
-    const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
-    if (idle.length > 0)
-      args.fault(
-        `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with ` +
-          `--ephemeral-key alone`,
-      );
-  }
+  const given = givenSource(flags, bundle);
+  const fetched = given === undefined ? fetchedSource(flags) : undefined;
+  if (fetched === undefined) refuseIdleConnection(args);
+  if (given !== undefined) return given;
+  if (fetched === undefined || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags.address));
+  const connection = fetched && connectionOf(args, flags, io);
+  return connection && { ...fetched, connection };
+}
+
+/** What is there; undefined where nothing is that could be verified. */
+function givenSource(flags: VerifyFlags, bundle: string | undefined): Source | undefined {
+  const { attestation, bootProof } = flags;
   if (bundle !== undefined) return { kind: "bundle", file: bundle };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
-  if (bootProof !== undefined) return { kind: "files", files };
-  if (!isFetched || !isConfigured(args, io)) args.fault(WHAT_IS_THERE + perhapsTaken(flags.address));
-  if (!isFetched) return undefined;
-  const connection = connectionOf(args, flags, io);
-  if (connection === undefined) return undefined;
-  if (isOfActivity) return { kind: "activity", activityId, file: activity, connection };
-  return { kind: "key", ephemeralKey: ephemeralKey!.toLowerCase(), files, connection };
+  return bootProof && { kind: "files", files: filesOf(flags) };
+}
+
+type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
+
+/** What is to be fetched: the boot proof of a key, or what an activity lacks; undefined where neither is named. */
+function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefined {
+  const { activity, activityId, ephemeralKey, appProof = [] } = flags;
+  if (ephemeralKey !== undefined)
+    return { kind: "key", ephemeralKey: ephemeralKey.toLowerCase(), files: filesOf(flags) };
+  const isOfActivity = (activityId !== undefined || activity !== undefined) && appProof.length === 0;
+  return isOfActivity ? { kind: "activity", activityId, file: activity } : undefined;
+}
+
+function filesOf({ bootProof = [], appProof = [], activity }: VerifyFlags): EvidenceFiles {
+  return { bootProofs: bootProof, appProofs: appProof, activity };
+}
+
+function refuseIdleConnection(args: ArgumentReader): void {
+  const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
+  if (idle.length > 0)
+    args.fault(
+      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with ` +
+        `--ephemeral-key alone`,
+    );
 }
 
 /** What may have become of the bundle, whose file may have any name. */
