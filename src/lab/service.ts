@@ -48,6 +48,21 @@ interface Stamped {
   readonly now: Date;
 }
 
+/** The transaction in which a stamped request is carried out, and the organization that it is about. */
+interface Handling {
+  readonly organization: Organization;
+  readonly stamped: Stamped;
+  readonly tx: Transaction;
+}
+
+/** What the enclaves sign about an activity: the decision, and the addresses that came of it. */
+interface Decided {
+  readonly outcome: string;
+  readonly addresses?: readonly AddressFacts[];
+  /** What the decision rested on; as things are now where not given. */
+  readonly facts?: JsonObject;
+}
+
 /** The envelope (client/README.md, "Activities"). */
 interface Envelope {
   readonly timestampMs: string;
@@ -128,7 +143,7 @@ export class Service {
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
       // Who votes may ask for proofs where who submitted did not.
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
-      return this.#vote(wanted, organization, DECISIONS[name].selection, stamped, tx);
+      return this.#vote(wanted, DECISIONS[name].selection, { organization, stamped, tx });
     });
     return { activity: this.#answered(record, name) };
   }
@@ -288,17 +303,12 @@ export class Service {
       approvalsWanted: wanted,
     };
     tx.put("fingerprints", bareFingerprint(fingerprint), id);
-    return this.#vote(created, organization, "VOTE_SELECTION_APPROVED", stamped, tx);
+    return this.#vote(created, "VOTE_SELECTION_APPROVED", { organization, stamped, tx });
   }
 
   /** Adds the caller's vote, and carries the activity out where it was the last that was needed. */
-  async #vote(
-    before: ActivityRecord,
-    organization: Organization,
-    selection: string,
-    stamped: Stamped,
-    tx: Transaction,
-  ): Promise<ActivityRecord> {
+  async #vote(before: ActivityRecord, selection: string, handling: Handling): Promise<ActivityRecord> {
+    const { organization, stamped, tx } = handling;
     const votes = before.activity["votes"] as JsonObject[];
     if (votes.some((vote) => vote["userId"] === stamped.caller.record.user.userId))
       throw invalid("the user has voted on this activity already");
@@ -311,28 +321,27 @@ export class Service {
     const rejected = selection === "VOTE_SELECTION_REJECTED";
     const after =
       rejected || activity.votes.length < before.approvalsWanted
-        ? this.#unfinished(voted, organization, rejected, tx)
-        : await this.#finish(voted, organization, stamped.now, votes.length > 0, tx);
+        ? this.#unfinished(voted, rejected, handling)
+        : await this.#finish(voted, votes.length > 0, handling);
     tx.put("activities", after.activity.id, after);
     tx.afterwards(() => this.#notify(organization, after.activity));
     return after;
   }
 
-  #unfinished(record: ActivityRecord, organization: Organization, rejected: boolean, tx: Transaction): ActivityRecord {
+  #unfinished(record: ActivityRecord, rejected: boolean, handling: Handling): ActivityRecord {
     const status = rejected ? "ACTIVITY_STATUS_REJECTED" : "ACTIVITY_STATUS_CONSENSUS_NEEDED";
     const outcome = rejected ? "OUTCOME_REJECTED" : "OUTCOME_REQUIRES_CONSENSUS";
     const activity = { ...record.activity, status, canApprove: !rejected, canReject: !rejected };
-    return this.#withProofs({ ...record, activity }, organization, outcome, [], tx);
+    return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
   /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
-  async #finish(
-    record: ActivityRecord,
-    organization: Organization,
-    now: Date,
-    waited: boolean,
-    tx: Transaction,
-  ): Promise<ActivityRecord> {
+  async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
+    const {
+      organization,
+      stamped: { now },
+      tx,
+    } = handling;
     const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
     // Of what the decision rested on, before anything is changed.
@@ -346,14 +355,8 @@ export class Service {
         intent: { [intentMember]: { ...record.parameters, ...outcome.intent } },
         result: { [resultMember]: outcome.result },
       };
-      return this.#withProofs(
-        { ...record, activity },
-        organization,
-        "OUTCOME_ALLOW",
-        outcome.addresses ?? [],
-        tx,
-        facts,
-      );
+      const decided = { outcome: "OUTCOME_ALLOW", addresses: outcome.addresses ?? [], facts };
+      return this.#withProofs({ ...record, activity }, decided, handling);
     } catch (error) {
       if (!waited || !(error instanceof Refusal)) throw error;
       const activity = {
@@ -361,21 +364,14 @@ export class Service {
         status: "ACTIVITY_STATUS_FAILED",
         failure: { code: error.code, message: error.message },
       };
-      return this.#withProofs({ ...record, activity }, organization, "OUTCOME_ERROR", [], tx, facts);
+      return this.#withProofs({ ...record, activity }, { outcome: "OUTCOME_ERROR", facts }, handling);
     }
   }
 
   /** The activity with what the enclaves sign about it, where that was asked for. */
-  #withProofs(
-    record: ActivityRecord,
-    organization: Organization,
-    outcome: string,
-    addresses: readonly AddressFacts[],
-    tx: Transaction,
-    known?: JsonObject,
-  ): ActivityRecord {
+  #withProofs(record: ActivityRecord, decided: Decided, { organization, tx }: Handling): ActivityRecord {
     if (!record.generateAppProofs) return record;
-    const facts = known ?? this.#decisionFacts(record, organization, tx);
+    const { outcome, addresses = [], facts = this.#decisionFacts(record, organization, tx) } = decided;
     const { organizationId } = organization;
     const decision = this.#fleet.appProof(
       "policy-engine",
