@@ -123,9 +123,7 @@ const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: tru
 
 /** Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another. */
 export function takeOptions(options: VerifyOptions): VerifySetting {
-  if (isPolicy(options))
-    throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
-  requireOptions("options", options, OPTION_NAMES);
+  requireVerifyOptions(options);
   const { at = "document", allowDebug = false, cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
   const policy = takePolicy(options);
@@ -140,6 +138,12 @@ export function takeOptions(options: VerifyOptions): VerifySetting {
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
   return { policy, context, wantedKeys, uses: takeUses(options.uses) };
+}
+
+function requireVerifyOptions(options: unknown): void {
+  if (isPolicy(options))
+    throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
+  requireOptions("options", options, OPTION_NAMES);
 }
 
 function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {

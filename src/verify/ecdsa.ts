@@ -27,17 +27,23 @@ export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array 
   const raw = new Uint8Array(2 * scalarLength);
   let at = 2;
   for (const end of [scalarLength, 2 * scalarLength]) {
-    const length = der[at + 1];
-    if (der[at] !== 0x02 || length === undefined || length === 0 || at + 2 + length > der.length) return null;
-    const integer = der.subarray(at + 2, at + 2 + length);
-    const [first, second] = integer;
-    if (first! > 0x7f || (first === 0 && length > 1 && second! <= 0x7f)) return null;
-    const scalar = first === 0 ? integer.subarray(1) : integer;
-    if (scalar.length > scalarLength) return null;
+    const integer = derInteger(der, at);
+    const scalar = integer?.[0] === 0 ? integer.subarray(1) : integer;
+    if (!integer || !scalar || scalar.length > scalarLength) return null;
     raw.set(scalar, end - scalar.length);
-    at += 2 + length;
+    at += 2 + integer.length;
   }
   return at === der.length ? raw : null;
+}
+
+/** The content of the INTEGER at this place, not negative and in its shortest form; null where there is none. */
+function derInteger(der: Uint8Array, at: number): Uint8Array | null {
+  const length = der[at + 1];
+  if (der[at] !== 0x02 || length === undefined || length === 0 || at + 2 + length > der.length) return null;
+  const integer = der.subarray(at + 2, at + 2 + length);
+  const [first, second] = integer;
+  const isShortest = first !== 0 || length === 1 || second! > 0x7f;
+  return first! <= 0x7f && isShortest ? integer : null;
 }
 
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;
