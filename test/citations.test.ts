@@ -122,6 +122,20 @@ describe("citations", () => {
     expect(cited.map(({ from, citation }) => unresolved(citation, from)).filter(isThere)).toEqual([]);
   });
 
+  it("of names in the change walks are in the files of their rows", () => {
+    const text = textOf(".github/CONTRIBUTING.md");
+    const [, walks] = text.split("\n## Change walks\n");
+    const rows = walks!.split("\n").filter((line) => /^\| `[^|]+\.ts`[^|]* \|/.test(line));
+    const named = rows.flatMap((row) => {
+      const [, files, what] = row.split("|") as [string, string, string];
+      const texts = citedFiles(files).map(({ path }) => textOf(path));
+      const names = [...what.matchAll(/`([A-Za-z_]+)`/g)].map(([, name]) => name!);
+      return names.map((name) => ({ row, name, isThere: texts.some((code) => code.includes(name)) }));
+    });
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((one) => !one.isThere).map(({ name, row }) => `${name}: ${row}`)).toEqual([]);
+  });
+
   it("by links lead to a file and a heading", () => {
     const followed = documents.flatMap((from) => links(textOf(from)).map((link) => ({ from, link })));
     expect(followed.length).toBeGreaterThan(40);
@@ -138,6 +152,14 @@ describe("citations", () => {
         .map(({ place }) => place),
     );
     expect(long).toEqual([]);
+  });
+
+  it("of numbered sections name the standard that numbers them", () => {
+    const bare = code
+      .filter((file) => file.startsWith("src/"))
+      .flatMap((file) => [...plainText(textOf(file)).matchAll(/.{0,40}\bsections? \d[\d.]*/gi)].map(([text]) => text))
+      .filter((text) => !/RFC \d|SEC1|X\.690|WebAuthn/.test(text));
+    expect(bare).toEqual([]);
   });
 
   it("point nowhere outside the repository", () => {

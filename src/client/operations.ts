@@ -486,7 +486,7 @@ export interface SubmitBody {
   generateAppProofs?: boolean | undefined;
 }
 
-/** The activity envelope (section 4.1). For services: documented values only. */
+/** The activity envelope (client/README.md, "Activities"). For services: documented values only. */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
   return strict({
     type: oneOf(type),

@@ -196,7 +196,7 @@ export const ANSWERS: Answers = {
   },
 };
 
-/** Section 2.4: told to the parent organization only. */
+/** Shown to the parent organization only (client/README.md, "Shapes"). */
 function withoutClientFees(vault: JsonObject): JsonObject {
   const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
