@@ -6,9 +6,9 @@
  * only where the caller names it: the outermost map may be of indefinite length, and one tag number may stand around
  * the outermost item. Everything else is refused: other tags, floats, undefined, other simple values, deep nesting.
  *
- * The bytes are read once, and what is checked is what is answered: a second reader would be one that another module of
- * the process may have settings for, as cbor-x has (`addExtension`, `setSizeLimits`). The tests hold the two against
- * each other. Distinct keys can be told apart by their bytes, because the profile leaves one encoding for each value.
+ * Checking and decoding are one pass. Decoding with cbor-x after a check would let settings of another module of the
+ * process (`addExtension`, `setSizeLimits`) change the result; the tests compare the two. Duplicate keys are found by
+ * their bytes, because the profile leaves one encoding for each value.
  */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";

@@ -9,7 +9,7 @@ export interface CertificateExtension {
   readonly value: Uint8Array;
 }
 
-/** The parts of a certificate that path validation asks about. Byte fields are the encoding exactly as received. */
+/** The parts of a certificate that path validation needs. Byte fields are the encoding exactly as received. */
 export interface Certificate {
   readonly der: Uint8Array;
   /** The bytes that the issuer signed. */
@@ -63,7 +63,7 @@ const TAG = {
 
 /** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
 export function decodeCertificate(encoding: Uint8Array): Certificate {
-  // Its parts are views: of bytes that nobody else can change.
+  // The parts are views into this copy, which no caller can change.
   const der = new Uint8Array(encoding);
   const file = new DerReader(der);
   const certificate = file.constructed(TAG.sequence, "Certificate");

@@ -30,8 +30,8 @@ export function readInput<T>(input: TakenInput, read: (value: unknown) => Readin
 }
 
 /**
- * Options that a caller hands in: an object with these names alone, so that nothing that was meant is silently not
- * asked. Throws TypeError.
+ * Options that a caller hands in: an object with these names alone, so that no option is silently ignored. Throws
+ * TypeError.
  */
 export function requireOptions(what: string, value: unknown, names: object): void {
   const known = (): string => Object.keys(names).join(", ");

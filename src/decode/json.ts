@@ -75,7 +75,7 @@ export function copyJson(value: unknown): JsonValue {
 
 function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
-  // A list of holes is as long as it says: it is asked before it is walked.
+  // An array of holes has any length: it is checked before the array is walked.
   budget.left -= 1;
   if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
   if (isScalar(value)) return value;
@@ -105,9 +105,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * The path of an object's member, by which places are told apart: no two of one value share it. Of a name that is long,
- * or stands in a long path already, the place among the members is told, so that no path is longer than a few hundred
- * characters.
+ * The path of an object's member, unique within one value. A long name, and any name in a path that is long already, is
+ * replaced by the member's index, so that no path is longer than a few hundred characters.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);

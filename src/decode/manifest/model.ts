@@ -112,7 +112,7 @@ export interface ManifestByVersion {
 
 export type Manifest = ManifestByVersion[ManifestVersion];
 
-/** A manifest together with the row of a table over the versions that its `version` names. */
+/** A manifest whose type is the one that its `version` names: for tables over the versions. */
 export type ManifestOf<V extends ManifestVersion> = ManifestByVersion[V] & { readonly version: V };
 
 export interface Approval {

@@ -56,7 +56,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   };
 }
 
-/** The parts whose members the older versions read without asking for others. */
+/** The parts that versions share, of which the older ones ignore unknown members. */
 function refuseUnknownInShared(reader: MemberReader): void {
   memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
   const enclave = memberIfObject(reader, "enclave");
@@ -74,7 +74,7 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** The member, where it is an object; that it is none is told where it is read. */
+/** The member as an object. Where it is none, reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
