@@ -18,7 +18,7 @@ import type {
   ManifestClaims,
 } from "./report.js";
 
-/** A verified boot proof never changes: its parts are spelled out once, however many app proofs it is asked for. */
+/** A verified boot proof never changes: its claims are made once, however many reports it stands in. */
 const known = new WeakMap<
   VerifiedBootProof,
   { readonly hardware: HardwareClaims; readonly manifest: ManifestClaims }

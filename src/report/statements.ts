@@ -232,7 +232,7 @@ export function isAws(report: Report, index: number): boolean {
   return passedFor(report, "chain.anchor", index);
 }
 
-/** A nonce is an answer where it was asked for: a bare document may carry one that nobody here chose. */
+/** Whether the document carries the caller's nonce: a bare document may carry one that somebody else chose. */
 export function answersNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);

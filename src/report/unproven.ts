@@ -161,7 +161,7 @@ function openResults(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** The question skips the check where nobody asked; a warning says that a proof names nobody. */
+/** `app.request` is skipped where no question was asked, and a warning where a proof names no organization. */
 function whoseProofs(report: Report): string[] {
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
   if (statuses.length === 0 || statuses.includes("skip")) {
