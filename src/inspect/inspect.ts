@@ -191,7 +191,7 @@ async function inspectBootProof(json: JsonValue): Promise<Inspected> {
   };
 }
 
-/** The envelope, with the manifest in it told by its hash alone where it is the one told already. */
+/** The envelope; of its manifest only the hash, where the same manifest is described already. */
 function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
   const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
   const hash = (description: Described | undefined): Described | undefined =>
