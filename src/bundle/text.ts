@@ -4,7 +4,7 @@ import { printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
 import type { TextOptions } from "../report/text.js";
 
-/** What became of a bundle: a `BundleVerification`, as far as it is told. */
+/** The parts of a `BundleVerification` that are shown. */
 export interface BundleFacts {
   readonly policyFrom: "caller" | "bundle";
   readonly packed: {

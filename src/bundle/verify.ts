@@ -10,7 +10,7 @@ import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
 
 /**
- * More statements than the report of any bundle has: of one that has more, the rest is not compared, and that is told.
+ * More statements than the report of any bundle has. What goes beyond is not compared, and counts as a difference.
  */
 const MAX_STATEMENTS = 100_000;
 /** Characters of their places. */
