@@ -1,5 +1,5 @@
 /**
- * Boot proofs by ephemeral key: each fetched once, however many callers ask, and remembered within a bound and an age.
+ * Boot proofs by ephemeral key: each fetched once for concurrent callers, and cached within a size and an age.
  */
 import { fromHex } from "../bytes.js";
 import { verifyBootProof } from "../bootproof.js";
@@ -58,7 +58,7 @@ export class BootProofCache {
     return entry.fetched;
   }
 
-  /** Only what was verified is worth remembering: the next call asks again for everything else. */
+  /** Only what was verified stays cached: the next call fetches everything else again. */
   #forgetUnlessVerified(key: string, entry: Entry): void {
     const forget = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);

@@ -1,6 +1,5 @@
 /**
- * What callers hand in, held against its types before anything is sent: nothing that was meant is silently another
- * thing.
+ * What callers hand in, checked against its types before anything is sent.
  */
 import { requireOptions } from "../decode/input.js";
 

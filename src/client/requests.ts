@@ -49,7 +49,7 @@ interface Submission {
 
 export const CALL_OPTIONS: Readonly<Record<keyof CallOptions, Kind>> = { organizationId: "text", signal: "object" };
 const SUBMIT_OPTIONS: Readonly<Record<keyof SubmitOptions, Kind>> = { ...CALL_OPTIONS, generateAppProofs: "flag" };
-/** By name, so that whoever asks for a boot proof, in whatever way, gets no more than one can be. */
+/** By operation name, so that `query(name)` has the same limit as the typed function. */
 const RESPONSE_LIMITS = new Map(
   Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
     maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]],

@@ -39,7 +39,7 @@ export interface VerificationOptions {
   /** How many verified boot proofs are remembered, the least recently used going first. */
   readonly bootProofLimit?: number;
   /**
-   * How long one is remembered before it is fetched again. Policy, ages and certificates are asked anew on every call.
+   * How long one is remembered before it is fetched again. Policy, ages and certificates are checked on every call.
    */
   readonly bootProofMaxAgeMs?: number;
   /** Remembers valid signatures; may be shared with other verifications. */

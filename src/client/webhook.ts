@@ -245,7 +245,7 @@ export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "h
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
   /** The organizations whose activities are expected here: the receiver's own, and its children. */
   readonly organizationIds: readonly string[];
-  /** The key set; or what answers one in which the key should be: asked for every delivery whose headers are good. */
+  /** The key set; or a function that fetches one with this key, called for every delivery whose headers are good. */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
   /** An activity that the service reported and an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
