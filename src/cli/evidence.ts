@@ -215,7 +215,7 @@ function boundedAppProofs(files: InputFiles, path: string, input: unknown): read
   return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
 }
 
-/** Each entry is judged and told on its own: a file of nothing but commas would keep the machine busy for minutes. */
+/** Each entry is verified and reported on its own: without a limit, a file of commas would take minutes. */
 function bounded(
   files: InputFiles,
   path: string,

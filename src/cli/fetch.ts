@@ -86,8 +86,8 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
 }
 
 /**
- * What is written could be verified later, by whoever no longer knows what was asked for: another activity is not
- * written, nor one that is not completed.
+ * What is written may be verified later by somebody who does not know what was requested: so only the requested
+ * activity is written, and only once it is completed.
  */
 function refuseMistaken(
   activity: JsonValue,

@@ -17,7 +17,7 @@ import { addVerifyCommand } from "./verify.js";
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
 export async function run(argv: readonly string[], given: Io): Promise<number> {
   const shown = withoutKeys(argv);
-  // With the given one behind it, whose stdin is opened by being looked at.
+  // A prototype and no copy: reading the property `stdin` would open it.
   const io: Io = Object.create(given, {
     stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } },
   });

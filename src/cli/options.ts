@@ -131,7 +131,7 @@ export function parseTime(text: string): Date | null {
   );
   if (parts === null) return null;
   const [, month, day, clock] = parts;
-  // Date turns 30 February into March: asked apart from the offset, the day has to stay what it is.
+  // Date turns 30 February into March: parsed without the offset, the day has to stay the same.
   const local = new Date(`${month}${day}T${clock}Z`);
   if (Number.isNaN(local.getTime()) || local.getUTCDate() !== Number(day)) return null;
   const time = new Date(text.toUpperCase());

@@ -217,7 +217,7 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   refuseWithoutActivity(args, flags, isBundle);
 }
 
-/** What was asked of an activity has nothing to be held against without one. */
+/** Options that say what was asked of an activity need an activity. */
 function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
@@ -282,7 +282,7 @@ function perhapsTaken(addresses: readonly string[] = []): string {
   return ` ${TAKES_EVERY_WORD}: if ${addresses.at(-1)!} is the bundle, give it before --address, or after --.`;
 }
 
-/** What was asked; of a bare document nothing can be. */
+/** The question; a bare document takes none. */
 function askedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): AskedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
