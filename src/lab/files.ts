@@ -79,7 +79,7 @@ async function writeWhole(path: string, text: string, mode: number): Promise<voi
   } finally {
     await file.close();
   }
-  // The mode of open is what the umask leaves of it, and that of a new file only.
+  // The mode given to open is reduced by the umask, and applies to new files only.
   await chmod(beside, mode);
   await rename(beside, path);
 }

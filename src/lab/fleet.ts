@@ -31,7 +31,7 @@ const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
-/** What is told of a running enclave. */
+/** What users of the lab see of a running enclave. */
 export interface EnclaveInfo {
   readonly enclaveId: string;
   readonly app: App;

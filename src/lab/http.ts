@@ -70,7 +70,7 @@ async function answer(
     if (request.method === "OPTIONS") preflight(request, response, resources);
     else send(response, 200, await bodyOf(request, service, resources));
   } catch (error) {
-    // Whoever asked has gone.
+    // The client closed the connection.
     if (!request.complete) return void response.destroy();
     const refusal = error instanceof Refusal ? error : new Refusal("INTERNAL", "the lab failed; this is a bug of it");
     if (refusal !== error) process.emitWarning(error instanceof Error ? error : String(error));

@@ -34,7 +34,7 @@ export interface LabOptions {
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
   /** How the time between two attempts at a delivery passes. */
   readonly sleep?: Sleep;
-  /** Is told of every attempt at a delivery. */
+  /** Called for every attempt at a delivery. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 

@@ -34,7 +34,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Some clients ask for them: none were. */
+  /** Some clients call it: no extensions were used. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 

@@ -41,7 +41,7 @@ export function checkWebhookUrl(value: string): void {
   }
 }
 
-/** All the process is told by default: nothing holds it open. */
+/** The default: a wait that does not keep the process alive. */
 const realSleep: Sleep = (milliseconds, signal) => delay(milliseconds, undefined, { signal, ref: false });
 
 export class Webhooks {
