@@ -7,7 +7,19 @@ import { BOOT_PROOF_ATTACKS } from "./boot-proof.table.js";
 import { CHAIN_ATTACKS } from "./chain.table.js";
 import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { APP_PROOF_ATTACKS } from "./app-proof.table.js";
-import { type Attack, type Judgement, after, forge, idsOf, manifest, optionsOf, otherLab } from "./support.js";
+import {
+  type Attack,
+  type Given,
+  type Judgement,
+  after,
+  forge,
+  handedBack,
+  idsOf,
+  judged,
+  manifest,
+  optionsOf,
+  otherLab,
+} from "./support.js";
 
 const whole = forge();
 const given = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
@@ -56,7 +68,11 @@ describe("a boot proof that was verified before", () => {
   const again = async (how: Judgement, first: Judgement = {}, evidence = whole): Promise<string[]> => {
     const { bootProofs } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, optionsOf(evidence, first));
     expect(bootProofs[0]).not.toBeNull();
-    const { report } = await verifyEvidence({ bootProofs, appProofs: evidence.appProofs }, optionsOf(evidence, how));
+    const given = (): Given => ({ bootProofs, appProofs: evidence.appProofs });
+    const answer = await judged(evidence, { ...how, given });
+    const { report, verified } = answer;
+    expect(handedBack(answer)).toEqual([]);
+    if (report.verdict !== "rejected") expect(verified.get("boot[0]")).toBe(bootProofs[0]);
     expect(report.verdict === "rejected").toBe(idsOf(report, "fail").length > 0);
     return idsOf(report, "fail");
   };
@@ -75,6 +91,15 @@ describe("a boot proof that was verified before", () => {
 
   it("is held against the key asked for the second time", async () => {
     expect(await again({ ephemeralKey: generateQosKeyPair().publicKey })).toEqual(["bind.key"]);
+  });
+
+  it("is held against the nonce asked for the second time", async () => {
+    expect(await again({ nonce: Uint8Array.of(1) })).toEqual(["bind.nonce"]);
+  });
+
+  it("keeps its other answers", async () => {
+    const { bootProofs, report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole));
+    expect((await verifyEvidence({ bootProofs }, optionsOf(whole))).report).toEqual(report);
   });
 
   it("is held against the policy of the second time", async () => {

@@ -105,11 +105,21 @@ export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Prom
   return (await judged(evidence, how)).report;
 }
 
-/** The report, and what was verified of each of its subjects: null where nothing was. */
-export async function judged(
-  evidence: ForgedEvidence,
-  how: Judgement = {},
-): Promise<{ readonly report: Report; readonly verified: ReadonlyMap<CheckSubject, object | null> }> {
+export interface Judged {
+  readonly report: Report;
+  /** By subject of the report; null for what was rejected. */
+  readonly verified: ReadonlyMap<CheckSubject, object | null>;
+}
+
+/** The checks that failed of what was handed back as verified all the same: there must be none. */
+export function handedBack({ report, verified }: Judged): string[] {
+  return report.checks
+    .filter(({ id, status, subject }) => status === "fail" && !id.startsWith("policy.") && verified.get(subject))
+    .map(({ id, subject }) => `${subject} ${id}`);
+}
+
+/** The report, and what was verified of each of its subjects. */
+export async function judged(evidence: ForgedEvidence, how: Judgement = {}): Promise<Judged> {
   if (how.bare === true) {
     const { report, attestation } = await verifyAttestation(evidence.document, optionsOf(evidence, how));
     return { report, verified: new Map([["boot[0]", attestation]]) };
