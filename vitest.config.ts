@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
@@ -5,7 +6,7 @@ import { defineConfig } from "vitest/config";
  * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
  * others load the library anew with another cryptography than Node's, which the files after them would be left with.
  */
-const ALONE = ["test/soak.test.ts", "test/verify/ecdsa.test.ts", "test/verify/cryptography.test.ts"];
+const ALONE = JSON.parse(readFileSync(new URL("test/alone.json", import.meta.url), "utf8")) as string[];
 
 export default defineConfig({
   test: {

@@ -120,7 +120,13 @@ export default class MutationRunner extends TestRunner {
     if (plan.only !== undefined) return run();
     this.#note(this.#outside);
     const start = performance.now();
-    await run();
+    try {
+      await run();
+    } catch (error) {
+      tell({ broken: fileOf(test) });
+      this.#note(this.#inside);
+      throw error;
+    }
     const took = performance.now() - start;
     const changed = [...alive].filter((id) => mutation.changes[id] === 1);
     this.#note(this.#inside);
