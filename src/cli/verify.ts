@@ -316,6 +316,9 @@ function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): Verify
 }
 
 async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
+  const { cryptography } = await import("../verify/cryptography.js");
+  // Chosen while files are read, partly on another thread. Where that fails, verification fails, and says so.
+  void Promise.resolve(cryptography()).catch(() => undefined);
   const library = await import("../bootproof.js");
   const { judge, readExpected } = await import("./evidence.js");
   const files = new InputFiles(io);

@@ -125,7 +125,7 @@ it("the demo shows a verified call, a refused one and captured evidence, on a pa
 it("verifying files loads nothing of client and lab", () => {
   const command = readFileSync(COMMAND, "utf8");
   expect(
-    ["EARN_PROVIDER", "DhkemP256", "classic-level", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
+    ["EARN_PROVIDER", "DhkemP256", "LEVEL_LOCKED", "PUBLIC_KEY_NOT_FOUND"].filter((word) => command.includes(word)),
   ).toEqual([]);
   expect(command.length).toBeLessThan(400_000);
 });
