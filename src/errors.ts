@@ -56,7 +56,7 @@ export class FaultList extends Array<Fault> {
       this.#total++;
       if (this.length < MAX_FAULTS) super.push(cutFault(fault));
     }
-    this.#tellRest();
+    this.#countRest();
     return this.length;
   }
 
@@ -65,10 +65,10 @@ export class FaultList extends Array<Fault> {
     if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
     this.#total += Math.max(0, other.total - MAX_FAULTS);
-    this.#tellRest();
+    this.#countRest();
   }
 
-  #tellRest(): void {
+  #countRest(): void {
     if (this.#total > MAX_FAULTS) this[MAX_FAULTS] = { path: "", message: `and ${this.#total - MAX_FAULTS} more` };
   }
 }

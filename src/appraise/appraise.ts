@@ -110,8 +110,8 @@ function appraiseDeployment(
 }
 
 function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
-  const asked = PIN_NAMES.map((name) => [name, comparePin(name, pins, facts)] as const);
-  const answers = new Map(asked.filter((entry): entry is [PinName, PinAnswer] => entry[1] !== null));
+  const compared = PIN_NAMES.map((name) => [name, comparePin(name, pins, facts)] as const);
+  const answers = new Map(compared.filter((entry): entry is [PinName, PinAnswer] => entry[1] !== null));
   const unmet = [...answers].filter(([, answer]) => !answer.met).map(([name]) => PINS[name].check);
   const scope = scopeOf(pins, facts);
   const differing = DEPLOYMENT_CHECKS.filter(

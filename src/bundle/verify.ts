@@ -18,7 +18,7 @@ const MAX_PLACES = 8 * 1024 * 1024;
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
 const MAX_VALUE = 1000;
-const NOT_LOOKED_AT = '"not compared"';
+const UNCOMPARED = '"not compared"';
 
 /**
  * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included.
@@ -94,7 +94,7 @@ function differences(packed: Statements, anew: Statements): Difference[] {
     .filter((difference) => difference.packed !== difference.anew);
   const rest =
     packed.isFull || anew.isFull
-      ? [{ place: "(the rest, which is too long)", packed: NOT_LOOKED_AT, anew: NOT_LOOKED_AT }]
+      ? [{ place: "(the rest, which is too long)", packed: UNCOMPARED, anew: UNCOMPARED }]
       : [];
   return [...rest, ...found].slice(0, MAX_DIFFERENCES);
 }
@@ -122,14 +122,14 @@ function statements(report: object): Statements {
   const said = new Statements();
   for (const [index, [name, value]] of Object.entries(report).entries()) {
     if (name === "checks" && Array.isArray(value))
-      value.slice(0, MAX_STATEMENTS).forEach((check, index) => tell(check, index, said));
-    else if (!NOT_COMPARED.includes(name)) gather(said, memberPath("", name, index), value as unknown);
+      value.slice(0, MAX_STATEMENTS).forEach((check, index) => addStatus(check, index, said));
+    else if (!NOT_COMPARED.includes(name)) addValue(said, memberPath("", name, index), value as unknown);
   }
   for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
   return said;
 }
 
-function tell(check: unknown, index: number, said: Statements): void {
+function addStatus(check: unknown, index: number, said: Statements): void {
   const { id } = (check ?? {}) as Record<string, unknown>;
   if (!OF_THE_QUESTION.includes(id as string)) said.set(...statusOf(check, index, said));
 }
@@ -141,7 +141,7 @@ function statusOf(check: unknown, index: number, said: ReadonlyMap<string, strin
   return [said.has(place) ? `${place} (${index})` : place, jsonText(status)];
 }
 
-function gather(said: Statements, place: string, value: unknown): void {
+function addValue(said: Statements, place: string, value: unknown): void {
   if (said.isFull) return;
   if (typeof value !== "object" || value === null || isEmpty(value)) {
     if (value !== undefined) said.set(place, jsonText(value));
@@ -150,7 +150,7 @@ function gather(said: Statements, place: string, value: unknown): void {
   let index = 0;
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
-    gather(
+    addValue(
       said,
       Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index),
       (value as JsonObject)[name],

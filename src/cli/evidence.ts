@@ -40,7 +40,7 @@ export type Source =
     };
 
 /** What the command line says was asked, but for what is in a file. */
-export interface AskedFlags {
+export interface ExpectedFlags {
   readonly organizationId: string | undefined;
   readonly activityId: string | undefined;
   readonly addresses: readonly string[] | undefined;
@@ -130,7 +130,7 @@ async function reportOnActivity(
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
 export async function readExpected(
   files: InputFiles,
-  { organizationId, activityId, addresses, request }: AskedFlags,
+  { organizationId, activityId, addresses, request }: ExpectedFlags,
 ): Promise<Expected | undefined> {
   const submitted = request === undefined ? undefined : await readRequest(files, request);
   const organization = organizationId ?? submitted?.organizationId;

@@ -13,7 +13,7 @@ import {
   isConfigured,
   organizationOf,
 } from "./connection.js";
-import type { AskedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
+import type { ExpectedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
@@ -44,7 +44,7 @@ interface VerifyRequest {
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
-  readonly asked: AskedFlags;
+  readonly expected: ExpectedFlags;
   readonly format: Format;
 }
 
@@ -164,9 +164,9 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const format = args.format(flags.format);
   const options = verifyOptions(args, flags, io);
   const source = sourceOf(args, flags, bundle, io);
-  const asked = askedOf(args, flags, io);
+  const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, asked, format };
+  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format };
 }
 
 /** Commander has `policy` true where neither --policy nor --no-policy is given. */
@@ -283,7 +283,7 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 }
 
 /** The question; a bare document takes none. */
-function askedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): AskedFlags {
+function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (flags.organizationId === "") args.fault("--organization-id: empty");
@@ -324,7 +324,7 @@ async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const files = new InputFiles(io);
   const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
   const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
-  const expected = await readExpected(files, request.asked);
+  const expected = await readExpected(files, request.expected);
   return judge(
     request.source,
     {

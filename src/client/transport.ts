@@ -127,8 +127,8 @@ function waitBeforeRetry(error: unknown, attempts: number, random: number): numb
     return passing ? backoff : null;
   }
   if (error.status !== 429 && error.status < 500) return null;
-  const asked = error.retryAfterMs ?? 0;
-  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(asked, backoff);
+  const wanted = error.retryAfterMs ?? 0;
+  return wanted > MAX_RETRY_AFTER_MS ? null : Math.max(wanted, backoff);
 }
 
 async function sendOnce(transport: Transport, request: StampedRequest, signal: Signal): Promise<JsonValue> {

@@ -346,11 +346,11 @@ function inspectAppProof(proof: unknown, budget: ValueBudget): Inspected {
 function inspectAppProofs(proofs: readonly unknown[]): Inspected {
   const budget = { left: MAX_PAYLOADS_VALUES };
   const inspected = proofs.slice(0, MAX_APP_PROOFS).map((proof) => inspectAppProof(proof, budget));
-  const all = inspected.flatMap((look, index) => within(`[${index}]`, look));
+  const all = inspected.flatMap((one, index) => within(`[${index}]`, one));
   const faults = all.length > MAX_FAULTS ? [...all.slice(0, MAX_FAULTS), `and ${all.length - MAX_FAULTS} more`] : all;
   if (proofs.length > MAX_APP_PROOFS)
     faults.push(`${proofs.length} entries, of which the first ${MAX_APP_PROOFS} are shown`);
-  return { kind: "app proofs", encoding: "JSON", faults, says: inspected.map((look) => look.says) };
+  return { kind: "app proofs", encoding: "JSON", faults, says: inspected.map((one) => one.says) };
 }
 
 function inspectActivity(json: JsonValue): Inspected {

@@ -19,8 +19,8 @@ import type { SavedRelease } from "./records.js";
 import type { Reader } from "./state.js";
 import { type Account, addressOf } from "./wallet.js";
 
-/** One enclave, of which a boot proof was asked for, or that signed an app proof. */
-export interface Asked {
+/** The enclave that a fault is about: its boot proof was requested, or it signed an app proof. */
+export interface TargetEnclave {
   readonly release: SavedRelease;
   readonly at: Date;
   readonly key: QosKeyPair;
@@ -29,7 +29,7 @@ export interface Asked {
   readonly fleet: Fleet;
 }
 
-type AlterForge = (asked: Asked) => Partial<ForgeOptions>;
+type AlterForge = (target: TargetEnclave) => Partial<ForgeOptions>;
 
 /** One activity on its way out. */
 export interface Answering {
@@ -67,11 +67,11 @@ export interface Behaviour extends FaultFacts {
   /** What is altered in the making of a boot proof. */
   readonly forge?: AlterForge;
   /** What is answered in the place of a boot proof. */
-  readonly bootProof?: (honest: JsonObject, asked: Asked) => JsonObject;
+  readonly bootProof?: (honest: JsonObject, target: TargetEnclave) => JsonObject;
   /** Set: a boot proof is answered for keys that no enclave has. */
   readonly anyKey?: boolean;
   /** What is altered in an app proof, which is then signed anew. */
-  readonly appProof?: (asked: Asked, answering: Answering) => AppProofAlterations;
+  readonly appProof?: (target: TargetEnclave, answering: Answering) => AppProofAlterations;
   /** What the app proofs of an activity become, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
@@ -117,13 +117,13 @@ const certificate = (place: number, change: (spec: CertificateSpec) => Partial<C
     certificates: (specs) => specs.map((spec, index) => (index === place ? { ...spec, ...change(spec) } : spec)),
   });
 const alterManifest =
-  (alterations: (asked: Asked) => ManifestAlterations): AlterForge =>
-  (asked) => ({ alterManifest: alterations(asked) });
+  (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
+  (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
 /** For what older manifests, or borsh, cannot say. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
-  (asked) => ({ ...alter(asked), version: "v2", encoding: "json" });
+  (target) => ({ ...alter(target), version: "v2", encoding: "json" });
 /** A pivot is what manifests of workloads do not have, and not all of it what older manifests have. */
 const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
   asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
@@ -323,7 +323,7 @@ const BINDING_FAULTS = behaviours({
   "debug-mode": {
     what: "the enclave runs in debug mode: its measurements are zeros, and the manifest agrees",
     fails: ["mode.debug"],
-    forge: (asked) => ({
+    forge: (target) => ({
       ...manifest(({ enclave }) => ({
         enclave: {
           ...enclave,
@@ -331,8 +331,8 @@ const BINDING_FAULTS = behaviours({
           pcr1: new Uint8Array(PCR_LENGTH),
           pcr2: new Uint8Array(PCR_LENGTH),
         },
-      }))(asked),
-      ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, new Uint8Array(PCR_LENGTH))))(asked),
+      }))(target),
+      ...pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, new Uint8Array(PCR_LENGTH))))(target),
     }),
   },
   "commitment-missing": {
@@ -573,10 +573,10 @@ const NEW_WALLET_FAULTS = behaviours({
     needs: ["create_wallet", VERIFIED_CALLS],
     activity: ofNewWallets((activity) => {
       const account = { ...accountsOf(activity)[0], path: EXTRA_PATH };
-      const asked = inside("intent", { accounts: [...(accountsOf(activity) as unknown as JsonObject[]), account] })(
+      const widened = inside("intent", { accounts: [...(accountsOf(activity) as unknown as JsonObject[]), account] })(
         activity,
       );
-      return inside("result", { addresses: [...addressesOf(activity), OTHER_ADDRESS] })(asked);
+      return inside("result", { addresses: [...addressesOf(activity), OTHER_ADDRESS] })(widened);
     }),
     appProofs: (proofs, answering) => withExtraProof(proofs, answering),
   },
@@ -608,9 +608,9 @@ const POLICY_FAULTS = behaviours({
   "another-release": {
     what: "a release runs that is approved, and not pinned: other measurements",
     fails: ["policy.deployment", "policy.pcrs"],
-    forge: (asked) => ({
-      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: flipped(enclave.pcr0) } }))(asked),
-      ...pcrs((map) => map.set(0, flipped(map.get(0)!)))(asked),
+    forge: (target) => ({
+      ...manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: flipped(enclave.pcr0) } }))(target),
+      ...pcrs((map) => map.set(0, flipped(map.get(0)!)))(target),
     }),
   },
   "another-binary": {

@@ -88,8 +88,8 @@ function pathOf(request: IncomingMessage): string {
  */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
-  const asked = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
-  const named = asked.map((name) => name.trim()).filter((name) => /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name));
+  const requested = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
+  const named = requested.map((name) => name.trim()).filter((name) => /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name));
   const headers = [...new Set([...CLIENT_HEADERS, ...named])];
   response.writeHead(204, {
     ...ANY_ORIGIN,

@@ -5,7 +5,15 @@
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
-import { type Answering, type Asked, type Behaviour, BEHAVIOURS, FAULTS, type FaultName, payloadOf } from "./faults.js";
+import {
+  type Answering,
+  type Behaviour,
+  BEHAVIOURS,
+  FAULTS,
+  type FaultName,
+  type TargetEnclave,
+  payloadOf,
+} from "./faults.js";
 import type { EnclaveInfo, Fleet } from "./fleet.js";
 import type { ForgeOptions } from "./forge.js";
 import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
@@ -69,7 +77,7 @@ export class Misbehaviour {
     const anyKey = this.#on.some(({ behaviour }) => behaviour.anyKey);
     const saved = reader.get("enclaves", ephemeralKey) ?? (anyKey ? reader.all("enclaves").at(-1) : undefined);
     if (saved === undefined || !this.#altersBoot) return saved?.bootProof;
-    const made = this.#forged.get(ephemeralKey) ?? this.#forgeBootProof(this.#asked(saved, reader));
+    const made = this.#forged.get(ephemeralKey) ?? this.#forgeBootProof(this.#targetOf(saved, reader));
     this.#forged.set(ephemeralKey, made);
     return made;
   }
@@ -114,14 +122,14 @@ export class Misbehaviour {
   }
 
   #sign(saved: SavedEnclave, payload: JsonObject, reader: Reader): JsonObject {
-    return this.#fleet.resign(saved, this.#asked(saved, reader).release, payload, {});
+    return this.#fleet.resign(saved, this.#targetOf(saved, reader).release, payload, {});
   }
 
   #resigned(proof: JsonObject, alter: NonNullable<Behaviour["appProof"]>, answering: Answering): JsonObject {
     const saved = this.#enclave(String(proof["publicKey"]), answering.reader);
     if (saved === undefined) return proof;
-    const asked = this.#asked(saved, answering.reader);
-    return this.#fleet.resign(saved, asked.release, payloadOf(proof), alter(asked, answering));
+    const target = this.#targetOf(saved, answering.reader);
+    return this.#fleet.resign(saved, target.release, payloadOf(proof), alter(target, answering));
   }
 
   #enclave(key: string, reader: Reader): SavedEnclave | undefined {
@@ -142,19 +150,19 @@ export class Misbehaviour {
   #boot(honest: SavedEnclave, reader: Reader): Booted {
     const ephemeralKey = generateQosKeyPair();
     const [key, unproven] = [toHex(ephemeralKey.publicKey), { ...honest, key: saveQosKeyPair(ephemeralKey) }];
-    const saved = { ...unproven, bootProof: this.#forgeBootProof(this.#asked(unproven, reader)) };
+    const saved = { ...unproven, bootProof: this.#forgeBootProof(this.#targetOf(unproven, reader)) };
     this.#booted.set(key, saved);
     return { key, saved };
   }
 
-  #forgeBootProof(asked: Asked): JsonObject {
-    const alterations = this.#on.flatMap(({ behaviour }) => behaviour.forge?.(asked) ?? []);
-    const { release, at, key, fleet } = asked;
+  #forgeBootProof(target: TargetEnclave): JsonObject {
+    const alterations = this.#on.flatMap(({ behaviour }) => behaviour.forge?.(target) ?? []);
+    const { release, at, key, fleet } = target;
     const forged = fleet.forgeBootProof(release, at, key, merged(alterations));
-    return this.#on.reduce((proof, { behaviour }) => behaviour.bootProof?.(proof, asked) ?? proof, forged);
+    return this.#on.reduce((proof, { behaviour }) => behaviour.bootProof?.(proof, target) ?? proof, forged);
   }
 
-  #asked(saved: SavedEnclave, reader: Reader): Asked {
+  #targetOf(saved: SavedEnclave, reader: Reader): TargetEnclave {
     const release = reader.get("releases", saved.enclaveId)!;
     const at = new Date(saved.bootedAt);
     return { release, at, key: loadQosKeyPair(saved.key), forge: this.#fleet.forge(release), fleet: this.#fleet };

@@ -143,7 +143,7 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
   const { organizationId: parentOrganizationId } = organization;
   if (organization.parentOrganizationId !== undefined) throw invalid("a sub-organization has no sub-organizations");
   const rootUserIds = parameters.rootUsers.map((user) => makeUser(tx, subOrganizationId, user, timestamp(now)));
-  const { subOrganizationName: organizationName, wallet: asked } = parameters;
+  const { subOrganizationName: organizationName, wallet: requested } = parameters;
   tx.put("organizations", subOrganizationId, {
     organizationId: subOrganizationId,
     organizationName,
@@ -151,9 +151,9 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
     rootUserIds,
     features: [],
   });
-  if (asked === undefined) return { result: { subOrganizationId, rootUserIds } };
-  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, asked);
-  const intent = { wallet: { ...(asked as unknown as JsonObject), ...filledIn(asked) } };
+  if (requested === undefined) return { result: { subOrganizationId, rootUserIds } };
+  const { walletId, addresses, proven } = makeWallet(tx, subOrganizationId, requested);
+  const intent = { wallet: { ...(requested as unknown as JsonObject), ...filledIn(requested) } };
   return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
 }
 
@@ -170,11 +170,11 @@ interface MadeWallet {
 }
 
 function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<typeof wallet>): MadeWallet {
-  const { walletName, accounts: asked } = wanted;
-  const named = asked.map((one) => `${one.path} ${one.addressFormat}`);
+  const { walletName, accounts: requested } = wanted;
+  const named = requested.map((one) => `${one.path} ${one.addressFormat}`);
   if (new Set(named).size < named.length) throw invalid("parameters.accounts: two are the same");
   const [walletId, seed] = [randomUUID(), randomBytes(64)];
-  const accounts = asked.map((one: Account) => ({ path: one.path, address: addressOf(seed, one) }));
+  const accounts = requested.map((one: Account) => ({ path: one.path, address: addressOf(seed, one) }));
   tx.put("wallets", walletId, { organizationId, walletId, walletName, accounts });
   const proven = accounts.map(({ path: derivationPath, address }) => ({
     organizationId,
@@ -185,17 +185,17 @@ function makeWallet(tx: Transaction, organizationId: string, wanted: ReadOf<type
   return { walletId, addresses: accounts.map(({ address }) => address), proven };
 }
 
-function makeUser(tx: Transaction, organizationId: string, asked: ReadOf<typeof rootUser>, now: Timestamp): string {
+function makeUser(tx: Transaction, organizationId: string, requested: ReadOf<typeof rootUser>, now: Timestamp): string {
   const userId = randomUUID();
   const created = { createdAt: now, updatedAt: now };
-  const apiKeys = asked.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({
+  const apiKeys = requested.apiKeys.map(({ apiKeyName, publicKey, expirationSeconds }) => ({
     credential: { publicKey, type: "CREDENTIAL_TYPE_API_KEY_P256" },
     apiKeyId: randomUUID(),
     apiKeyName,
     ...created,
     ...(expirationSeconds !== undefined && { expirationSeconds }),
   }));
-  const { userName, userEmail = "", userPhoneNumber = "" } = asked;
+  const { userName, userEmail = "", userPhoneNumber = "" } = requested;
   const user = {
     userId,
     userName,

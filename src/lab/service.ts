@@ -499,9 +499,9 @@ function digest(data: QosJsonInput): string {
 
 /** Some clients put `generateAppProofs` among the parameters, of which it is none: it is taken from either place. */
 function withOneAppProofFlag(json: JsonValue): JsonValue {
-  const asked = isJsonObject(json) ? json["parameters"] : undefined;
-  if (!isJsonObject(json) || !isJsonObject(asked) || !("generateAppProofs" in asked)) return json;
-  const { generateAppProofs: among, ...parameters } = asked;
+  const given = isJsonObject(json) ? json["parameters"] : undefined;
+  if (!isJsonObject(json) || !isJsonObject(given) || !("generateAppProofs" in given)) return json;
+  const { generateAppProofs: among, ...parameters } = given;
   const { generateAppProofs: beside } = json;
   // What is no flag is left for the schema to refuse.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;

@@ -16,7 +16,7 @@ import {
   withActivity,
 } from "./support.js";
 
-const idsFrom = (...rooms: string[]): CheckId[] => CHECK_IDS.filter((id) => rooms.includes(id.split(".")[0]!));
+const idsFrom = (...families: string[]): CheckId[] => CHECK_IDS.filter((id) => families.includes(id.split(".")[0]!));
 const DOCUMENT = idsFrom("cose", "doc", "chain");
 const PATH = idsFrom("chain");
 const BINDING: CheckId[] = ["bind.user-data", "bind.pcrs", "bind.key", "bind.commitment", "bind.nonce", "mode.debug"];
