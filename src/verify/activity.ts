@@ -84,7 +84,7 @@ export interface OpenedActivity {
   readonly whole: Activity | null;
 }
 
-/** Asks `activity.decode` of the input, bare or in its wrapper. */
+/** Checks `activity.decode` of the input, bare or in its wrapper. */
 export function openActivity(input: TakenInput): OpenedActivity {
   const checklist = new Checklist("activity");
   const reading = readInput(input, readActivity);
@@ -102,7 +102,7 @@ export interface ActivityDemands {
 }
 
 /**
- * Asks `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity,
+ * Checks `activity.request`, `activity.claims` and `activity.coverage`. `appProofs`: all that came with the activity,
  * inside it or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
  */
 export function checkActivity(

@@ -85,7 +85,7 @@ export interface OpenedAppProof {
   readonly whole: { readonly proof: AppProof; readonly payload: AppProofPayload } | null;
 }
 
-/** Asks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
+/** Checks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
 export function openAppProof(input: TakenInput, subject: CheckSubject, budget: ValueBudget): OpenedAppProof {
   const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);

@@ -67,7 +67,7 @@ export class VerifiedAttestation {
 /** Stays in this module, so that no other code can make the verified type. */
 const TOKEN = Symbol("verified");
 
-/** Asks {@link ATTESTATION_CHECKS} of the bytes of a COSE_Sign1. */
+/** Checks the bytes of a COSE_Sign1: {@link ATTESTATION_CHECKS}. */
 export async function checkAttestation(
   bytes: Uint8Array,
   context: VerifyContext,
@@ -99,9 +99,9 @@ export async function checkBareDocument(bytes: Uint8Array, context: VerifyContex
   const checklist = new Checklist("boot[0]");
   const checked = await checkAttestation(bytes, context, checklist);
   const { document, validationTime } = checked;
-  const isAsked = context.nonce === null || checkNonce(document.nonce, context.nonce, checklist);
+  const isNonceWanted = context.nonce === null || checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, null, context.allowDebug, checklist);
-  const verified = isAsked && debug !== null ? verifiedAttestation(checked) : null;
+  const verified = isNonceWanted && debug !== null ? verifiedAttestation(checked) : null;
   return { checklist, verified, debug: debug === true, validationTime };
 }
 
@@ -110,7 +110,7 @@ export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAtte
   return facts && new VerifiedAttestation(facts, TOKEN);
 }
 
-/** The answer where there is no document to ask. */
+/** The result where there is no document to check. */
 export function unread(checklist: Checklist, reason: string): CheckedAttestation {
   checklist.skipRest(ATTESTATION_CHECKS, reason);
   return { document: {}, validationTime: null, facts: null };

@@ -203,7 +203,7 @@ async function checkBootProof(
   };
 }
 
-/** Asks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
+/** Checks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
 function recheckBootProof(
   verified: VerifiedBootProof,
   wantedKeys: readonly WantedKey[],
@@ -213,17 +213,17 @@ function recheckBootProof(
   const checklist = new Checklist(subject);
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
-  checklist.adopt(verified.checks.filter(({ id }) => !ASKED_AGAIN.includes(id)));
+  checklist.adopt(verified.checks.filter(({ id }) => !CHECKED_AGAIN.includes(id)));
   const validationTime = validationTimeOf(document, context) ?? null;
   const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
-  const isAsked = checkNonce(document.nonce, context.nonce, checklist);
+  const isNonceWanted = checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
-  const isStillGood = trustAnchor !== null && isWanted && isAsked && debug !== null;
+  const isStillGood = trustAnchor !== null && isWanted && isNonceWanted && debug !== null;
   return { checklist, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
 }
 
-const ASKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
+const CHECKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
 
 function checkDecoding(
   input: TakenInput,
@@ -395,7 +395,7 @@ async function checkEnvelopeApprovals(
 }
 
 /**
- * QOS records an approval for every share that is posted, and asks nothing about repeats: those are told, and count
+ * QOS records an approval for every share that is posted, and has no rule about repeats: those are told, and count
  * once.
  */
 async function checkShares(

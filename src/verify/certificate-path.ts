@@ -85,8 +85,8 @@ export async function checkCertificatePath(
 }
 
 /**
- * Asks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or another
- * time.
+ * Checks `chain.anchor` and `chain.validity` of a document that was verified before, perhaps for other anchors or
+ * another time.
  */
 export function recheckCertificatePath(
   attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
