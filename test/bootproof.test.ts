@@ -5,6 +5,7 @@ import { toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
 import {
   AppProofUses,
+  type VerifiedAppProof,
   type Evidence,
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
@@ -305,7 +306,37 @@ describe("an app proof, with a store of uses", () => {
   });
 
   it("is forgotten where too many came after it, and a store of none is a mistake", () => {
-    for (const limit of [0, -1, 1.5, NaN, "1"]) expect(() => new AppProofUses(limit as number)).toThrow(TypeError);
+    for (const limit of [0, -1, 1.5, NaN, "1"])
+      expect(() => new AppProofUses(limit as number)).toThrow(
+        new TypeError("limit: a whole number of 1 or more wanted"),
+      );
+    const signed = (key: number, r: number, s = 0): VerifiedAppProof =>
+      ({ bootProof: { ephemeralKey: Uint8Array.of(key) }, signature: Uint8Array.of(r, s) }) as VerifiedAppProof;
+    const [first, second, third] = [signed(1, 1), signed(1, 2), signed(2, 1)];
+    const [one, two] = ["one", "two"].map((activityId) => ({ activityId, submitted: null }));
+    const uses = new AppProofUses(2);
+    uses.record([first, second], one!);
+    expect([first, second, third].map((proof) => uses.areFree([proof], two!))).toEqual([false, false, true]);
+    expect(uses.areFree([first, second], one!)).toBe(true);
+    // Whoever turns `s` over has no other proof.
+    expect(uses.areFree([signed(1, 1, 9)], two!)).toBe(false);
+    uses.record([third], one!);
+    expect([first, second, third].map((proof) => uses.areFree([proof], two!))).toEqual([true, false, false]);
+    const ofOne = new AppProofUses(1);
+    ofOne.record([first], one!);
+    expect([first, second].map((proof) => ofOne.areFree([proof], two!))).toEqual([false, true]);
+  });
+
+  it("that was asked for by its id stays that activity's, and becomes the request's that it answers", () => {
+    const proof = { bootProof: { ephemeralKey: Uint8Array.of(1) }, signature: Uint8Array.of(1, 2) } as VerifiedAppProof;
+    const uses = new AppProofUses();
+    uses.record([proof], { activityId: "one", submitted: null });
+    uses.record([proof], { activityId: "two", submitted: "sent" });
+    uses.record([proof], { activityId: "three", submitted: "sent later" });
+    expect(uses.areFree([proof], { activityId: "one", submitted: null })).toBe(true);
+    expect(uses.areFree([proof], { activityId: "two", submitted: null })).toBe(false);
+    expect(uses.areFree([proof], { activityId: "two", submitted: "sent" })).toBe(true);
+    expect(uses.areFree([proof], { activityId: "one", submitted: "sent later" })).toBe(false);
   });
 });
 

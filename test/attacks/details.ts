@@ -34,8 +34,9 @@ export function knownDetails(name: string, reports: number): (report: Report) =>
   });
   return (report) => {
     count++;
-    for (const { id, status, detail } of report.checks) {
-      const [check, words] = [`${id} ${status}`, withoutChance(detail)];
+    for (const { id, status, detail, expected, actual } of report.checks) {
+      const compared = expected === undefined ? "" : ` (expected ${expected}; actual ${actual})`;
+      const [check, words] = [`${id} ${status}`, withoutChance(detail + compared)];
       seen.set(check, (seen.get(check) ?? new Set()).add(words));
       if (process.env["BOOTPROOF_DETAILS"] !== "write") expect(known[check], check).toContain(words);
     }

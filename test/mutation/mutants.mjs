@@ -227,6 +227,9 @@ class Maker {
       parent.expression === node;
     if (isTested || (ts.isConditionalExpression(parent) && parent.condition === node)) return true;
     if (ts.isForStatement(parent) && parent.condition === node) return true;
+    // Nobody reads the answer of a statement; what is assigned is a mutant of its own.
+    if (ts.isExpressionStatement(parent) || (ts.isBinaryExpression(node) && isAssignment(node.operatorToken.kind)))
+      return false;
     const isComputed = ts.isBinaryExpression(node) || ts.isCallExpression(node) || ts.isPrefixUnaryExpression(node);
     const isOperand = ts.isBinaryExpression(parent) && isLogical(parent);
     return (isComputed || isOperand) && this.#isBoolean(node);

@@ -20,8 +20,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MUTATED = ["src/verify", "src/appraise"];
 /** These start processes, which run the built package, or measure what they do: no mutant is noticed in them. */
 const LEFT_OUT = new RegExp(
-  "^test/(?:browser|lab|bench|mutation|support|runtimes|package|decode)/|^test/verify/cost\\.|^test/cli/end-to-end|" +
-    "^test/(?:cost|soak|rooms|room-|citations|flip-every-byte)",
+  "^test/(?:browser|bench|mutation|support|runtimes|package|decode)/|^test/lab/(?:command|store)|" +
+    "^test/cli/end-to-end|^test/verify/cost\\.|^test/(?:cost|soak|rooms|room-|citations|flip-every-byte)",
 );
 /** These load the library anew with another cryptography: each has a process of its own, as in vitest.config.ts. */
 const ALONE = JSON.parse(readFileSync(new URL("../alone.json", import.meta.url), "utf8"));
@@ -146,8 +146,8 @@ class Known {
     this.digests = ofThese;
     const { digests = {}, killed = {} } = options.fresh ? {} : readJson("known.json", {});
     this.others = { digests, killed };
-    /** Mutants that need a process of their own, and the files that each test file comes by. */
-    this.outside = new Set();
+    /** By test file: the mutants that it comes by outside of tests, and the files of all that it comes by. */
+    this.outside = new Map();
     this.reaches = new Map();
     const isSame = ({ file }) => digests[file] === this.digests[file];
     const keep = mutants.filter((mutant) => isSame(mutant) && killed[keyOf(mutant)] !== undefined);
@@ -211,7 +211,9 @@ function listen(known) {
   for (const { killed = [], by, file, outside = [], inside = [], suspected = [], unrepeatable, ...rest } of told()) {
     if (rest.broken !== undefined) broken.add(rest.broken);
     for (const id of killed) known.kill(id, by);
-    for (const id of [...outside, ...suspected]) known.outside.add(id);
+    const test = file ?? unrepeatable?.split(": ", 1)[0];
+    if (test !== undefined)
+      known.outside.set(test, new Set([...(known.outside.get(test) ?? []), ...outside, ...suspected]));
     if (unrepeatable !== undefined) console.log(`  cannot be run twice: ${unrepeatable}`);
     if (rest.unfinished !== undefined) console.log(`  out of time: ${rest.unfinished}, ${rest.left} mutants left`);
     if (file === undefined) continue;
@@ -223,7 +225,8 @@ function listen(known) {
 
 /** Each mutant that is come by outside of tests, in a process in which it is active from the start. */
 async function runAlone(tests, known) {
-  const ids = known.alive.filter((id) => known.outside.has(id));
+  const isOutside = (id) => [...known.outside.values()].some((ids) => ids.has(id));
+  const ids = known.alive.filter(isOutside);
   if (ids.length === 0) return;
   const failsWith = async (id, chosen) => {
     writeJson("plan.json", { count: known.mutants.length, only: id, alive: [] });
@@ -234,7 +237,8 @@ async function runAlone(tests, known) {
   if (broken !== null) throw new Error(`tests fail without a mutant:\n${broken}`);
   for (const [index, id] of ids.entries()) {
     const { file } = known.mutants[id];
-    const chosen = tests.filter((test) => known.reaches.get(test)?.has(file));
+    const near = tests.filter((test) => known.outside.get(test)?.has(id));
+    const chosen = [...new Set([...near, ...tests.filter((test) => known.reaches.get(test)?.has(file))])];
     if ((await failsWith(id, chosen)) !== null) known.kill(id, "a process of its own");
     known.save();
     if (index % 10 === 9) console.log(`  ${index + 1} of ${ids.length}, ${known.alive.length} living`);
