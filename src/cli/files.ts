@@ -27,16 +27,17 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export class InputFiles {
   readonly faults: string[] = [];
-  readonly #stdin: Io["stdin"];
+  readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io) {
-    this.#stdin = io.stdin;
+    // Asked for its stdin when that is read: making the stream takes a millisecond.
+    this.#io = io;
   }
 
   /** The bytes of a file that is not empty. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
-      const bytes = path === STDIN ? await readStdin(this.#stdin, maxBytes) : readFile(path, maxBytes);
+      const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
       if (bytes.length === 0) throw new Unreadable("empty");
       return bytes;
     } catch (error) {

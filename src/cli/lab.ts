@@ -1,5 +1,4 @@
 /** `bootproof lab`: a local service with software enclaves, until it is interrupted. */
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -110,6 +109,8 @@ function described({ what, fails, needs }: LabFault): string {
 async function run(options: LabOptions, io: Io): Promise<void> {
   // Listened for before anybody can know that there is something to end.
   const interruption = new Interruption();
+  // Loaded here, since it loads streams: the other commands do without.
+  const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
     const { writeLabFiles } = await import("../lab/index.js");

@@ -102,7 +102,9 @@ export class BorshReader {
     if (count > this.#bytes.length - this.#at) throw malformed(what, `${count} items, more than the input holds`);
     this.#items += count;
     if (this.#items > MAX_ITEMS) throw malformed(what, `more than ${MAX_ITEMS} items in all`);
-    return Array.from({ length: count }, (_, index) => read(`${what}[${index}]`));
+    const items: T[] = [];
+    for (let index = 0; index < count; index++) items.push(read(`${what}[${index}]`));
+    return items;
   }
 
   end(): void {
