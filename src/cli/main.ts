@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], given: Io): Promise<number> {
   });
   let code: number = EXIT.good;
   try {
-    await programOf(io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
+    await programOf(argv[0], io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
     return exitCodeOfError(error, io);
@@ -43,24 +43,27 @@ class CommandWithoutEcho extends Command {
   }
 }
 
-function programOf(io: Io, finish: (code: number) => void): Command {
+const COMMANDS = new Map([
+  ["verify", addVerifyCommand],
+  ["pin", addPinCommand],
+  ["inspect", addInspectCommand],
+  ["fetch", addFetchCommand],
+  ["bundle", addBundleCommand],
+  ["stamp", addStampCommand],
+  ["keygen", addKeygenCommand],
+  ["lab", addLabCommand],
+]);
+
+/** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
+function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
   const program = new CommandWithoutEcho("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .version(TOOL.version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
     .showHelpAfterError("See bootproof --help.");
-  const commands = [
-    addVerifyCommand,
-    addPinCommand,
-    addInspectCommand,
-    addFetchCommand,
-    addBundleCommand,
-    addStampCommand,
-    addKeygenCommand,
-    addLabCommand,
-  ];
-  for (const add of commands) add(program, io, finish);
+  const add = COMMANDS.get(named ?? "");
+  for (const one of add === undefined ? COMMANDS.values() : [add]) one(program, io, finish);
   return program;
 }
 

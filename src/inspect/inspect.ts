@@ -37,7 +37,7 @@ import { type Fault, type Reading, attempt, faultText } from "../errors.js";
 import { algorithmFaults } from "../verify/attestation.js";
 import { sha256 } from "../verify/digest.js";
 import { manifestHash } from "../verify/manifest-binding.js";
-import { parseTrustAnchor } from "../verify/trust-anchor.js";
+import { PEM_START, parseTrustAnchor } from "../verify/trust-anchor.js";
 
 export type InspectedKind =
   | "boot proof"
@@ -75,7 +75,6 @@ const LEFT_OUT = "(left out)";
 const NOT_VERIFIED =
   "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it " +
   "is true.";
-const PEM_START = "-----BEGIN CERTIFICATE-----";
 
 /** The part of an inspection that each kind makes. */
 type Inspected = Omit<Inspection, "NOT VERIFIED">;

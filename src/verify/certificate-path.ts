@@ -14,6 +14,7 @@ import {
   nameText,
 } from "../decode/certificate.js";
 import { attempt, faultText } from "../errors.js";
+import { CURVES } from "./cryptography.js";
 import { pointOfSpki, rawSignature } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
@@ -28,7 +29,6 @@ export const PATH_CHECKS = [
 
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
-const P384_SCALAR = 48;
 
 /** A certificate at its place: 0 is the anchor, the last is the leaf. */
 class Placed {
@@ -168,7 +168,7 @@ async function brokenLinks(path: readonly Placed[], cache: SignatureCache): Prom
 
 async function isSignedBy(certificate: Certificate, issuer: Certificate, cache: SignatureCache): Promise<boolean> {
   const point = pointOfSpki("P-384", issuer.subjectPublicKeyInfo);
-  const signature = rawSignature(certificate.signature, P384_SCALAR);
+  const signature = rawSignature(certificate.signature, CURVES["P-384"].scalarLength);
   if (point === null || signature === null) return false;
   return cache.verify("P-384", point, certificate.tbsCertificate, signature);
 }

@@ -50,8 +50,13 @@ export function parseTrustAnchor(name: string, pem: string): TrustAnchor {
   return anchor;
 }
 
+/** The lines around a certificate (RFC 7468 section 5.1). */
+export const PEM_START = "-----BEGIN CERTIFICATE-----";
+const PEM_END = "-----END CERTIFICATE-----";
+const PEM_BLOCK = new RegExp(`${PEM_START}([^-]*)${PEM_END}`, "g");
+
 function anchorOf(name: string, pem: string): TrustAnchor {
-  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g)];
+  const blocks = [...pem.matchAll(PEM_BLOCK)];
   if (blocks.length !== 1) throw malformed(`${blocks.length} PEM certificates, exactly one wanted`);
   const der = fromBase64(blocks[0]![1]!.replace(/[ \t\r\n]/g, ""));
   if (der === null) throw malformed("not base64 between the PEM lines");
@@ -62,9 +67,7 @@ function anchorOf(name: string, pem: string): TrustAnchor {
 
 /** The PEM text (RFC 7468) of a certificate, as {@link parseTrustAnchor} reads it. */
 export function certificatePem(der: Uint8Array): string {
-  return ["-----BEGIN CERTIFICATE-----", ...toBase64(der).match(/.{1,64}/g)!, "-----END CERTIFICATE-----", ""].join(
-    "\n",
-  );
+  return [PEM_START, ...toBase64(der).match(/.{1,64}/g)!, PEM_END, ""].join("\n");
 }
 
 function malformed(message: string): MalformedError {
