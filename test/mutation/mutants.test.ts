@@ -69,6 +69,14 @@ describe("the mutants of", () => {
     });
   });
 
+  it("texts, but for the sentences that are for people", () => {
+    const text = "function run(n: number): string { return n + ' is more: look there' + `${n}[${n}]` + 'a.b'; }";
+    expect(Object.keys(answers(text, 5)).filter((key) => key.endsWith("text → another"))).toEqual([
+      "`${n}[${n}]` | text → another",
+      "'a.b' | text → another",
+    ]);
+  });
+
   it("what is asked together: each part once, and the whole", () => {
     const text = "function run(a: boolean, b: boolean): boolean { return a && !b; }";
     expect(answers(text, false, false)).toEqual({
