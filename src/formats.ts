@@ -1,6 +1,6 @@
 /** The output formats: one row each. Total over the names in `report/report.ts`. */
 import { type BundleFacts, renderBundleNotice } from "./bundle/text.js";
-import { renderInspection } from "./inspect/text.js";
+import { type InspectionTextOptions, renderInspection } from "./inspect/text.js";
 import type { Inspection } from "./inspect/inspect.js";
 import { renderJson } from "./report/json.js";
 import type { Format, Report } from "./report/report.js";
@@ -13,7 +13,7 @@ interface ReportOptions extends TextOptions {
 
 interface Renderer {
   readonly report: (report: Report, options: ReportOptions) => string;
-  readonly inspection: (inspection: Inspection, options: TextOptions) => string;
+  readonly inspection: (inspection: Inspection, options: InspectionTextOptions) => string;
 }
 
 /** Each ends with a line feed. */

@@ -72,10 +72,12 @@ export type { Question } from "./appraise/questions.js";
 export type * from "./report/report.js";
 
 export { inspectUnverified } from "./inspect/inspect.js";
-export type { Described, DescribedObject, InspectedKind, Inspection } from "./inspect/inspect.js";
+export type { Described, DescribedObject, InspectOptions, Inspection, YamlReader } from "./inspect/inspect.js";
 export { kindOf } from "./inspect/kind.js";
 export type { EvidenceKind } from "./inspect/kind.js";
+export { describeUnrecognised } from "./inspect/unrecognised.js";
 export { renderInspection } from "./inspect/text.js";
+export type { InspectionTextOptions } from "./inspect/text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 

@@ -14,6 +14,7 @@ const inspection: Inspection = {
   kind: "app proof",
   encoding: "JSON",
   faults: [],
+  leftOut: [],
   says: null,
 };
 

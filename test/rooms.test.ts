@@ -163,7 +163,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   inputs: VERIFY.concat("appraise"),
   verification: REPORT,
   bootproof: [...REPORT, "inputs", "verification"],
-  inspect: REPORT,
+  inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle"],
   bundle: [...REPORT, "inputs", "verification", "bootproof"],
   formats: [...REPORT, "inspect", "bundle"],
   index: FACADE,

@@ -186,6 +186,7 @@ function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
 
 /** What a deployment's pins are worth for the evidence that meets them, or for any where none is given. */
 export interface Scope {
+  readonly answers: Answers;
   /** Every question without an answer. */
   readonly unanswered: readonly AnyQuestion[];
   /** The questions that are open, and were said to be. */
@@ -197,7 +198,8 @@ export interface Scope {
 }
 
 export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
-  if (pins.kind === "nitro") return { unanswered: [], open: [], reasons: nitroReasons(pins), faults: [] };
+  if (pins.kind === "nitro")
+    return { answers: nitroAnswers(pins), unanswered: [], open: [], reasons: nitroReasons(pins), faults: [] };
   const roleless = facts === null ? pinsNoRole(pins) : isRoleless(facts);
   const answers = answersOf(pins, roleless);
   const open = openIn(answers);
@@ -205,6 +207,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
   const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index) ?? ""));
   const undeclared = open.filter((question) => !isDeclared(pins, question) && !(question === "image" && isDebug));
   return {
+    answers,
     unanswered: open,
     open: pins.open,
     reasons: [
@@ -262,11 +265,19 @@ function isRoleless({ pcrs }: DocumentFacts): boolean {
   return isZeroPcr(pcrs.get(3) ?? "");
 }
 
+/** In a bare enclave the program is part of the image; who signed the image names who made it, and not the program. */
+function nitroAnswers(pins: Questioned): Answers {
+  const { pcrs, publicKey } = pins;
+  const isRun = pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false;
+  return {
+    image: pcrs === undefined ? [] : ["pcrs"],
+    application: everyImagePins(pcrs, [0, 1, 2]) ? ["pcrs"] : [],
+    operator: [...(isRun ? ["pcrs" as const] : []), ...(publicKey === undefined ? [] : ["publicKey" as const])],
+  };
+}
+
 function nitroReasons(pins: Questioned): string[] {
-  const isNamed =
-    pins.publicKey !== undefined ||
-    (pins.pcrs?.every((image) => [3, 4, 8].some((index) => everyImagePins([image], [index]))) ?? false);
-  return isNamed
+  return nitroAnswers(pins).operator.length > 0
     ? []
     : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
 }

@@ -2,25 +2,33 @@
 import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles } from "./files.js";
-import { type Io, wantsColor } from "./io.js";
+import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
+import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
-certificates; as JSON, borsh, CBOR, DER or PEM, and in base64 or hex.
+certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
+YAML, and in base64 or hex.
 
 Examples:
     $ bootproof inspect boot.json
+    $ bootproof inspect policy.json
     $ bootproof inspect document.cbor --format json`;
+
+const KNOWN =
+  "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, bundles, " +
+  "policies, reports, releases and requests";
 
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("inspect")
-    .summary("show what a piece of evidence says, without verifying it")
-    .description("Show what a piece of evidence says. Nothing is verified: anybody can write evidence that says this.")
-    .argument("<file>", "the evidence; - for stdin")
+    .summary("show what a piece of evidence, a bundle or a policy says, without verifying it")
+    .description(
+      "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
+    )
+    .argument("<file>", "what to look at; - for stdin")
     .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -36,19 +44,24 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
 async function inspect(path: string, io: Io): Promise<Inspection> {
   const { inspectUnverified } = await import("../inspect/inspect.js");
   const files = new InputFiles(io);
-  const bytes = await files.bytes(path);
+  const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();
-  const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!));
-  if (inspection === null)
-    files.fault(
-      path,
-      "not recognised: no boot proof, attestation document, manifest, envelope, app proof, activity or certificate",
-    );
+  const readYaml = async (text: string): Promise<unknown> => {
+    const { parseYaml } = await import("./pin.js");
+    return parseYaml(files, path, text);
+  };
+  const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!, { readYaml }));
+  if (inspection === null) files.fault(path, `not recognised: it looks like ${await describe(bytes!)}. ${KNOWN}`);
   files.throwFaults();
   return inspection!;
 }
 
+async function describe(bytes: Uint8Array): Promise<string> {
+  const { describeUnrecognised } = await import("../inspect/unrecognised.js");
+  return describeUnrecognised(bytes);
+}
+
 async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
   const { RENDERERS } = await import("../formats.js");
-  return RENDERERS[format].inspection(inspection, { color: wantsColor(io) });
+  return RENDERERS[format].inspection(inspection, textOptions(io));
 }

@@ -34,7 +34,7 @@ export interface Recognised {
   readonly encoding: string;
   /** Those that the file stands for: without the base64 or hex around them. */
   readonly bytes: Uint8Array;
-  /** Where they are JSON. */
+  /** Where they are JSON: its value, with numbers as they were written. */
   readonly json: JsonValue | undefined;
 }
 
@@ -58,7 +58,7 @@ export function recognise(file: Uint8Array): Recognised | null {
 
 function recogniseContent(bytes: Uint8Array): Recognised | null {
   if (beginsAsJson(bytes)) {
-    const json = parseJson(bytes);
+    const json = parseJson(bytes, { numbers: "literal" });
     const kind = kindOfJson(json);
     return kind && { kind, encoding: "JSON", bytes, json };
   }

@@ -1,6 +1,6 @@
 /** An inspection for a person at a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
-import { type Paint, painter, wrapped } from "../report/layout.js";
+import { type Paint, type Style, painter, wrapped } from "../report/layout.js";
 import { printable, printableJson, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { TextOptions } from "../report/text.js";
@@ -17,48 +17,98 @@ const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
 
-/** Begins with the words NOT VERIFIED; ends with a line feed. Throws TypeError for what is no inspection. */
-export function renderInspection(inspection: Inspection, options: TextOptions = { color: false }): string {
-  const paint = painter(options.color);
-  return renderWhole(inspection, WANTED, () => inspectionText(inspection, paint));
+export interface InspectionTextOptions extends TextOptions {
+  /** Columns of the terminal, 60 to 200; what is beyond counts as the nearest of them. Default: 80. */
+  readonly width?: number;
 }
 
-function inspectionText(inspection: Inspection, paint: Paint): string {
-  const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
+const DEFAULT_WIDTH = 80;
+const LEAST_WIDTH = 60;
+const MOST_WIDTH = 200;
+/** Room beside a name in which a value can be read: where there is less, it stands below the name. */
+const LEAST_ROOM = 32;
+
+interface Page {
+  readonly width: number;
+  readonly paint: Paint;
+}
+
+function pageOf({ color, width = DEFAULT_WIDTH }: InspectionTextOptions): Page {
+  const columns = Number.isNaN(width) ? DEFAULT_WIDTH : Math.floor(width);
+  return { width: Math.min(Math.max(columns, LEAST_WIDTH), MOST_WIDTH), paint: painter(color) };
+}
+
+/**
+ * Begins with the words NOT VERIFIED; ends with a line feed; no value is shortened. Throws TypeError for what is no
+ * inspection.
+ */
+export function renderInspection(inspection: Inspection, options: InspectionTextOptions = { color: false }): string {
+  const page = pageOf(options);
+  return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
+}
+
+function inspectionText(inspection: Inspection, page: Page): string {
+  const { paint, width } = page;
+  const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`, width);
   const lines = [
     first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")),
     ...others,
     "",
     paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
-    ...faultLines(inspection.faults, paint),
+    ...marked(inspection.faults, page, "red"),
+    ...marked(
+      inspection.leftOut.map((place) => `left out, for it is too much: ${place}`),
+      page,
+      "yellow",
+    ),
     "",
-    ...(inspection.says === null ? ["(nothing of it could be read)"] : valueLines("", inspection.says, "", 0)),
+    ...(inspection.says === null
+      ? ["(nothing of it could be read)"]
+      : valueLines(page, { name: "", value: inspection.says, indent: "", depth: 0 })),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function faultLines(faults: readonly string[], paint: Paint): string[] {
-  return faults.flatMap((fault) => wrapped("! ", printable(fault)).map((line) => paint(line, "red")));
+function marked(texts: readonly string[], { width, paint }: Page, style: Style): string[] {
+  return texts.flatMap((text) => wrapped("! ", printable(text), width).map((line) => paint(line, style)));
 }
 
-function valueLines(name: string, value: Described, indent: string, depth: number): string[] {
-  if (value === null || typeof value !== "object") return leaf(name, scalar(value), indent);
+interface Shown {
+  readonly name: string;
+  readonly value: Described;
+  readonly indent: string;
+  readonly depth: number;
+}
+
+function valueLines(page: Page, { name, value, indent, depth }: Shown): string[] {
+  if (value === null || typeof value !== "object") return leaf(page, indent + printable(name), scalar(value));
   const entries = entriesOf(value);
-  if (entries.length === 0) return leaf(name, NONE, indent);
-  if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), indent);
+  if (entries.length === 0) return leaf(page, indent + printable(name), NONE);
+  if (depth > MAX_DEPTH) return leaf(page, indent + printable(name), printable(printableJson(JSON.stringify(value))));
   const inside = depth === 0 ? indent : indent + INDENT;
   const width = entries.reduce(
     (widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest),
     0,
   );
   const lines = entries.flatMap(([key, item]) =>
-    valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1),
+    valueLines(page, { name: isLeaf(item) ? key.padEnd(width) : key, value: item, indent: inside, depth: depth + 1 }),
   );
-  return depth === 0 ? lines : [`${indent}${printable(name)}`, ...lines];
+  return depth === 0 ? lines : [...wrapped(indent, printable(name), page.width), ...lines];
 }
 
-function leaf(name: string, text: string, indent: string): string[] {
-  return wrapped(`${indent}${printable(name)}  `, text);
+/**
+ * The value beside its name; below it where that leaves too little room, and where a word, such as a hash, has its place
+ * in a line there only.
+ */
+function leaf({ width }: Page, name: string, text: string): string[] {
+  const indent = name.slice(0, name.length - name.trimStart().length);
+  const beside = width - name.length - INDENT.length;
+  const below = width - indent.length - INDENT.length;
+  const longest = text.split(" ").reduce((most, word) => Math.max(most, word.length), 0);
+  const isShort = name.trim().length <= MAX_KEY && beside >= LEAST_ROOM;
+  if (longest <= beside ? isShort || text.length <= beside : longest > below && isShort)
+    return wrapped(name + INDENT, text, width);
+  return [...wrapped(indent, name.trim(), width), ...wrapped(indent + INDENT, text, width)];
 }
 
 /** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */

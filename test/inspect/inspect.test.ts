@@ -89,7 +89,7 @@ describe("what it tells", () => {
   it("of a boot proof is all that is in it, the envelope's manifest once", async () => {
     const says = (await inspectUnverified(genuine))!.says as Record<string, DescribedObject>;
     expect(says["labels"]).toEqual({ deploymentLabel: "r2025.9.2", enclaveApp: "signer", owner: "tkhq" });
-    expect(says["createdAt"]).toBe("2025-09-16T21:25:49.000Z");
+    expect(says["createdAt"]).toBe("2025-09-16T21:25:49.436158000Z");
     expect(says["attestationDocument"]).toMatchObject({ time: "2025-09-16T21:25:49.422Z", nonce: null });
     expect(says["manifest"]).toMatchObject({
       version: "v0",
@@ -188,7 +188,8 @@ it("shows the beginning of an endless list of app proofs", async () => {
   const inspection = (await inspectUnverified(
     json({ ...live.activity, appProofs: Array.from({ length: 100_000 }, () => 1) }),
   ))!;
-  expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, at most 2048 wanted");
+  expect(inspection.faults).toContain("appProofs: 100000 entries, at most 2048 wanted");
+  expect(inspection.faults.at(-1)).toBe("appProofs: 100000 entries, of which the first 2048 are shown");
   expect(renderInspection(inspection, { color: false }).length).toBeLessThan(500_000);
 });
 

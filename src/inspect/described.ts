@@ -1,0 +1,171 @@
+/** What an inspection is made of: values as JSON has them, and the words that are ours among them. */
+import { toHex } from "../bytes.js";
+import type { JsonValue, ValueBudget } from "../decode/json.js";
+import { isJsonObject } from "../decode/json.js";
+import { type Fault, faultText } from "../errors.js";
+import type { EvidenceKind } from "./kind.js";
+
+/** A value as JSON has it, numbers as numbers; a member that is undefined is left out. */
+export type Described = null | boolean | number | string | readonly Described[] | DescribedObject;
+export interface DescribedObject {
+  readonly [name: string]: Described | undefined;
+}
+
+/** The part of an inspection that each kind makes. */
+export interface Inspected {
+  readonly kind: EvidenceKind;
+  readonly encoding: string;
+  readonly faults: readonly string[];
+  readonly says: Described;
+}
+
+/** Names in parentheses are ours: what stands beneath them is what the file holds, or what we say of it. */
+export const UNKNOWN = "(unknown members)";
+/** Members that are known, as they stand in the file, for they are not what they have to be. */
+export const UNREADABLE = "(could not be read)";
+export const BESIDE = "(beside it)";
+export const NOT_BELIEVED = "(not believed)";
+const LEFT_OUT = "(left out)";
+
+/** Faults of all pieces of a file. */
+const MAX_FAULTS = 1000;
+/** Places where something was left out; there are few, since all after the first is left out. */
+const MAX_CUTS = 100;
+
+export function inspectedAs(
+  kind: EvidenceKind,
+  encoding: string,
+  faults: readonly Fault[],
+  says: Described,
+): Inspected {
+  return { kind, encoding, faults: faultList(faults), says };
+}
+
+export function faultList(faults: readonly Fault[]): string[] {
+  return faults.map((fault) => faultText([fault]));
+}
+
+/** The faults of a part, each with its place in the whole. */
+export function within(place: string, inspected: Pick<Inspected, "faults"> | undefined): string[] {
+  return (inspected?.faults ?? []).map((fault) => `${place}: ${fault}`);
+}
+
+export function fewFaults(faults: readonly string[]): string[] {
+  const rest = faults.length - MAX_FAULTS;
+  return rest > 0 ? [...faults.slice(0, MAX_FAULTS), `and ${rest} more`] : [...faults];
+}
+
+/** A list of pieces of one kind, up to `most` of them. */
+export async function inspectEach<T>(
+  items: readonly T[],
+  most: number,
+  inspect: (item: T) => Inspected | Promise<Inspected>,
+): Promise<Pick<Inspected, "faults"> & { readonly says: Described[] }> {
+  const inspected: Inspected[] = [];
+  for (const item of items.slice(0, most)) inspected.push(await inspect(item));
+  const faults = fewFaults(inspected.flatMap((one, index) => within(`[${index}]`, one)));
+  if (items.length > most) faults.push(`${items.length} entries, of which the first ${most} are shown`);
+  return { faults, says: inspected.map(({ says }) => says) };
+}
+
+export function hexOf(bytes: Uint8Array | null | undefined): string | null | undefined {
+  return bytes && toHex(bytes);
+}
+
+export function timeOf(time: Date): string {
+  return time.toISOString();
+}
+
+/** The members of a value that is an object; none of any other. */
+export function membersOf(value: unknown): DescribedObject {
+  return isJsonObject(value) ? (value as DescribedObject) : {};
+}
+
+/**
+ * Which parts of a JSON value its description tells: all of it; of an object these members; of a list this of each
+ * item.
+ */
+export type Told = true | { readonly [name: string]: Told } | readonly [Told];
+
+/** The names, each told whole. */
+export function toldNames(...names: readonly string[]): Readonly<Record<string, true>> {
+  return Object.fromEntries(names.map((name) => [name, true as const]));
+}
+
+/**
+ * What of a value its description does not tell, as it is; undefined where that is nothing. What is null where there
+ * could be more is told: there is none.
+ */
+export function untold(value: unknown, told: Told): Described | undefined {
+  if (told === true || value === null || value === undefined) return undefined;
+  if (isItemTold(told)) {
+    if (!Array.isArray(value)) return value as Described;
+    return objectOf(value.map((item: JsonValue, index) => [`[${index}]`, untold(item, told[0])]));
+  }
+  if (!isJsonObject(value)) return value as Described;
+  return objectOf(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      Object.hasOwn(told, name) ? untold(member, told[name]!) : (member as Described),
+    ]),
+  );
+}
+
+function isItemTold(told: Told): told is readonly [Told] {
+  return Array.isArray(told);
+}
+
+/** The members that are defined; undefined where none is. */
+function objectOf(entries: readonly (readonly [string, Described | undefined])[]): DescribedObject | undefined {
+  const defined = entries.filter(([, value]) => value !== undefined);
+  return defined.length === 0 ? undefined : Object.fromEntries(defined);
+}
+
+/** Of the members, by name, those that are there and were not read. */
+export function unread(
+  object: DescribedObject,
+  isRead: Readonly<Record<string, boolean>>,
+): DescribedObject | undefined {
+  return objectOf(
+    Object.entries(isRead)
+      .filter(([name, read]) => !read && Object.hasOwn(object, name))
+      .map(([name]) => [name, object[name]]),
+  );
+}
+
+/** A value as far as there is room, and where how much of it is left out: lists and objects that are not whole. */
+export function bounded(
+  value: Described,
+  most: number,
+): { readonly value: Described; readonly leftOut: readonly string[] } {
+  const leftOut: string[] = [];
+  return { value: boundedValue(value, "", { left: most }, leftOut), leftOut };
+}
+
+function boundedValue(value: Described, path: string, budget: ValueBudget, leftOut: string[]): Described {
+  budget.left--;
+  if (value === null || typeof value !== "object") return value;
+  const isList = Array.isArray(value);
+  const entries = Object.entries(value as DescribedObject).filter(
+    (entry): entry is [string, Described] => entry[1] !== undefined,
+  );
+  const shown: [string, Described][] = [];
+  for (const [name, item] of entries) {
+    if (budget.left <= 0) break;
+    shown.push([name, boundedValue(item, pathOf(path, name, isList), budget, leftOut)]);
+  }
+  const rest = entries.length - shown.length;
+  if (rest > 0 && leftOut.length < MAX_CUTS)
+    leftOut.push(`${path === "" ? "" : `${path}: `}${rest} of ${entries.length} ${isList ? "entries" : "members"}`);
+  if (isList) return [...shown.map(([, item]) => item), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return Object.fromEntries(rest > 0 ? [...shown, [LEFT_OUT, `${rest} more`]] : shown);
+}
+
+const MAX_PATH = 256;
+
+/** The place of an entry; of one in a place that is long already, that place. */
+function pathOf(path: string, name: string, isList: boolean): string {
+  if (path.length + name.length > MAX_PATH) return path;
+  if (isList) return `${path}[${name}]`;
+  return path === "" ? name : `${path}.${name}`;
+}

@@ -1,0 +1,215 @@
+/** What the service answers: boot proofs, app proofs, activities. */
+import { readActivity } from "../decode/activity.js";
+import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
+import { type BootProof, DOCUMENT_MEMBER, readBootProof } from "../decode/boot-proof.js";
+import { MAX_TIME_MS } from "../decode/decimal-time.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonValue, type ValueBudget, isJsonObject } from "../decode/json.js";
+import type { Reading } from "../errors.js";
+import {
+  BESIDE,
+  type Described,
+  type DescribedObject,
+  type Inspected,
+  type Told,
+  UNKNOWN,
+  UNREADABLE,
+  faultList,
+  hexOf,
+  inspectEach,
+  inspectedAs,
+  membersOf,
+  timeOf,
+  toldNames,
+  unread,
+  untold,
+  within,
+} from "./described.js";
+import { inspectDocument } from "./documents.js";
+import { inspectEnvelope, inspectManifest } from "./manifests.js";
+
+const BOOT_PROOF: Told = {
+  ...toldNames("ephemeralPublicKeyHex", DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64"),
+  ...toldNames("qosManifestEnvelopeB64", "qosManifestVersion", "deploymentLabel", "enclaveApp", "owner"),
+  createdAt: toldNames("seconds", "nanos"),
+};
+/** As many as a bundle may have. */
+const MAX_BOOT_PROOFS = 256;
+
+export async function inspectBootProof(json: unknown): Promise<Inspected> {
+  const { value, faults } = readBootProof(json);
+  const document = value.attestationDocument && (await inspectDocument(value.attestationDocument));
+  const manifest = value.manifest && (await inspectManifest(value.manifest, ""));
+  const envelope = value.manifestEnvelope && (await inspectEnvelope(value.manifestEnvelope, ""));
+  const says = {
+    ephemeralPublicKey: hexOf(value.ephemeralPublicKey),
+    labels: value.labels && { ...value.labels },
+    createdAt: createdAt(value.createdAt),
+    declaredManifestVersion: value.declaredManifestVersion,
+    attestationDocument: document?.says,
+    manifest: manifest?.says,
+    manifestEnvelope: withoutRepetition(envelope?.says, manifest?.says),
+    [UNREADABLE]: unreadOfBootProof(json, value, { document, manifest, envelope }),
+    ...rest(json, "bootProof", BOOT_PROOF),
+  };
+  return {
+    ...inspectedAs("boot proof", "JSON", faults, says),
+    faults: [
+      ...faultList(faults),
+      ...within("attestationDocument", document),
+      ...within("manifest", manifest),
+      ...within("manifestEnvelope", envelope),
+    ],
+  };
+}
+
+export function inspectBootProofs(list: readonly unknown[]): ReturnType<typeof inspectEach> {
+  return inspectEach(list, MAX_BOOT_PROOFS, inspectBootProof);
+}
+
+/** What no reader makes use of: inside a piece of evidence, and beside it in its wrapper. */
+function rest(json: unknown, wrapper: string, told: Told): DescribedObject {
+  const inside = unwrap(json, wrapper);
+  return { [UNKNOWN]: untold(inside, told), [BESIDE]: inside === json ? undefined : untold(json, { [wrapper]: true }) };
+}
+
+/** The members whose text is not what it has to be, and those of which nothing could be read. */
+function unreadOfBootProof(
+  json: unknown,
+  value: Reading<BootProof>["value"],
+  parts: Readonly<Record<"document" | "manifest" | "envelope", Inspected | undefined>>,
+): DescribedObject | undefined {
+  const isTold = (part: Inspected | undefined): boolean => (part?.says ?? null) !== null;
+  const hasLabels = value.labels !== undefined;
+  return unread(membersOf(unwrap(json, "bootProof")), {
+    ephemeralPublicKeyHex: value.ephemeralPublicKey !== undefined,
+    [DOCUMENT_MEMBER.name]: isTold(parts.document),
+    [DOCUMENT_MEMBER.alias]: isTold(parts.document),
+    qosManifestB64: isTold(parts.manifest),
+    qosManifestEnvelopeB64: isTold(parts.envelope),
+    deploymentLabel: hasLabels,
+    enclaveApp: hasLabels,
+    owner: hasLabels,
+    createdAt: value.createdAt !== undefined,
+    qosManifestVersion: value.declaredManifestVersion !== undefined,
+  });
+}
+
+/** The envelope; of its manifest only the hash, where the same manifest is described already. */
+function withoutRepetition(envelope: Described | undefined, manifest: Described | undefined): Described | undefined {
+  const { manifest: enclosed, ...approvals } = (envelope ?? {}) as DescribedObject;
+  const hash = (description: Described | undefined): Described | undefined =>
+    (description as DescribedObject | null | undefined)?.["hash"];
+  return enclosed && hash(enclosed) === hash(manifest) ? { manifestHash: hash(manifest), ...approvals } : envelope;
+}
+
+function createdAt(time: BootProof["createdAt"] | null | undefined): Described | undefined {
+  if (time === undefined || time === null) return time;
+  const { seconds, nanos } = time;
+  const milliseconds = Number(seconds) * 1000;
+  if (milliseconds > MAX_TIME_MS || nanos.length > 9) return `${seconds} seconds and ${nanos} nanoseconds`;
+  const text = timeOf(new Date(milliseconds));
+  return nanos === "0" ? text : text.replace(/000Z$/, `${nanos.padStart(9, "0")}Z`);
+}
+
+const APP_PROOF: Told = toldNames("scheme", "publicKey", "proofPayload", "signature");
+
+/** One app proof, bare or in its wrapper. */
+export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES }): Inspected {
+  const proof = unwrap(json, "appProof");
+  const { value, faults } = readAppProof(proof);
+  if (!isJsonObject(proof)) return inspectedAs("app proof", "JSON", faults, { [UNREADABLE]: proof as Described });
+  const payload = value.proofPayload === undefined ? undefined : readAppProofPayloadText(value.proofPayload, budget);
+  const { timestampMs, json: payloadJson } = payload?.value ?? {};
+  const isText = typeof proof["scheme"] === "string";
+  const says = {
+    scheme: isText ? (proof["scheme"] as string) : undefined,
+    publicKey: hexOf(value.publicKey),
+    time: timestampMs === undefined ? undefined : timeOf(new Date(timestampMs)),
+    payload: (payloadJson ?? value.proofPayload) as Described | undefined,
+    signature: hexOf(value.signature),
+    [UNREADABLE]: unread(membersOf(proof), {
+      scheme: isText,
+      publicKey: value.publicKey !== undefined,
+      proofPayload: value.proofPayload !== undefined,
+      signature: value.signature !== undefined,
+    }),
+    ...rest(json, "appProof", APP_PROOF),
+  };
+  const payloadFaults = faultList(payload?.faults ?? []).map((fault) => `proofPayload: ${fault}`);
+  return { ...inspectedAs("app proof", "JSON", faults, says), faults: [...faultList(faults), ...payloadFaults] };
+}
+
+export function inspectAppProofs(proofs: readonly unknown[]): ReturnType<typeof inspectEach> {
+  const budget = { left: MAX_PAYLOADS_VALUES };
+  return inspectEach(proofs, MAX_APP_PROOFS, (proof) => inspectAppProof(proof, budget));
+}
+
+/** What activities have (client/README.md, "Activities"), in the order in which it is shown. */
+const ACTIVITY_MEMBERS = [
+  "id",
+  "organizationId",
+  "status",
+  "type",
+  "fingerprint",
+  "timestampMs",
+  "createdAt",
+  "updatedAt",
+  "canApprove",
+  "canReject",
+  "votes",
+  "failure",
+  "intent",
+  "result",
+  "appProofs",
+];
+
+/** As it stands in the file, but for its app proofs: what it repeats in `result.activity` may say something else. */
+export async function inspectActivity(json: JsonValue): Promise<Inspected> {
+  const { value, faults } = readActivity(json);
+  const inside = unwrap(json, "activity");
+  if (!isJsonObject(inside)) return inspectedAs("activity", "JSON", faults, { [UNREADABLE]: json as Described });
+  const { says, faults: proofFaults } = await describeActivity(inside);
+  const { requestedAt } = value;
+  const requested = requestedAt === null || requestedAt === undefined ? undefined : timeOf(new Date(requestedAt));
+  return {
+    ...inspectedAs("activity", "JSON", faults, {
+      "(requested)": requested,
+      ...says,
+      [BESIDE]: inside === json ? undefined : untold(json, { activity: true }),
+    }),
+    faults: [...faultList(faults), ...proofFaults],
+  };
+}
+
+async function describeActivity(activity: unknown): Promise<{ says: DescribedObject; faults: readonly string[] }> {
+  const members = membersOf(activity);
+  const { appProofs, result } = members;
+  const proofs = Array.isArray(appProofs) ? await inspectAppProofs(appProofs) : undefined;
+  const repeated = await describeRepetition(result);
+  const known = Object.fromEntries(ACTIVITY_MEMBERS.map((name) => [name, members[name]]));
+  return {
+    says: {
+      ...known,
+      result: repeated?.says ?? result,
+      appProofs: proofs?.says ?? appProofs,
+      [UNKNOWN]: untold(activity, toldNames(...ACTIVITY_MEMBERS)),
+    },
+    faults: [...within("appProofs", proofs), ...within("result.activity", repeated)],
+  };
+}
+
+/** Of a result that holds the activity itself once more: it with the app proofs that stand there. */
+async function describeRepetition(
+  result: Described | undefined,
+): Promise<{ says: DescribedObject; faults: readonly string[] } | undefined> {
+  const members = membersOf(result);
+  const { activity } = members;
+  const { appProofs } = membersOf(activity);
+  if (!Array.isArray(appProofs)) return undefined;
+  const proofs = await inspectAppProofs(appProofs);
+  return {
+    says: { ...members, activity: { ...membersOf(activity), appProofs: proofs.says } },
+    faults: within("appProofs", proofs),
+  };
+}

@@ -1,0 +1,124 @@
+/** What people and programs make of evidence: bundles, reports, releases, requests, and the key files of the API. */
+import { policyFromRelease } from "../appraise/pin.js";
+import { decodeBundle } from "../bundle/file.js";
+import { fromUtf8 } from "../bytes.js";
+import { decimalMilliseconds } from "../decode/decimal-time.js";
+import { type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
+import { P256_COMPRESSED_LENGTH } from "../decode/lengths.js";
+import { attempt } from "../errors.js";
+import {
+  type Described,
+  type DescribedObject,
+  type Inspected,
+  NOT_BELIEVED,
+  UNKNOWN,
+  UNREADABLE,
+  faultList,
+  fewFaults,
+  inspectedAs,
+  membersOf,
+  timeOf,
+  toldNames,
+  untold,
+  within,
+} from "./described.js";
+import { inspectActivity, inspectAppProofs, inspectBootProofs } from "./evidence.js";
+import { inspectPolicy } from "./policy.js";
+
+type Part = Pick<Inspected, "faults" | "says">;
+
+/** The members of a bundle, each with what inspects it where it is what it has to be. */
+const BUNDLE_PARTS: Readonly<Record<string, ((value: JsonValue) => Part | Promise<Part> | undefined) | null>> = {
+  bundle: null,
+  now: null,
+  bootProofs: (value) => (Array.isArray(value) ? inspectBootProofs(value) : undefined),
+  appProofs: (value) => (Array.isArray(value) ? inspectAppProofs(value) : undefined),
+  activity: (value) => (isJsonObject(value) ? inspectActivity(value) : undefined),
+  policy: (value) => (isJsonObject(value) ? inspectPackedPolicy(value) : undefined),
+  report: (value) => (isJsonObject(value) ? inspectReport(value) : undefined),
+};
+
+/** Each piece of evidence as it is shown alone. */
+export async function inspectBundle(json: JsonValue): Promise<Inspected> {
+  const members = membersOf(json);
+  const says: Record<string, Described | undefined> = {};
+  const faults = faultList(attempt(() => decodeBundle(json)).faults);
+  for (const [name, inspect] of Object.entries(BUNDLE_PARTS)) {
+    const value = members[name];
+    const part = value === undefined ? undefined : await inspect?.(value as JsonValue);
+    says[name] = part?.says ?? value;
+    faults.push(...within(name, part));
+  }
+  says[UNKNOWN] = untold(json, toldNames(...Object.keys(BUNDLE_PARTS)));
+  return { kind: "bundle", encoding: "JSON", faults: fewFaults(faults), says };
+}
+
+/** Its faults are among the bundle's own. */
+async function inspectPackedPolicy(json: JsonValue): Promise<Part> {
+  const { says } = await inspectPolicy(json);
+  return { faults: [], says };
+}
+
+const SOMEBODYS_WORD =
+  "somebody's word: anybody can write a report that says this; verify the evidence that it is about";
+
+export function inspectReport(json: JsonValue): Inspected {
+  const says = { [NOT_BELIEVED]: SOMEBODYS_WORD, ...membersOf(json) };
+  const isKnown = membersOf(json)["format"] === "bootproof-report/1";
+  const faults = isKnown ? [] : [{ path: "format", message: '"bootproof-report/1" wanted' }];
+  return inspectedAs("report", "JSON", faults, says);
+}
+
+export function inspectRequest(json: JsonValue): Inspected {
+  const milliseconds = decimalMilliseconds(membersOf(json)["timestampMs"]);
+  const time = milliseconds === null ? undefined : timeOf(new Date(milliseconds));
+  return inspectedAs("request", "JSON", [], { "(time)": time, ...membersOf(json) });
+}
+
+/** A compressed point: no private key is shown as a public one. */
+const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LENGTH - 1)}}$`);
+
+/** The public key alone: of what else the file holds only the names, since any of it may be a secret. */
+export function inspectApiKey(json: JsonValue): Inspected {
+  const { publicKey, ...others } = membersOf(json);
+  const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
+  const secret = "this file is a secret: whoever reads it can sign requests with the key, so keep it from others";
+  const says = {
+    publicKey: isPublic ? publicKey : "not shown: it is no public key",
+    "(not shown)": Object.keys(others),
+  };
+  return { kind: "API key", encoding: "JSON", faults: [secret], says };
+}
+
+/** Reads the text of a YAML file, every scalar as text. This package brings no YAML reader along. */
+export type YamlReader = (text: string) => unknown;
+
+const MAX_APPLICATIONS = 1000;
+const NO_READER = "no reader of YAML was given: the lines are shown as they are";
+
+export async function inspectRelease(
+  bytes: Uint8Array,
+  json: JsonValue | undefined,
+  readYaml: YamlReader | undefined,
+): Promise<Inspected> {
+  if (json !== undefined) return releaseOf(json, "JSON");
+  const text = fromUtf8(bytes)!;
+  if (readYaml === undefined)
+    return { kind: "release", encoding: "YAML", faults: [NO_READER], says: { lines: text.split(/\r?\n/) } };
+  const read = await readYaml(text);
+  const { value, faults } = attempt(() => copyJson(read));
+  return value === undefined ? inspectedAs("release", "YAML", faults, null) : releaseOf(value, "YAML");
+}
+
+/** Version and applications as they are; the faults are those that keep an application from being pinned. */
+function releaseOf(json: JsonValue, encoding: string): Inspected {
+  if (!isJsonObject(json)) return inspectedAs("release", encoding, [], { [UNREADABLE]: json as Described });
+  const { version, ...applications } = json as DescribedObject;
+  const names = Object.keys(applications);
+  const faults = names.slice(0, MAX_APPLICATIONS).flatMap((name) => {
+    return faultList(attempt(() => policyFromRelease(json, name)).faults).map((fault) =>
+      fault.startsWith("deployments[0].") ? `${name}: ${fault.slice("deployments[0].".length)}` : fault,
+    );
+  });
+  return { kind: "release", encoding, faults: fewFaults([...new Set(faults)]), says: { version, ...applications } };
+}

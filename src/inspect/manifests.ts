@@ -1,0 +1,175 @@
+/** Manifests and their envelopes, of any version. */
+import { toHex } from "../bytes.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { plainNumbers } from "../decode/json-numbers.js";
+import {
+  type Approval,
+  type Manifest,
+  type ManifestEnvelope,
+  type MemberSet,
+  type Pivot,
+  type PivotManifest,
+  type WorkloadManifest,
+  approvalNames,
+  decodeManifest,
+  decodeManifestEnvelope,
+} from "../decode/manifest/index.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
+import { attempt } from "../errors.js";
+import { sha256 } from "../verify/digest.js";
+import { manifestHash } from "../verify/manifest-binding.js";
+import { AWS_NITRO_ROOT_G1 } from "../verify/trust-anchor.js";
+import {
+  type Described,
+  type DescribedObject,
+  type Inspected,
+  type Told,
+  UNKNOWN,
+  UNREADABLE,
+  inspectedAs,
+  toldNames,
+  untold,
+} from "./described.js";
+
+export async function inspectManifest(bytes: Uint8Array, encoding: string): Promise<Inspected> {
+  const { value, faults } = attempt(() => decodeManifest(bytes));
+  const says =
+    value === undefined
+      ? unreadJson(bytes)
+      : { ...(await describeManifest(value)), ...unknownIn(bytes, toldOf(value)) };
+  return inspectedAs("manifest", encoding, faults, says);
+}
+
+export async function inspectEnvelope(bytes: Uint8Array, encoding: string): Promise<Inspected> {
+  const { value, faults } = attempt(() => decodeManifestEnvelope(bytes));
+  const says =
+    value === undefined
+      ? unreadJson(bytes)
+      : {
+          manifest: await describeManifest(value.manifest),
+          manifestSetApprovals: value.manifestSetApprovals.map(describeApproval),
+          shareSetApprovals: value.shareSetApprovals.map(describeApproval),
+          ...unknownIn(bytes, toldOfEnvelope(value)),
+        };
+  return inspectedAs("manifest envelope", encoding, faults, says);
+}
+
+/** The JSON of the bytes; undefined where they are borsh. */
+function jsonOf(bytes: Uint8Array): JsonValue | undefined {
+  const json = attempt(() => parseJson(bytes, { numbers: "literal" })).value;
+  return json === undefined ? undefined : plainNumbers(json).value;
+}
+
+function unreadJson(bytes: Uint8Array): DescribedObject | null {
+  const json = jsonOf(bytes);
+  return json === undefined ? null : { [UNREADABLE]: json as Described };
+}
+
+/** Older versions ignore members that they do not know, in JSON: nothing of them is hashed. */
+function unknownIn(bytes: Uint8Array, told: Told): DescribedObject {
+  return { [UNKNOWN]: untold(jsonOf(bytes), told) };
+}
+
+const SET: Told = { threshold: true, members: [toldNames("alias", "pubKey")] };
+
+function toldOf(manifest: Manifest): Told {
+  const { pivot, patchSet, dns } = manifest as Partial<PivotManifest>;
+  return {
+    namespace: toldNames("name", "nonce", "quorumKey"),
+    manifestSet: SET,
+    shareSet: SET,
+    enclave: toldNames("pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"),
+    ...(pivot && { pivot: toldOfPivot(pivot) }),
+    ...(patchSet && { patchSet: { threshold: true, members: [toldNames("pubKey")] } }),
+    ...(dns && { dns: true }),
+    // These two refuse what they do not know.
+    ...((manifest.version === "v2" || manifest.version === "v3") && { version: true }),
+    ...(manifest.version === "v3" && { workloads: true, volumes: true, enclave: true }),
+  };
+}
+
+/** Of members that the version has. */
+function toldOfPivot(pivot: Pivot): Told {
+  return {
+    ...toldNames("hash", "restart", "args"),
+    ...(pivot.bridgeConfig && { bridgeConfig: [toldNames("type", "port", "host")] }),
+    ...(pivot.debugMode !== undefined && { debugMode: true }),
+    ...(pivot.env && { env: true }),
+  };
+}
+
+function toldOfEnvelope({ manifest }: ManifestEnvelope): Told {
+  const approvals: Told = [{ signature: true, member: toldNames("alias", "pubKey") }];
+  const names = approvalNames(manifest.version);
+  return { manifest: toldOf(manifest), [names.manifestSet]: approvals, [names.shareSet]: approvals };
+}
+
+async function describeManifest(manifest: Manifest): Promise<DescribedObject> {
+  const { namespace } = manifest;
+  return {
+    version: manifest.version,
+    hash: toHex(await manifestHash(manifest)),
+    namespace: { name: namespace.name, nonce: namespace.nonce, quorumKey: toHex(namespace.quorumKey) },
+    ...(manifest.pivot === undefined ? describeWorkloads(manifest) : { pivot: describePivot(manifest.pivot) }),
+    manifestSet: describeSet(manifest.manifestSet),
+    shareSet: describeSet(manifest.shareSet),
+    enclave: await describeEnclave(manifest),
+    patchSet: manifest.pivot && describePatchSet(manifest),
+    dns: manifest.dns && { resolvers: manifest.dns.resolvers },
+  };
+}
+
+async function describeEnclave({ enclave }: Manifest): Promise<DescribedObject> {
+  const rootHash = toHex(await sha256(enclave.awsRootCertificate));
+  const isAwsRoot = rootHash === toHex(await sha256(AWS_NITRO_ROOT_G1.certificate.der));
+  return {
+    pcr0: toHex(enclave.pcr0),
+    pcr1: toHex(enclave.pcr1),
+    pcr2: toHex(enclave.pcr2),
+    pcr3: toHex(enclave.pcr3),
+    awsRootCertificateSha256: rootHash,
+    // The hash of the AWS root says the whole of it.
+    awsRootCertificate: isAwsRoot ? undefined : toHex(enclave.awsRootCertificate),
+    qosCommit: enclave.qosCommit,
+  };
+}
+
+function describePivot(pivot: Pivot): DescribedObject {
+  return {
+    hash: toHex(pivot.hash),
+    restart: pivot.restart,
+    args: pivot.args,
+    bridgeConfig: pivot.bridgeConfig?.map((bridge) => ({ ...bridge })),
+    debugMode: pivot.debugMode,
+    env: pivot.env && Object.fromEntries(pivot.env),
+  };
+}
+
+function describeWorkloads({ workloads, volumes }: WorkloadManifest): DescribedObject {
+  return {
+    workloads: workloads.map(({ name, imageDigest, restart, mounts }) => {
+      return {
+        name,
+        imageDigest: imageDigestText(imageDigest),
+        restart,
+        mounts: mounts.map((mount) => ({ ...mount })),
+      };
+    }),
+    volumes: volumes && Object.fromEntries([...volumes].map(([name, volume]) => [name, { ...volume }])),
+  };
+}
+
+function describePatchSet({ patchSet }: PivotManifest): Described | undefined {
+  return patchSet && { threshold: patchSet.threshold, members: patchSet.members.map((member) => toHex(member.pubKey)) };
+}
+
+function describeSet(set: MemberSet): Described {
+  return {
+    threshold: set.threshold,
+    members: set.members.map((member) => ({ alias: member.alias, pubKey: toHex(member.pubKey) })),
+  };
+}
+
+function describeApproval(approval: Approval): Described {
+  return { alias: approval.member.alias, pubKey: toHex(approval.member.pubKey), signature: toHex(approval.signature) };
+}

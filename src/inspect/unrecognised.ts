@@ -1,0 +1,103 @@
+/** What a file looks like that is of no kind that is known: for the person who gave the wrong one. */
+import { fromUtf8, isAllZero } from "../bytes.js";
+import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
+import { decodeFile } from "../decode/text-encoding.js";
+import { attempt, faultText, shownName } from "../errors.js";
+
+const UTF_16 = "UTF-16 text: save it as UTF-8, without a byte order mark";
+
+/** How files of other formats begin, a character a byte, and what they are. */
+const STARTS: readonly (readonly [start: string, what: string])[] = [
+  ["\xff\xfe", UTF_16],
+  ["\xfe\xff", UTF_16],
+  ["\xef\xbb\xbf", "text that begins with a byte order mark: save it without one"],
+  ["\x1f\x8b", "gzip: unpack it first"],
+  ["PK\x03\x04", "a ZIP archive: unpack it first"],
+  ["\xfd7zXZ\x00", "an xz archive: unpack it first"],
+  ["\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"],
+  ["BZh", "a bzip2 archive: unpack it first"],
+  ["\x89PNG\r\n", "a picture (PNG)"],
+  ["\xff\xd8\xff", "a picture (JPEG)"],
+  ["GIF8", "a picture (GIF)"],
+  ["%PDF-", "a PDF document"],
+  ["\x7fELF", "a program (ELF)"],
+  ["MZ\x90", "a program (Windows)"],
+  ["\x00asm", "a program (WebAssembly)"],
+  [".eif", "an enclave image (EIF), which is what is measured: it is no evidence of what runs"],
+  ["SQLite format 3", "a database (SQLite)"],
+];
+const LONGEST_START = 16;
+
+/** Patterns of text, the first that fits counts. Each looks at the beginning of a text only. */
+const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/^\s*$/, "nothing but white space"],
+  [/-----BEGIN [^\n-]*PRIVATE KEY-----/, "a private key in PEM, which is a secret: keep it from others"],
+  [/-----BEGIN [^\n-]+-----/, "PEM, and no certificate in it"],
+  [/^\s*<(?:!doctype html|html|head|body)\b/i, "an HTML page: of a login or an error, where a file was downloaded"],
+  [/^\s*<\?xml|^\s*<[a-z][\w:-]*[\s>]/i, "XML"],
+  [/^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*\s*$/, "a token (JWT)"],
+  [
+    /^(?:[ \t]*\r?\n|#.*\n|---[ \t]*\r?\n)*(?:[\w.-]+|"[^"\n]*"):(?:[ \t]|\r?\n|$)/,
+    "YAML, and no release: evidence and policies are JSON",
+  ],
+  [/^HTTP\/\d/, "an HTTP answer with its headers: give its body alone"],
+];
+const MAX_TEXT_START = 4096;
+
+/**
+ * What a file looks like that {@link kindOf} does not know, in words for a message, such as `an HTML page: …`. Never
+ * throws, and quotes of the file no more than a few names of JSON members, which are not made printable here.
+ */
+export function describeUnrecognised(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "empty";
+  const beginning = String.fromCharCode(...bytes.subarray(0, LONGEST_START));
+  const start = STARTS.find(([text]) => beginning.startsWith(text));
+  if (start !== undefined) return start[1];
+  const text = fromUtf8(bytes);
+  if (text === null || bytes.subarray(0, LONGEST_START).includes(0)) return describeBinary(bytes);
+  return describeJson(text) ?? describeText(text, bytes);
+}
+
+function describeBinary(bytes: Uint8Array): string {
+  if (isAllZero(bytes)) return `${bytes.length} zero bytes`;
+  // Of ASCII in UTF-16 every other byte is zero.
+  const isWide = [0, 1].some((odd) => isAllZero(bytes.subarray(0, LONGEST_START).filter((_, at) => at % 2 === odd)));
+  if (isWide && bytes.length % 2 === 0) return UTF_16;
+  if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return "DER (ASN.1), and no certificate";
+  return `${bytes.length} bytes that are neither text nor of a format that is known here`;
+}
+
+const MAX_NAMES = 8;
+
+/** Null where the text is no JSON, and does not begin like it. */
+function describeJson(text: string): string | null {
+  const first = /^\s*([[{"])/.exec(text.slice(0, MAX_TEXT_START))?.[1];
+  if (first === undefined) return null;
+  const { value, faults } = attempt(() => parseJson(text));
+  return value === undefined ? `not strict JSON: ${faultText(faults)}` : describeValue(value);
+}
+
+function describeValue(value: JsonValue): string {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "an empty JSON list";
+    const kinds = "not all of them boot proofs, or all app proofs";
+    return `a JSON list of ${value.length}, ${kinds}; the first is ${jsonKind(value[0])}`;
+  }
+  if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
+  if (Object.hasOwn(value, "NOT VERIFIED")) return "what bootproof inspect wrote: give it the evidence itself";
+  const names = Object.keys(value);
+  if (names.length === 0) return "an empty JSON object";
+  const rest = names.length - MAX_NAMES;
+  const shown = names.slice(0, MAX_NAMES).map((name) => JSON.stringify(shownName(name)));
+  return `JSON with ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}, which no kind of evidence has`;
+}
+
+function describeText(text: string, bytes: Uint8Array): string {
+  const beginning = text.slice(0, MAX_TEXT_START);
+  const found = TEXTS.find(([pattern]) => pattern.test(beginning));
+  if (found !== undefined) return found[1];
+  const { bytes: inside, encoding } = decodeFile(bytes);
+  return encoding === "binary"
+    ? "text, in no format that is known here"
+    : `${encoding} of ${describeUnrecognised(inside)}`;
+}
