@@ -18,8 +18,8 @@ Examples:
     $ bootproof inspect document.cbor --format json`;
 
 const KNOWN =
-  "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, bundles, " +
-  "policies, reports, releases and requests";
+  "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
+  "bundles, policies, reports, releases and requests";
 
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program

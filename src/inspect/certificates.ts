@@ -57,11 +57,11 @@ export async function describeCertificate(certificate: Certificate): Promise<Des
   };
 }
 
-/** The values in DER, by name, or by identifier where the name is not known; one that is there twice is told with its place. */
+/** The values in DER, by name or, where that is not known, identifier; with its place, where one is there twice. */
 function describeExtensions({ extensions }: Certificate): Described {
   const named = new Map<string, string>();
   for (const [index, { id, critical, value }] of extensions.entries()) {
-    const name = `${EXTENSIONS[id] ?? id}${critical ? ", critical" : ""}`;
+    const name = (EXTENSIONS[id] ?? id) + (critical ? ", critical" : "");
     named.set(named.has(name) ? `${name} [${index}]` : name, toHex(value));
   }
   return Object.fromEntries(named);

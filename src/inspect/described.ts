@@ -81,6 +81,15 @@ export function membersOf(value: unknown): DescribedObject {
   return isJsonObject(value) ? (value as DescribedObject) : {};
 }
 
+/** The members as they are, to stand beside ours: one that is called as one of ours is put among the unknown ones. */
+export function besideOurs(ours: DescribedObject, members: DescribedObject): DescribedObject {
+  const isTaken = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(ours, name);
+  const entries = Object.entries(members);
+  const taken = entries.filter(isTaken);
+  const rest = Object.fromEntries(entries.filter((entry) => !isTaken(entry)));
+  return taken.length === 0 ? rest : { ...rest, [UNKNOWN]: Object.fromEntries(taken) };
+}
+
 /**
  * Which parts of a JSON value its description tells: all of it; of an object these members; of a list this of each
  * item.

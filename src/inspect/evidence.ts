@@ -81,10 +81,12 @@ function unreadOfBootProof(
 ): DescribedObject | undefined {
   const isTold = (part: Inspected | undefined): boolean => (part?.says ?? null) !== null;
   const hasLabels = value.labels !== undefined;
-  return unread(membersOf(unwrap(json, "bootProof")), {
+  const members = membersOf(unwrap(json, "bootProof"));
+  const [own, alias] = [members[DOCUMENT_MEMBER.name] ?? null, members[DOCUMENT_MEMBER.alias]];
+  return unread(members, {
     ephemeralPublicKeyHex: value.ephemeralPublicKey !== undefined,
     [DOCUMENT_MEMBER.name]: isTold(parts.document),
-    [DOCUMENT_MEMBER.alias]: isTold(parts.document),
+    [DOCUMENT_MEMBER.alias]: isTold(parts.document) && (own === null || own === alias),
     qosManifestB64: isTold(parts.manifest),
     qosManifestEnvelopeB64: isTold(parts.envelope),
     deploymentLabel: hasLabels,

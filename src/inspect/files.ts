@@ -13,6 +13,7 @@ import {
   NOT_BELIEVED,
   UNKNOWN,
   UNREADABLE,
+  besideOurs,
   faultList,
   fewFaults,
   inspectedAs,
@@ -33,7 +34,7 @@ const BUNDLE_PARTS: Readonly<Record<string, ((value: JsonValue) => Part | Promis
   now: null,
   bootProofs: (value) => (Array.isArray(value) ? inspectBootProofs(value) : undefined),
   appProofs: (value) => (Array.isArray(value) ? inspectAppProofs(value) : undefined),
-  activity: (value) => (isJsonObject(value) ? inspectActivity(value) : undefined),
+  activity: (value) => inspectActivity(value),
   policy: (value) => (isJsonObject(value) ? inspectPackedPolicy(value) : undefined),
   report: (value) => (isJsonObject(value) ? inspectReport(value) : undefined),
 };
@@ -63,16 +64,16 @@ const SOMEBODYS_WORD =
   "somebody's word: anybody can write a report that says this; verify the evidence that it is about";
 
 export function inspectReport(json: JsonValue): Inspected {
-  const says = { [NOT_BELIEVED]: SOMEBODYS_WORD, ...membersOf(json) };
+  const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
   const isKnown = membersOf(json)["format"] === "bootproof-report/1";
   const faults = isKnown ? [] : [{ path: "format", message: '"bootproof-report/1" wanted' }];
-  return inspectedAs("report", "JSON", faults, says);
+  return inspectedAs("report", "JSON", faults, { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
 export function inspectRequest(json: JsonValue): Inspected {
   const milliseconds = decimalMilliseconds(membersOf(json)["timestampMs"]);
-  const time = milliseconds === null ? undefined : timeOf(new Date(milliseconds));
-  return inspectedAs("request", "JSON", [], { "(time)": time, ...membersOf(json) });
+  const ours = { "(time)": milliseconds === null ? undefined : timeOf(new Date(milliseconds)) };
+  return inspectedAs("request", "JSON", [], { ...ours, ...besideOurs(ours, membersOf(json)) });
 }
 
 /** A compressed point: no private key is shown as a public one. */
@@ -116,7 +117,8 @@ function releaseOf(json: JsonValue, encoding: string): Inspected {
   const { version, ...applications } = json as DescribedObject;
   const names = Object.keys(applications);
   const faults = names.slice(0, MAX_APPLICATIONS).flatMap((name) => {
-    return faultList(attempt(() => policyFromRelease(json, name)).faults).map((fault) =>
+    const alone = { ...(version !== undefined && { version }), [name]: applications[name] };
+    return faultList(attempt(() => policyFromRelease(alone, name)).faults).map((fault) =>
       fault.startsWith("deployments[0].") ? `${name}: ${fault.slice("deployments[0].".length)}` : fault,
     );
   });

@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js
 import { attempt } from "../errors.js";
 import { AWS_NITRO_ROOT_G1, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 import { describeCertificate } from "./certificates.js";
-import { type Described, type DescribedObject, type Inspected, faultList } from "./described.js";
+import { type Described, type DescribedObject, type Inspected, faultList, besideOurs } from "./described.js";
 
 /** As many as a policy may have. */
 const MAX_DEPLOYMENTS = 1000;
@@ -48,12 +48,8 @@ function describeDeployment(deployment: JsonValue): Described {
   const pins = isJsonObject(deployment) ? pinsOf(deployment) : undefined;
   if (pins === undefined) return deployment as Described;
   const { answers, unanswered, reasons } = scopeOf(pins, null);
-  return {
-    ...(deployment as DescribedObject),
-    "(what answers)": { ...answers },
-    "(what is open)": unanswered,
-    "(what that means)": reasons,
-  };
+  const ours = { "(what answers)": { ...answers }, "(what is open)": unanswered, "(what that means)": reasons };
+  return { ...besideOurs(ours, deployment as DescribedObject), ...ours };
 }
 
 /**

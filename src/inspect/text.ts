@@ -12,8 +12,7 @@ const ZEROS = /^(?:00){16,}$/;
 /** Longer names do not push the values of the others to the right. */
 const MAX_KEY = 24;
 const NONE = "none";
-/** Words of visible ASCII with one space between them: what needs no quotes. */
-const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/;
 
 const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
 
@@ -97,8 +96,8 @@ function valueLines(page: Page, { name, value, indent, depth }: Shown): string[]
 }
 
 /**
- * The value beside its name; below it where that leaves too little room, and where a word, such as a hash, has its place
- * in a line there only.
+ * The value beside its name; below it where that leaves too little room, or where only there a word of it, such as a
+ * hash, fits into a line.
  */
 function leaf({ width }: Page, name: string, text: string): string[] {
   const indent = name.slice(0, name.length - name.trimStart().length);
@@ -138,5 +137,10 @@ function scalar(value: null | boolean | number | string): string {
   if (value === null) return NONE;
   if (typeof value !== "string") return String(value);
   if (isZeros(value)) return `${value.length / 2} zero bytes`;
-  return PLAIN.test(value) && value !== NONE ? value : quoted(value, Infinity);
+  return isPlain(value) && value !== NONE ? value : quoted(value, Infinity);
+}
+
+/** Words of visible ASCII with one space between them: what needs no quotes. One pattern of words takes the stack. */
+function isPlain(text: string): boolean {
+  return PLAIN.test(text) && !text.startsWith(" ") && !text.endsWith(" ") && !text.includes("  ");
 }

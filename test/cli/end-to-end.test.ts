@@ -48,6 +48,21 @@ describe("the built command", () => {
   it("inspects, and pins a release", () => {
     expect(built(["inspect", BOOT_1]).stdout).toMatch(/^NOT VERIFIED/);
     const release = fileURLToPath(new URL("test-vectors/releases/r2025.9.3.yaml", root));
+    const pinned = fileOf(built(["pin", "--boot-proof", BOOT_1]).stdout);
+    for (const [path, words] of [
+      [release, /^release \(YAML\)\n\nversion {2}r2025\.9\.3\n/m],
+      [pinned, /^policy \(JSON\)\n[^]*\(what answers\)/m],
+      [fileOf({ ...(readJson(BOOT_1) as object), extra: 1 }), /^\(unknown members\)\n {2}extra {2}1$/m],
+    ] as const) {
+      const { status, stdout, stderr } = built(["inspect", path], { env: { COLUMNS: "60" } });
+      expect([status, stderr]).toEqual([0, ""]);
+      expect(stdout).toMatch(words);
+      expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
+    }
+    expect(built(["inspect", "-"], { input: "<html></html>" })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("it looks like an HTML page") as string,
+    });
     expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({
       policy: "bootproof/1",
     });

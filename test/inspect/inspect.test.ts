@@ -2,11 +2,14 @@ import { readFileSync, readdirSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fromUtf8, toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { packEvidence } from "../../src/bundle/pack.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { MalformedError } from "../../src/errors.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
 import { renderInspection } from "../../src/inspect/text.js";
 import { type DescribedObject, type Inspection, inspectUnverified } from "../../src/inspect/inspect.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { renderJson } from "../../src/report/json.js";
 
 const VECTORS = new URL("../../test-vectors/", import.meta.url);
@@ -180,7 +183,7 @@ it("evidence cannot write to the terminal", async () => {
   for (const piece of pieces) {
     const rendered = renderInspection((await inspectUnverified(json(piece)))!, { color: false });
     expect(rendered).toMatch(/^[\n\x20-\x7e]*$/);
-    for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+    for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   }
 });
 
@@ -198,7 +201,7 @@ it("shows deep values without running off the page", async () => {
   for (let depth = 0; depth < 50; depth++) deep = { ["k".repeat(10)]: deep };
   const inspection = (await inspectUnverified(json({ ...live.activity, result: deep })))!;
   for (const line of renderInspection(inspection, { color: false }).split("\n"))
-    expect(line.length).toBeLessThanOrEqual(100);
+    expect(line.length).toBeLessThanOrEqual(80);
 });
 
 it("throws nothing but MalformedError, whatever the bytes", async () => {
@@ -274,4 +277,223 @@ it.each([
   ["one that was not awaited", inspectUnverified(json({}))],
 ])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
   expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: a whole one wanted/);
+});
+
+describe("a policy", () => {
+  const pcrs = { "0": "11".repeat(48), "1": "12".repeat(48), "2": "13".repeat(48) };
+  const policyOf = (...deployments: object[]): Uint8Array => json({ policy: "bootproof/1", deployments });
+  const open = { pcrs, pivotHash: "ab".repeat(32) };
+  const whole = { name: "whole", ...open, manifestSet: { threshold: 1, members: [`04${"11".repeat(129)}`] } };
+  const deploymentsOf = (inspection: Inspection | null): DescribedObject[] =>
+    (inspection!.says as unknown as { deployments: DescribedObject[] }).deployments;
+
+  it("is shown with what each deployment answers, and what it leaves open", async () => {
+    const inspection = await inspectUnverified(policyOf(whole, { name: "half", ...open, open: ["operator"] }));
+    expect(inspection).toMatchObject({ kind: "policy", encoding: "JSON", faults: [] });
+    expect(deploymentsOf(inspection)).toMatchObject([
+      {
+        ...whole,
+        "(what answers)": { image: ["pcrs", "manifestSet"], application: ["pivotHash"], operator: ["manifestSet"] },
+        "(what is open)": [],
+      },
+      {
+        "(what answers)": { operator: [] },
+        "(what is open)": ["operator"],
+        "(what that means)": [expect.stringContaining("leaves the operator open")],
+      },
+    ]);
+  });
+
+  it("that is malformed is shown with every fault, and what can be read of it", async () => {
+    const inspection = await inspectUnverified(policyOf(whole, open, { ...whole, pcrz: {} }));
+    expect(inspection!.faults).toEqual([
+      expect.stringContaining("deployments[1]: leaves the operator open"),
+      "deployments[2].pcrz: unknown member, did you mean pcrs?",
+      expect.stringContaining('deployments[2].name: "whole" is another'),
+    ]);
+    const [first, second, third] = deploymentsOf(inspection);
+    expect(first).toHaveProperty("(what is open)", []);
+    expect(second).toHaveProperty("(what is open)", ["operator"]);
+    expect(third).toHaveProperty("pcrz", {});
+    expect(third).not.toHaveProperty("(what is open)");
+  });
+
+  it("of bare enclaves is shown so too", async () => {
+    const [one] = deploymentsOf(await inspectUnverified(policyOf({ kind: "nitro", pcrs })));
+    expect(one).toMatchObject({
+      "(what answers)": { image: ["pcrs"], operator: [] },
+      "(what that means)": [expect.stringContaining("names nobody")],
+    });
+  });
+
+  it("is shown with the certificates of its anchors, and the names of those that are files", async () => {
+    const trustAnchors = ["aws-nitro-root-g1", { pem: live.anchorPem, comment: "ours" }, { file: "root.pem" }];
+    const inspection = await inspectUnverified(json({ policy: "bootproof/1", trustAnchors, deployments: [whole] }));
+    expect(inspection).toMatchObject({
+      faults: [],
+      says: {
+        trustAnchors: ["aws-nitro-root-g1", { pem: { ca: true, version: 3 }, comment: "ours" }, { file: "root.pem" }],
+      },
+    });
+  });
+
+  it("cannot say with words of ours what it answers", async () => {
+    const inspection = await inspectUnverified(policyOf({ ...whole, "(what answers)": "everything" }));
+    expect(inspection!.faults).toEqual(["deployments[0].(what answers): unknown member"]);
+    const report = (await inspectUnverified(json({ format: "bootproof-report/1", "(not believed)": "but true" })))!;
+    expect(report.says).toMatchObject({
+      "(not believed)": expect.stringContaining("somebody's word") as string,
+      "(unknown members)": { "(not believed)": "but true" },
+    });
+  });
+});
+
+describe("a bundle", () => {
+  const bundle = { ...packEvidence({ bootProofs: [live.bootProof], activity: live.activity }), appProofs: [7] };
+
+  it("is shown with each piece as it is shown alone, and its faults in their places", async () => {
+    const { says, faults } = (await inspectUnverified(json({ ...bundle, activity: { ...live.activity, id: 7 } })))!;
+    const alone = async (value: unknown): Promise<unknown> => (await inspectUnverified(json(value)))!.says;
+    expect(says).toMatchObject({
+      bootProofs: [await alone(live.bootProof)],
+      appProofs: [{ "(could not be read)": 7 }],
+    });
+    expect(faults).toEqual(["appProofs: [0]: a number, an object wanted", "activity: id: a number, a string wanted"]);
+  });
+
+  it("is shown with its report as somebody's word, and with the faults of its format", async () => {
+    const packed = { ...bundle, policy: { policy: "bootproof/1", deployments: [] }, report: { verdict: "verified" } };
+    const { says, faults } = (await inspectUnverified(json(packed)))!;
+    expect(says).toMatchObject({
+      report: { "(not believed)": expect.stringContaining("somebody's word") as string, verdict: "verified" },
+    });
+    expect(faults).toEqual(
+      expect.arrayContaining([
+        "policy and report without the rest of now, policy and report",
+        "policy.deployments: empty: at least one wanted",
+        'report: format: "bootproof-report/1" wanted',
+      ]),
+    );
+  });
+});
+
+describe("PEM", () => {
+  const documentChain = async (): Promise<string[]> => {
+    const { cabundle, certificate } = decodeAttestationDocument(live.document);
+    return [certificate, ...cabundle.toReversed()].map(({ der }) => certificatePem(der));
+  };
+  const inspectText = async (text: string): Promise<{ says: DescribedObject; faults: readonly string[] }> =>
+    (await inspectUnverified(toUtf8(text))) as unknown as { says: DescribedObject; faults: readonly string[] };
+
+  it("of several certificates shows each in order, and which neighbours name it as issuer", async () => {
+    const chain = await documentChain();
+    const { says, faults } = await inspectText(chain.join(""));
+    expect(faults).toEqual([]);
+    const named = (says["certificates"] as DescribedObject[]).map((one) => one["(named as issuer of)"]);
+    expect(named).toEqual([[], ...Array(chain.length - 2).fill(["the one before"]), ["the one before", "itself"]]);
+    const turned = await inspectText(chain.toReversed().join(""));
+    expect((turned.says["certificates"] as DescribedObject[])[0]).toHaveProperty("(named as issuer of)", [
+      "itself",
+      "the one after",
+    ]);
+  });
+
+  it("shows what stands around and between them, and what is no certificate", async () => {
+    const { says, faults } = await inspectText(
+      `# the root\n${live.anchorPem}-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\nthe end`,
+    );
+    expect(says).toMatchObject({
+      ca: true,
+      "(other blocks)": [{ "X509 CRL": "AAAA" }],
+      "(text around)": ["# the root", "the end"],
+    });
+    expect(faults).toEqual([]);
+    const broken = await inspectText(`${live.anchorPem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`);
+    expect(broken.faults).toEqual([expect.stringMatching(/^\[1\]: /)]);
+    expect(broken.says).toMatchObject({ certificates: [{ ca: true }, { "(could not be read)": "AAAA" }] });
+  });
+
+  it.each([
+    ["whole", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"],
+    ["encrypted", "-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES\n\nc2VjcmV0\n-----END RSA PRIVATE KEY-----\n"],
+    ["cut", "-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n"],
+    ["under another name at its end", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END KEY-----\n"],
+    ["with a broken first line", "----BEGIN PRIVATE KEY----\nc2VjcmV0\n"],
+  ])("never shows a private key: %s", async (_, key) => {
+    const inspection = (await inspectUnverified(toUtf8(live.anchorPem + key)))!;
+    expect(renderJson(inspection)).not.toContain("c2VjcmV0");
+    expect(renderJson(inspection)).toContain("not shown");
+    expect(inspection.says).toMatchObject({ ca: true });
+  });
+});
+
+describe("a release", () => {
+  const text = fromUtf8(read("releases/r2025.9.3.yaml"))!;
+  const parsed = { version: "r1", signer: { appBinaryDigest: "ab".repeat(32), PCR0: "11".repeat(48), other: "x" } };
+
+  it("is shown as the caller's reader reads it, with what keeps it from being pinned", async () => {
+    const inspection = (await inspectUnverified(toUtf8(text), { readYaml: () => parsed }))!;
+    expect(inspection).toMatchObject({ kind: "release", encoding: "YAML", says: parsed });
+    expect(inspection.faults).toEqual([
+      "signer.PCR1: missing, a string wanted",
+      "signer.PCR2: missing, a string wanted",
+      "signer.PCR3: missing, a string wanted",
+    ]);
+    expect((await inspectUnverified(json(parsed)))!).toMatchObject({ encoding: "JSON", says: parsed });
+    const short = { ...parsed.signer, PCR1: "00", PCR2: "11".repeat(48), PCR3: "11".repeat(48) };
+    expect((await inspectUnverified(json({ version: "r1", signer: short })))!.faults).toEqual([
+      expect.stringMatching(/^signer: pcrs\.1: /),
+    ]);
+  });
+
+  it("is shown line by line where there is no reader", async () => {
+    const inspection = (await inspectUnverified(toUtf8(text)))!;
+    expect(inspection.faults).toEqual([expect.stringContaining("no reader of YAML")]);
+    expect(inspection.says).toEqual({ lines: text.split("\n") });
+  });
+
+  it("that a reader makes no JSON of is a fault, and what the reader throws is thrown on", async () => {
+    const faulty = await inspectUnverified(toUtf8(text), { readYaml: () => 1n });
+    expect(faulty).toMatchObject({ says: null, faults: [expect.stringContaining("bigint")] });
+    const thrown = inspectUnverified(toUtf8(text), { readYaml: () => Promise.reject(new Error("no YAML")) });
+    await expect(thrown).rejects.toThrow("no YAML");
+  });
+});
+
+describe("secrets", () => {
+  const publicKey = `02${"ab".repeat(32)}`;
+  const secret = "5e".repeat(32);
+
+  it.each([
+    ["of an API key", { publicKey, privateKey: secret }],
+    ["in another member", { publicKey, privateKey: 1, mnemonic: secret, 7: secret }],
+    ["in the place of the public key", { publicKey: secret, privateKey: "" }],
+    ["behind the beginning of a public key", { publicKey: `${publicKey}${secret}`, privateKey: "" }],
+    ["of a key among the members of evidence", { ...live.appProofs[0]!, privateKey: secret }],
+    ["as a number", { publicKey, privateKey: [Number(`0x${secret}`)] }],
+  ])("are not shown: %s", async (_, file) => {
+    const inspection = (await inspectUnverified(json(file)))!;
+    expect(inspection.kind).toBe("API key");
+    expect(renderJson(inspection) + renderInspection(inspection)).not.toMatch(/(?:5e){8}|e\+/);
+    expect(inspection.faults).toEqual([expect.stringContaining("this file is a secret")]);
+  });
+
+  it("are not quoted by a fault of a number", async () => {
+    const file = toUtf8(`{"publicKey":"${publicKey}","privateKey":123456789012345678901234567890}`);
+    expect(renderJson((await inspectUnverified(file))!)).not.toContain("1234567");
+  });
+
+  it("leave the public key", async () => {
+    const inspection = (await inspectUnverified(json({ publicKey, privateKey: secret, curve: "p256" })))!;
+    expect(inspection.says).toEqual({ publicKey, "(not shown)": ["privateKey", "curve"] });
+  });
+});
+
+it("a request is shown with its time", async () => {
+  const request = { type: "ACTIVITY_TYPE_X", timestampMs: "1700000000000", parameters: { a: 1 } };
+  expect(await inspectUnverified(json(request))).toMatchObject({
+    kind: "request",
+    faults: [],
+    says: { "(time)": "2023-11-14T22:13:20.000Z", ...request },
+  });
 });
