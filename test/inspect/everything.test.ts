@@ -131,6 +131,10 @@ describe("a member that no reader knows", () => {
       const more = await shown(toUtf8(JSON.stringify(withExtra(value, place, "x-more", "there"))));
       expect(more.kind).toBe(kind);
       expect(JSON.stringify(more.says)).toContain('"x-more":"there"');
+      // What has no reader is told as it is, and of a policy, or a strict manifest, it is a fault.
+      const isMarked = /"\((?:unknown members|beside it)\)":\{"x-more":"there"\}/.test(JSON.stringify(more.says));
+      const isFault = more.faults.some((fault) => fault.includes("x-more: unknown member"));
+      expect(isMarked || isFault).toBe(kind !== "report" && kind !== "request" && kind !== "release");
     },
   );
 
