@@ -65,7 +65,11 @@ export type { TrustAnchor } from "./verify/trust-anchor.js";
 export { parsePolicy } from "./appraise/policy.js";
 export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, PolicyFile } from "./appraise/policy.js";
 export { makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
-export type { MadePolicy, ReleaseOptions } from "./appraise/pin.js";
+export type { MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
+export { addToPolicy, dropDeployment } from "./appraise/edit.js";
+export type { EditedPolicy } from "./appraise/edit.js";
+export { checkPolicy, describePolicy } from "./appraise/describe.js";
+export type { DescribedAnchor, DescribedDeployment, PolicyCheck, PolicyDescription } from "./appraise/describe.js";
 export type { MatchedDeployment } from "./appraise/appraisal.js";
 export type { Question } from "./appraise/questions.js";
 
@@ -80,6 +84,7 @@ export { renderInspection } from "./inspect/text.js";
 export type { InspectionTextOptions } from "./inspect/text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
+export { renderPolicyCheck } from "./report/policy-text.js";
 
 export { decodeBundle } from "./bundle/file.js";
 export type { Bundle, BundleFile } from "./bundle/file.js";

@@ -17,19 +17,55 @@ export interface MadePolicy {
   readonly notes: readonly string[];
 }
 
+/** What a boot proof does not say, and its reader may know. */
+export interface PinOptions {
+  /** The policy's; the namespaces where not given. */
+  readonly name?: string;
+  /** The types of app proof that each deployment may sign: its `appProofs.types`. */
+  readonly appProofTypes?: readonly string[];
+}
+
 /**
- * The policy that pins the deployment of a verified boot proof: PCR0–3, the program with its arguments and environment,
- * namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where nothing else answers the
- * three questions. What no policy can say (a quorum key of odd length) is left out. The same evidence verifies under
- * it. A person reads it before it is committed. Throws TypeError for anything that verification did not make.
+ * The policy that pins the deployment of a verified boot proof, or those of several: PCR0–3, the program with its
+ * arguments and environment, namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where
+ * nothing else answers the three questions. What no policy can say (a quorum key of odd length) is left out. The same
+ * evidence verifies under it. A person reads it before it is committed. Throws TypeError for anything that verification
+ * did not make, and {@link MalformedError} (`policy`) for what one policy cannot pin, as debug mode beside none.
  */
-export function pinPolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): PolicyFile {
+export function pinPolicy(
+  verified: VerifiedBootProof | readonly VerifiedBootProof[],
+  options: PinOptions = {},
+): PolicyFile {
   return makePolicy(verified, options).policy;
 }
 
 /** {@link pinPolicy}, with what the policy leaves open or answers weakly. */
-export function makePolicy(verified: VerifiedBootProof, options: { readonly name?: string } = {}): MadePolicy {
-  if (!VerifiedBootProof.isVerified(verified)) throw new TypeError("only a VerifiedBootProof can be pinned");
+export function makePolicy(
+  verified: VerifiedBootProof | readonly VerifiedBootProof[],
+  options: PinOptions = {},
+): MadePolicy {
+  const bootProofs: readonly VerifiedBootProof[] = verified instanceof Array ? verified : [verified];
+  if (bootProofs.length === 0 || !bootProofs.every((one) => VerifiedBootProof.isVerified(one)))
+    throw new TypeError("only a VerifiedBootProof can be pinned");
+  refuseMixedModes(bootProofs);
+  return together(
+    bootProofs.map((one) => makeOne(one, options)),
+    options.name ?? shortened([...new Set(bootProofs.map(({ manifest }) => manifest.namespace.name))].join(", ")),
+  );
+}
+
+/** `allowDebug` is for the whole policy: one debug enclave would switch it on for deployments that never need it. */
+function refuseMixedModes(bootProofs: readonly VerifiedBootProof[]): void {
+  const debug = bootProofs.filter((one) => one.debug).length;
+  if (debug === 0 || debug === bootProofs.length) return;
+  const says =
+    `debug mode is allowed for a whole policy or not at all, and ${debug} of these ${bootProofs.length} boot proofs ` +
+    `${debug === 1 ? "is" : "are"} of debug mode: with them in it, a debug enclave could stand for the others too. ` +
+    "Pin them apart";
+  throw new MalformedError("policy", [{ path: "allowDebug", message: says }]);
+}
+
+function makeOne(verified: VerifiedBootProof, options: PinOptions): MadePolicy {
   const { namespace } = verified.manifest;
   const facts = factsOf(verified);
   const { manifestHash, commitment } = facts.bootProof!;
@@ -45,7 +81,9 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
         policy: "bootproof/1",
         name: options.name ?? shortened(namespace.name),
         trustAnchors: [anchorEntry(verified.attestation.trustAnchor)],
-        deployments: [{ name: shortened(`${namespace.name} nonce ${namespace.nonce}`), ...pins }],
+        deployments: [
+          { name: shortened(`${namespace.name} nonce ${namespace.nonce}`), ...pins, ...typesOf(options.appProofTypes) },
+        ],
         ...(verified.debug && { allowDebug: true }),
       },
       facts,
@@ -57,6 +95,40 @@ export function makePolicy(verified: VerifiedBootProof, options: { readonly name
     good.find(({ policy }) => policy.deployments[0]!.manifestHash !== undefined);
   if (chosen === undefined) throw new MalformedError("policy", made.at(-1)!.faults);
   return chosen;
+}
+
+function typesOf(types: readonly string[] | undefined): Pick<DeploymentFile, "appProofs"> {
+  return types === undefined ? {} : { appProofs: { types } };
+}
+
+/** One policy of several, each of one deployment. What pins the same is pinned once. */
+function together(made: readonly MadePolicy[], name: string): MadePolicy {
+  const pins = made.map(({ policy }) => pinsText(policy.deployments[0]!));
+  const kept = made.filter((_, index) => pins.indexOf(pins[index]!) === index);
+  const names = new Set<string>();
+  const deployments = kept.map(({ policy }) => namedApart(policy.deployments[0]!, names));
+  const anchors = new Map(made.flatMap(({ policy }) => policy.trustAnchors!).map((one) => [JSON.stringify(one), one]));
+  const policy = { ...made[0]!.policy, name, trustAnchors: [...anchors.values()], deployments };
+  parsePolicy(asText(policy));
+  return {
+    policy,
+    notes: kept.flatMap(({ notes }, index) =>
+      kept.length === 1 ? notes : notes.map((note) => `${deployments[index]!.name!}: ${note}`),
+    ),
+  };
+}
+
+function pinsText(deployment: DeploymentFile): string {
+  return JSON.stringify({ ...deployment, name: "" });
+}
+
+/** The deployment under a name that is not taken yet, which is taken from then on. */
+export function namedApart<D extends DeploymentFile>(deployment: D, taken: Set<string>): D & { readonly name: string } {
+  const name = deployment.name ?? "";
+  let free = name;
+  for (let count = 2; taken.has(free); count++) free = `${shortened(name)} (${count})`;
+  taken.add(free);
+  return { ...deployment, name: free };
 }
 
 interface Finished extends MadePolicy {
@@ -114,6 +186,8 @@ export interface ReleaseOptions {
   readonly manifestSet?: SetFile;
   /** 130 bytes, in hex. */
   readonly quorumKey?: string;
+  /** The types of app proof that the application may sign: the deployment's `appProofs.types`. */
+  readonly appProofTypes?: readonly string[];
 }
 
 const RELEASE_PCRS = [0, 1, 2, 3];
@@ -130,7 +204,7 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 /** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
   const { version, pivotHash, pcrs } = readRelease(release, app);
-  const { name = `${app}, release ${version}`, ...pins } = options;
+  const { name = `${app}, release ${version}`, appProofTypes, ...pins } = options;
   const made = finished(
     {
       policy: "bootproof/1",
@@ -141,6 +215,7 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
           pcrs,
           pivotHash,
           ...pins,
+          ...typesOf(appProofTypes),
         },
       ],
     },

@@ -69,7 +69,8 @@ const KINDS: Readonly<
   legacy: { program: false, quorumKey: false, manifest: false },
 };
 
-type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
+/** The pins that answer each question. */
+export type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
 
 /**
  * The pins that answer each question. `roleless`: PCR3 is zeros, in the evidence; before there is any, that the pins

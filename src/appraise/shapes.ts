@@ -284,7 +284,7 @@ export function object<T extends object, R extends keyof T & string = never>(
 }
 
 /** Words for the known name that is nearest, where one is near. */
-function nearest(name: string, known: readonly string[]): string {
+export function nearest(name: string, known: readonly string[]): string {
   if (name.length > MAX_COMPARED_NAME) return "";
   const [best] = known
     .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))

@@ -203,9 +203,9 @@ async function piecesOf(
   return (await list(read.value)).map((value) => new NamedEvidence(nameOf(path), value, { bytes: read.bytes }));
 }
 
-/** The boot proofs of a file: one, or those of a bundle. */
+/** The boot proofs of a file: one, an array of them, or those of a bundle. */
 async function bootProofList(files: InputFiles, path: string, json: JsonValue): Promise<readonly unknown[]> {
-  const list = isJsonObject(json) ? json["bootProofs"] : undefined;
+  const list = isJsonObject(json) ? json["bootProofs"] : json;
   if (!Array.isArray(list) || list.length === 0) return [json];
   const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
   return bounded(files, path, list, { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS });

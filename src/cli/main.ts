@@ -11,6 +11,7 @@ import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { optionName, withoutKeys } from "./options.js";
 import { addPinCommand } from "./pin.js";
+import { addPolicyCommand } from "./policy.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 
@@ -46,6 +47,7 @@ class CommandWithoutEcho extends Command {
 const COMMANDS = new Map([
   ["verify", addVerifyCommand],
   ["pin", addPinCommand],
+  ["policy", addPolicyCommand],
   ["inspect", addInspectCommand],
   ["fetch", addFetchCommand],
   ["bundle", addBundleCommand],

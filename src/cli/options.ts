@@ -59,8 +59,13 @@ export class ArgumentReader {
 
   /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
-    if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
+    if (this.faults.length > 0) throw new UsageError([...this.faults, `See ${pathOf(this.#command)} --help.`]);
   }
+}
+
+/** As it is typed: `bootproof policy check`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 /** Whether a policy is given, or none is wanted in so many words; a fault where both are said. */

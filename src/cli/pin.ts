@@ -1,25 +1,36 @@
-/** `bootproof pin`: a policy on stdout, from evidence that has just been verified, or from a published release. */
+/**
+ * `bootproof pin`: a policy, from evidence that has just been verified, or from a published release; new, or in one
+ * that is there.
+ */
 import type { Command } from "commander";
-import type { MadePolicy, ReleaseOptions } from "../appraise/pin.js";
-import type { VerifyOptions } from "../bootproof.js";
-import { fromHex } from "../bytes.js";
+import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
+import type { ParsePolicyOptions } from "../appraise/policy.js";
+import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
+import { fromHex, toHex } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { listed } from "../errors.js";
+import { type Fault, attempt, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
+import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
-import { printable } from "../report/printable.js";
-import { EXIT, exitCodeOf } from "./exit-codes.js";
-import { InputFiles } from "./files.js";
-import type { Io } from "./io.js";
+import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { printable, printableJson } from "../report/printable.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles, STDIN, readerBeside } from "./files.js";
+import { type Io, UsageError } from "./io.js";
 import { ArgumentReader, nonceOf } from "./options.js";
+import { type GivenPolicy, readPolicyFile } from "./policy.js";
 import { readTrustAnchor } from "./verify.js";
+import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
 interface PinFlags {
-  readonly bootProof?: string;
+  readonly bootProof?: string[];
   readonly release?: string;
   readonly app?: string;
-  readonly trustAnchor?: string;
+  readonly trustAnchor?: string[];
   readonly name?: string;
+  readonly out?: string;
+  readonly addTo?: string;
+  readonly appProofType?: string[];
   readonly allowDebug?: boolean;
   readonly nonce?: string;
   readonly commitment?: string;
@@ -29,29 +40,45 @@ interface PinFlags {
 }
 
 const EXAMPLES = `
+FILE is written whole or not at all: where nothing is pinned, it stays as it was. (A shell empties the file after >
+before the command begins.)
+
 Examples:
   From a boot proof, which is verified first: read what was pinned before you rely on it.
-    $ bootproof pin --boot-proof boot.json --name "signer, production" > policy.json
+    $ bootproof pin --boot-proof boot.json --name "signer, production" --out policy.json
+    $ bootproof policy check policy.json
+
+  Several at once; what pins the same stands in the policy once:
+    $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
+
+  A roll-out: the new deployment beside the old one, until the old one is dropped.
+    $ bootproof pin --boot-proof new.json --add-to policy.json
+    $ bootproof policy drop policy.json "prod/signer nonce 7"
 
   From the measurements that a service publishes with a release:
-    $ bootproof pin --release r2025.9.3.yaml --app signer > policy.json
+    $ bootproof pin --release r2025.9.3.yaml --app signer --out policy.json
 
   A release does not say whose deployment it is: who may approve its manifests, or which quorum key it holds, does.
-    $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json > policy.json
+    $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
 export function addPinCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("pin")
-    .summary("write a policy that pins a deployment")
+    .summary("write a policy that pins deployments, or add one to a policy")
     .description(
-      "Write a policy to stdout: from a boot proof whose authenticity is verified first, or from a published release.",
+      "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
+        "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     )
-    .option("--boot-proof <file>", 'the boot proof of the deployment: JSON, bare or as {"bootProof": …}; - for stdin')
     .option(
-      "--trust-anchor <file>",
-      "with --boot-proof: a PEM certificate in place of the AWS Nitro root; the policy names it",
+      "--boot-proof <file...>",
+      'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or those of a bundle; - for ' +
+        "stdin",
+    )
+    .option(
+      "--trust-anchor <file...>",
+      "with --boot-proof: PEM certificates in place of the AWS Nitro root; the policy names what was needed",
     )
     .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
     .option("--app <name>", "with --release: the application to pin")
@@ -62,15 +89,24 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
     )
     .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
     .option("--namespace <name>", "with --release: the namespace that the manifest set approves manifests for")
-    .option("--allow-debug", "with --boot-proof: pin a debug deployment; the policy then allows debug mode")
+    .option("--allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode")
     .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
+    .option("--app-proof-type <type...>", "the types of app proof that what is pinned may sign (default: any)")
     .option("--name <name>", "the policy's name, which reports show")
-    .usage("--boot-proof FILE [--trust-anchor FILE] | --release FILE --app NAME")
+    .option(
+      "--out <file>",
+      "the file to write, whole or not at all; one that is there is replaced (default: -, stdout)",
+    )
+    .option(
+      "--add-to <policy>",
+      "add to the deployments of this policy, and leave everything else of it as it is; --out writes elsewhere",
+    )
+    .usage("(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME) [--out FILE] [--add-to POLICY]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: PinFlags) => {
     refuseCombinations(args, flags);
-    finish(flags.release === undefined ? await pinBootProof(flags, io) : await pinRelease(flags, io));
+    finish(await pin(flags, io));
   });
 }
 
@@ -87,7 +123,7 @@ const GOES_WITH: Readonly<Record<string, "boot-proof" | "release">> = {
 };
 
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
-  const { bootProof, release, app, trustAnchor, manifestSet } = flags;
+  const { bootProof, release, app } = flags;
   if (bootProof === undefined && release === undefined)
     args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
   if (bootProof !== undefined && release !== undefined)
@@ -98,57 +134,216 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
   for (const [option, own] of Object.entries(GOES_WITH))
     if (own !== source && args.has(option)) args.fault(`--${option} goes with --${own} only`);
   refuseValues(args, flags);
+  refuseTargets(args, flags);
   args.refuseRepeated();
-  args.refuseRepeatedStdin([bootProof, release, trustAnchor, manifestSet]);
+  args.refuseRepeatedStdin([...inputsOf(flags), flags.addTo]);
   args.throwFaults();
 }
 
-function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce }: PinFlags): void {
+function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: PinFlags): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
     args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
     args.fault(`--quorum-key: ${QOS_PUBLIC_KEY_LENGTH} bytes of hex wanted`);
   if (nonce !== undefined) nonceOf(args, nonce);
+  if (appProofType?.includes("")) args.fault("--app-proof-type: empty");
 }
 
-async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
-  const library = await import("../bootproof.js");
+/** Where the policy goes. */
+function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
+  const { out, addTo, name } = flags;
+  if (name !== undefined && addTo !== undefined)
+    args.fault("--name is of a new policy: the one of --add-to keeps its own");
+  if (addTo === STDIN && out === undefined) args.fault("--add-to - needs --out FILE: stdin cannot be rewritten");
+  if (out !== undefined && out !== STDIN && inputsOf(flags).some((input) => isSameFile(input, out)))
+    args.fault(`--out ${out}: is read here, and would be lost`);
+}
+
+/** Every file that is read, but for the policy that is added to. */
+function inputsOf({ bootProof = [], release, trustAnchor = [], manifestSet }: PinFlags): string[] {
+  return [...bootProof, release, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
+}
+
+/** What was pinned, and what a person has to know of it. */
+interface Pinned {
+  readonly made: MadePolicy;
+  readonly messages: readonly string[];
+}
+
+async function pin(flags: PinFlags, io: Io): Promise<number> {
+  const target = flags.out ?? flags.addTo ?? STDIN;
+  const verb = target === STDIN ? null : verbOf(requireWritable(target));
   const files = new InputFiles(io);
-  const bootProof = await files.json(flags.bootProof!);
-  const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor);
-  files.throwFaults();
+  const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo);
+  const pinned =
+    flags.release === undefined ? await pinBootProofs(flags, base, files, io) : await pinRelease(flags, files);
+  if (pinned === null) return EXIT.rejected;
+  const result = base === undefined ? newPolicy(pinned.made) : await withAdded(base, pinned.made, target);
+  deliver(result, target, io, base);
+  const written = verb === null ? [] : [`${verb}: ${target}, ${result.says}`];
+  io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
+  return EXIT.good;
+}
+
+function verbOf(isThere: boolean): string {
+  return isThere ? "Replaced" : "Written";
+}
+
+function deliver({ text }: Result, target: string, io: Io, base: GivenPolicy | undefined): void {
+  if (target === STDIN) io.stdout.write(text);
+  else writeWhole(target, text, target === base?.path ? base.bytes : undefined);
+}
+
+interface Result {
+  readonly text: string;
+  readonly says: string;
+  readonly messages: readonly string[];
+}
+
+function newPolicy({ policy }: MadePolicy): Result {
+  const text = printableJson(`${JSON.stringify(policy, undefined, 2)}\n`);
+  return { text, says: `which pins ${namesText(policy.deployments.map(({ name = "" }) => name))}`, messages: [] };
+}
+
+function namesText(names: readonly string[]): string {
+  return listed(
+    names.map((name) => JSON.stringify(name)),
+    ", ",
+  );
+}
+
+/** The policy with what was made. Throws {@link UsageError} where both together are none. */
+async function withAdded(base: GivenPolicy, made: MadePolicy, target: string): Promise<Result> {
+  const { addToPolicy } = await import("../appraise/edit.js");
+  const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
+  if (edited.value === undefined) throw new UsageError(whyNotAdded(base.path, edited.faults));
+  const { text, added, notes } = edited.value;
+  const elsewhere = target === base.path ? null : await anchorsElsewhere(base, text, target);
+  if (elsewhere !== null && target !== STDIN) throw new UsageError([`${target}: not written: ${elsewhere}`]);
+  const old = base.policy.deployments.map(({ name }) => name);
+  return {
+    text,
+    says: `with ${namesText(added)} added beside ${namesText(old)}`,
+    messages: [...notes, ...(elsewhere === null ? [] : [elsewhere])].map((note) => `warning: ${note}`),
+  };
+}
+
+const TYPES_REMEDY =
+  'Say of each deployment there what its application may sign, "appProofs": {"types": ["…"]}, and of the new one ' +
+  "with --app-proof-type TYPE…";
+
+function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
+  const asksForTypes = faults.some((fault) => fault.path.endsWith("appProofs.types"));
+  return [
+    `${path}: left as it was, since with what was to be added it would be no good policy:`,
+    ...faults.map((one) => faultText([one])),
+    ...(asksForTypes ? [TYPES_REMEDY] : []),
+  ].map(printable);
+}
+
+/** Anchors that are named by file are looked for beside the policy: elsewhere they would be others, or none. */
+async function anchorsElsewhere({ path, options }: GivenPolicy, text: string, target: string): Promise<string | null> {
+  const { parsePolicy } = await import("../appraise/policy.js");
+  const anchors = (readFile: ParsePolicyOptions): string =>
+    attempt(() =>
+      parsePolicy(text, readFile)
+        .trustAnchors.map(({ certificate }) => toHex(certificate.der))
+        .join(),
+    ).value ?? "";
+  if (anchors({ readFile: readerBeside(target) }) === anchors(options)) return null;
+  return `its trust anchors are named by file, beside ${path}: put it into that folder, where they are found`;
+}
+
+/** Null: one of the boot proofs was refused, as was said. */
+async function pinBootProofs(
+  flags: PinFlags,
+  base: GivenPolicy | undefined,
+  files: InputFiles,
+  io: Io,
+): Promise<Pinned | null> {
+  const [library, { readEvidence }, { AWS_NITRO_ROOT_G1 }] = await Promise.all([
+    import("../bootproof.js"),
+    import("./evidence.js"),
+    import("../verify/trust-anchor.js"),
+  ]);
+  const anchors: TrustAnchor[] = [];
+  for (const path of flags.trustAnchor ?? []) anchors.push(...[(await readTrustAnchor(files, path)) ?? []].flat());
+  const { bootProofs } = await readEvidence(files, {
+    bootProofs: flags.bootProof!,
+    appProofs: [],
+    activity: undefined,
+  });
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
     allowDebug: flags.allowDebug === true,
+    // Who adds to a policy trusts what it trusts.
+    trustAnchors: anchors.length > 0 ? anchors : [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1],
     ...(flags.nonce !== undefined && { nonce: fromHex(flags.nonce)! }),
-    ...(anchor && { trustAnchors: [anchor] }),
   };
-  const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);
-  const [verified] = bootProofs;
-  if (!verified) return refuse(report, io);
+  const pieces = labelled(bootProofs as readonly NamedEvidence[]);
+  const judged: Judged[] = [];
+  for (const { label, piece } of pieces) {
+    const answer = await library.verifyEvidence({ bootProofs: [piece] }, options);
+    judged.push({ label, report: answer.report, verified: answer.bootProofs[0] ?? null });
+  }
+  const verified = judged.flatMap((one) => one.verified ?? []);
+  if (verified.length < judged.length) return refuse(judged, io);
   const { makePolicy } = await import("../appraise/pin.js");
-  const made = makePolicy(verified, flags.name === undefined ? {} : { name: flags.name });
-  writePolicy(made, io);
-  io.stderr.write(adviceOnPinning(report, made.notes));
-  return EXIT.good;
+  const made = attempt(() => makePolicy(verified, pinOptions(flags)));
+  if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
+  return { made: made.value, messages: adviceOnPinning(judged, made.value) };
 }
 
-async function refuse(report: Report, io: Io): Promise<number> {
+function pinOptions({ name, appProofType }: PinFlags): PinOptions {
+  return { ...(name !== undefined && { name }), ...(appProofType !== undefined && { appProofTypes: appProofType }) };
+}
+
+interface Judged {
+  /** The file, and which of its boot proofs, where it has several. */
+  readonly label: string;
+  readonly report: Report;
+  readonly verified: VerifiedBootProof | null;
+}
+
+function labelled(pieces: readonly NamedEvidence[]): { readonly label: string; readonly piece: NamedEvidence }[] {
+  return pieces.map((piece, index) => {
+    const ofFile = pieces.filter(({ name }) => name === piece.name);
+    const place = pieces.slice(0, index + 1).filter(({ name }) => name === piece.name).length;
+    const label = piece.name ?? "";
+    return { label: ofFile.length === 1 ? label : `${label}, boot proof ${place} of ${ofFile.length}`, piece };
+  });
+}
+
+/** Every failure of every boot proof. */
+async function refuse(judged: readonly Judged[], io: Io): Promise<null> {
   const { renderFailures } = await import("../report/text.js");
-  io.stderr.write(`Not pinned.\n${renderFailures(report, { color: false })}`);
-  return exitCodeOf(report.verdict);
+  const rejected = judged.filter(({ verified }) => verified === null);
+  const texts = rejected.map(({ label, report }) => {
+    const failures = renderFailures(report, { color: false });
+    return judged.length === 1 ? failures : `${printable(label)}: ${failures}`;
+  });
+  io.stderr.write(`Not pinned.\n${texts.join("\n")}`);
+  return null;
 }
 
-function adviceOnPinning(report: Report, notes: readonly string[]): string {
-  const warnings = report.checks.filter((check) => check.status === "warn");
+function adviceOnPinning(judged: readonly Judged[], { policy, notes }: MadePolicy): string[] {
+  const isOne = judged.length === 1;
+  const warnings = judged.flatMap(({ label, report }) =>
+    report.checks
+      .filter((check) => check.status === "warn")
+      .map((check) => `warning: ${isOne ? "" : `${label}: `}${check.id}: ${printable(check.detail)}`),
+  );
+  const { length } = policy.deployments;
   return [
-    "Pinned what this boot proof shows, whoever's enclave it is: " +
-      "compare it with a source you trust before you rely on it.",
-    ...warnings.map((check) => `warning: ${check.id}: ${printable(check.detail)}`),
+    `Pinned what ${isOne ? "this boot proof shows" : `these ${judged.length} boot proofs show`}, whoever's enclave ` +
+      "it is: compare it with a source you trust before you rely on it.",
+    ...(length < judged.length
+      ? [`${judged.length} boot proofs are of ${length === 1 ? "one deployment" : `${length} deployments`}.`]
+      : []),
+    ...warnings,
     ...scopeWarnings(notes),
-    "",
-  ].join("\n");
+  ];
 }
 
 /** What the report of every later verification will say, too. */
@@ -156,16 +351,15 @@ function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
+async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
   const path = flags.release!;
-  const files = new InputFiles(io);
   const text = await files.text(path, MAX_RELEASE_BYTES);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
   const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
   files.throwFaults();
   const options: ReleaseOptions = {
-    ...(flags.name !== undefined && { name: flags.name }),
+    ...pinOptions(flags),
     ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
     ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
     ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
@@ -173,16 +367,14 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   };
   const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
   files.throwFaults();
-  writePolicy(made!, io);
-  io.stderr.write(
-    [
+  return {
+    made: made!,
+    messages: [
       "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
       ...scopeWarnings(made!.notes),
       ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
-      "",
-    ].join("\n"),
-  );
-  return EXIT.good;
+    ],
+  };
 }
 
 /**
@@ -224,8 +416,4 @@ export async function parseYaml(files: InputFiles, path: string, text: string): 
     Alias: (_, alias) => fault(alias.range?.[0], "an alias, which is not followed"),
   });
   return faults.length > 0 ? files.fault(path, `not YAML: ${listed(faults, "; ")}`) : document.toJS();
-}
-
-function writePolicy({ policy }: MadePolicy, io: Io): void {
-  io.stdout.write(`${JSON.stringify(policy, undefined, 2)}\n`);
 }

@@ -1,5 +1,6 @@
 /** Lines of text for a terminal: wrapped to a width, coloured where that is wanted. */
 
+/** Columns, where nobody says how many there are. */
 const WIDTH = 100;
 /** What is left for text beside the deepest indentation. */
 const NARROWEST = 32;

@@ -247,7 +247,6 @@ describe("wrong usage", () => {
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
       "--commitment Live: one of live, setup, legacy wanted",
     ],
-    [["--boot-proof", BOOT_1, "--boot-proof", BOOT_2], "--boot-proof is given twice"],
     [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],
     [["--boot-proof", BOOT_1, "--trust-anchor", APP_1], "0 PEM certificates"],

@@ -1,0 +1,219 @@
+/** Changes of a policy file: a roll-out and its end. What they do not change stays as it was written. */
+import { equalBytes, fromUtf8 } from "../bytes.js";
+import { jsonInput } from "../decode/input.js";
+import { MalformedError, listed, shownName } from "../errors.js";
+import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
+import { appended, changed, type Change, type Entry, entriesAt, insertedBefore, removed } from "./json-edit.js";
+import type { DeploymentPins, Policy } from "./parsed-policy.js";
+import { type MadePolicy, namedApart } from "./pin.js";
+import { PIN_NAMES } from "./pins.js";
+import { type DeploymentFile, type ParsePolicyOptions, parsePolicy } from "./policy.js";
+import { nearest } from "./shapes.js";
+
+/** A policy file that was changed, and what a person has to know of the change: sentences. */
+export interface EditedPolicy {
+  /** The whole file. */
+  readonly text: string;
+  /** The names of the deployments that were added; empty where one was dropped. */
+  readonly added: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * A roll-out: the policy with the deployments of a made one behind its own, and their trust anchors among its own.
+ * Everything else stays as it was written. A name that is taken gets ` (2)`. Throws {@link MalformedError} (`json` or
+ * `policy`) where either is malformed, where both together would be (the faults are those of the result), and for a
+ * debug deployment where the policy does not allow debug mode: nothing is loosened in passing.
+ */
+export function addToPolicy(
+  policy: string | Uint8Array | object,
+  made: MadePolicy,
+  options: ParsePolicyOptions = {},
+): EditedPolicy {
+  const text = textOf(policy);
+  const before = parsePolicy(text, options);
+  const adding = parsePolicy(made.policy, options);
+  refuseRules(made.policy);
+  refuseDebug(before, adding);
+  const taken = new Set(before.deployments.map(({ name }) => name));
+  const deployments = made.policy.deployments.map((deployment) => namedApart(deployment, taken));
+  const anchors = newAnchors(before, adding, made);
+  const whole = changed(text, [...anchorChanges(text, anchors), appendedDeployments(text, deployments)]);
+  const after = parsePolicy(whole, options);
+  requireSame(before.deployments, after.deployments.slice(0, before.deployments.length));
+  return {
+    text: whole,
+    added: deployments.map(({ name }) => name),
+    notes: notesOn(before, after, { anchors, isRelease: made.policy.trustAnchors === undefined }),
+  };
+}
+
+/**
+ * The end of a roll-out: the policy without the deployment of that name (or place, where it has none). Everything else
+ * stays as it was written, trust anchors too. Throws {@link MalformedError} (`json` or `policy`) for a malformed
+ * policy, a name that is not there, and the last deployment.
+ */
+export function dropDeployment(
+  policy: string | Uint8Array | object,
+  name: string,
+  options: ParsePolicyOptions = {},
+): EditedPolicy {
+  const text = textOf(policy);
+  const before = parsePolicy(text, options);
+  const names = before.deployments.map((deployment) => deployment.name);
+  const index = names.indexOf(name);
+  if (index < 0) throw notThere(name, names);
+  if (names.length === 1) throw refused("deployments", `${shown(name)} is the last one: ${LAST}`);
+  const whole = changed(text, [removed(entriesAt(text, memberOf(text, "deployments")!.value), index)]);
+  const after = parsePolicy(whole, options);
+  const rest = before.deployments.toSpliced(index, 1);
+  requireSame(rest, after.deployments);
+  return { text: whole, added: [], notes: [...movedNames(rest, after.deployments), ...anchorsStay(after)] };
+}
+
+const LAST =
+  "a policy without deployments is malformed, since it would accept nothing, or be taken to accept anything. To pin " +
+  "another one in its place, add that one first, or pin anew";
+
+function refused(path: string, message: string): MalformedError {
+  return new MalformedError("policy", [{ path, message }]);
+}
+
+function notThere(name: string, names: readonly string[]): MalformedError {
+  const there = listed(names.map(shown), ", ");
+  return refused(
+    "deployments",
+    `none is called ${shown(name)}${nearest(
+      name,
+      names.map((one) => shownName(one)),
+    )}; there ${names.length === 1 ? "is" : "are"} ${there}`,
+  );
+}
+
+const MAX_SHOWN_NAME = 256;
+
+function shown(name: string): string {
+  return JSON.stringify(shownName(name, MAX_SHOWN_NAME));
+}
+
+/** The text itself; of a value one that says the same. */
+function textOf(policy: string | Uint8Array | object): string {
+  if (typeof policy === "string") return policy;
+  // What is not UTF-8 is refused by who parses it.
+  if (policy instanceof Uint8Array) return fromUtf8(policy) ?? "";
+  return `${JSON.stringify(jsonInput(policy), undefined, 2)}\n`;
+}
+
+function memberOf(text: string, name: string): Entry | undefined {
+  return entriesAt(text, text.indexOf("{")).find((member) => member.name === name);
+}
+
+function appendedDeployments(text: string, deployments: readonly DeploymentFile[]): Change {
+  return appended(text, entriesAt(text, memberOf(text, "deployments")!.value), deployments);
+}
+
+/** An anchor as the file says it, and once read. */
+interface NewAnchor {
+  readonly entry: unknown;
+  readonly anchor: TrustAnchor;
+}
+
+/** Those whose certificate the policy does not name yet. A release names none. */
+function newAnchors(before: Policy, adding: Policy, { policy }: MadePolicy): readonly NewAnchor[] {
+  const { trustAnchors: known } = before;
+  return adding.trustAnchors.flatMap((anchor, index) => {
+    const entry = policy.trustAnchors?.[index];
+    return entry === undefined || known.some((one) => isSame(one, anchor)) ? [] : [{ entry, anchor }];
+  });
+}
+
+function isSame(one: TrustAnchor, other: TrustAnchor): boolean {
+  return equalBytes(one.certificate.der, other.certificate.der);
+}
+
+/** Where the policy names none, the default is written beside the new ones: it would count no more. */
+function anchorChanges(text: string, anchors: readonly NewAnchor[]): Change[] {
+  const entries = anchors.map(({ entry }) => entry);
+  if (entries.length === 0) return [];
+  const member = memberOf(text, "trustAnchors");
+  if (member !== undefined) return [appended(text, entriesAt(text, member.value), entries)];
+  return [insertedBefore(text, memberOf(text, "deployments")!, "trustAnchors", [AWS_NITRO_ROOT_G1_NAME, ...entries])];
+}
+
+/** Rules of a whole policy are no deployment's: leaving them out in silence would loosen what was meant. */
+const RULES = ["maxAge", "appProofs"] as const;
+
+function refuseRules(policy: MadePolicy["policy"]): void {
+  const rule = RULES.find((name) => policy[name] !== undefined);
+  if (rule !== undefined)
+    throw refused(rule, "a rule for a whole policy, which a deployment that is added does not bring along");
+}
+
+function refuseDebug(before: Policy, adding: Policy): void {
+  if (!adding.allowDebug || before.allowDebug) return;
+  throw refused(
+    "allowDebug",
+    "a debug deployment, and the policy does not allow debug mode. That is for the whole policy: with it, nothing is " +
+      "proven about the code of its other deployments either. Pin the debug deployment in a policy of its own",
+  );
+}
+
+interface Added {
+  readonly anchors: readonly NewAnchor[];
+  readonly isRelease: boolean;
+}
+
+function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): string[] {
+  const added = after.deployments.slice(before.deployments.length);
+  const alike = added.flatMap((one) => {
+    const same = before.deployments.find((other) => pinsText(other) === pinsText(one));
+    return same === undefined
+      ? []
+      : [`${shown(one.name)} pins the same as ${shown(same.name)}, which stands before it`];
+  });
+  const trusted = anchors.map(
+    ({ anchor }) =>
+      `${anchor.name} is now a trust anchor of every deployment of the policy: whoever holds its key makes evidence ` +
+      "that passes for each of them",
+  );
+  return [
+    ...alike,
+    ...trusted,
+    ...(isRelease && !after.trustAnchors.some(isAwsNitroRoot)
+      ? [`a release names no trust anchor, and the policy has not ${AWS_NITRO_ROOT_G1_NAME}: add it for AWS hardware`]
+      : []),
+    ...(before.allowDebug ? ["the policy allows debug mode, of its new deployment too"] : []),
+  ];
+}
+
+function pinsText(deployment: DeploymentPins): string {
+  return JSON.stringify([deployment.kind, ...PIN_NAMES.map((name) => deployment[name] ?? null)]);
+}
+
+/** Of deployments without a name the place is the name, which reports show. */
+function movedNames(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): string[] {
+  const moved = before.flatMap(({ name }, index) => {
+    const now = after[index]!.name;
+    return now === name ? [] : [`${name} is ${now} from now on`];
+  });
+  return moved.length === 0 ? [] : [`names by place: ${listed(moved, ", ")}`];
+}
+
+function anchorsStay({ trustAnchors }: Policy): string[] {
+  if (trustAnchors.length < 2) return [];
+  const names = listed(
+    trustAnchors.map(({ name }) => name),
+    ", ",
+  );
+  return [
+    `trust anchors are for the whole policy, and stay: ${names}. If only the dropped deployment needed one of them, ` +
+      "take it out by hand",
+  ];
+}
+
+/** A change of text that changed another deployment would be a false accept. */
+function requireSame(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): void {
+  const text = (deployments: readonly DeploymentPins[]): string =>
+    JSON.stringify(deployments.map((deployment) => ({ ...deployment, name: "" })));
+  if (text(before) !== text(after)) throw new Error("bug: another deployment was changed");
+}

@@ -1,0 +1,149 @@
+/** `bootproof policy`: what a policy file pins and leaves open; and the end of a roll-out. */
+import type { Command } from "commander";
+import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
+import { attempt, faultText } from "../errors.js";
+import { printable, printableJson } from "../report/printable.js";
+import type { Format } from "../report/report.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles, STDIN, readerBeside } from "./files.js";
+import { type Io, UsageError, textOptions } from "./io.js";
+import { ArgumentReader } from "./options.js";
+import { requireWritable, writeWhole } from "./write-whole.js";
+
+const EXAMPLES = `
+The life of a policy:
+    $ bootproof pin --boot-proof boot.json --out policy.json     # pin what runs
+    $ bootproof policy check policy.json                         # review it, and commit it
+    $ bootproof verify --boot-proof boot.json --policy policy.json
+    $ bootproof pin --boot-proof new.json --add-to policy.json   # roll out: both pass
+    $ bootproof policy drop policy.json "prod/signer nonce 7"    # the old one is gone: it passes no more`;
+
+const CHECK_HELP = `
+Of each deployment: which of its pins answer which image runs, which application, and whose it is; what it leaves open,
+and what an attacker makes of that. Nothing is verified but the file.
+
+Examples:
+    $ bootproof policy check policy.json
+    $ bootproof policy check policy.json --format json
+
+Exit codes: 0 well-formed, 2 malformed (every fault is told), no policy, or unreadable.`;
+
+const DROP_HELP = `
+Everything else of the file stays as it is written. The file is written whole or not at all. The last deployment cannot
+be dropped.
+
+Examples:
+    $ bootproof policy drop policy.json "prod/signer nonce 7"
+
+Exit codes: 0 dropped, 2 there is none of that name, it is the last one, or the file is malformed or cannot be
+written.`;
+
+export function addPolicyCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("policy")
+    .summary("check a policy, or drop a deployment of it")
+    .description("Check a policy before it is relied on, and end a roll-out. bootproof pin makes policies.")
+    .addHelpText("after", EXAMPLES);
+  addCheck(command, io, finish);
+  addDrop(command, io, finish);
+}
+
+function addCheck(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("check")
+    .summary("every fault of a policy; or what it pins, and what it leaves open")
+    .description("Every fault of a policy file; or what each of its deployments answers, and what it leaves open.")
+    .argument("<file>", "the policy; - for stdin")
+    .option("--format <format>", "text or json (default: text)")
+    .addHelpText("after", CHECK_HELP);
+  const args = new ArgumentReader(command);
+  command.action(async (path: string, flags: { readonly format?: string }) => {
+    args.refuseRepeated();
+    const format = args.format(flags.format);
+    args.throwFaults();
+    finish(await check(path, format, io));
+  });
+}
+
+async function check(path: string, format: Format, io: Io): Promise<number> {
+  const [{ checkPolicy }, { renderPolicyCheck }] = await Promise.all([
+    import("../appraise/describe.js"),
+    import("../report/policy-text.js"),
+  ]);
+  const files = new InputFiles(io);
+  const bytes = await files.bytes(path);
+  files.throwFaults();
+  const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
+  const isGood = answer.faults.length === 0;
+  const kind = isGood ? null : await otherKindOf(bytes!);
+  if (kind !== null) throw new UsageError([printable(`${nameOf(path)}: not a policy, but ${kind}`)]);
+  const options = textOptions(io);
+  io.stdout.write(
+    format === "json"
+      ? printableJson(`${JSON.stringify(answer, undefined, 2)}\n`)
+      : renderPolicyCheck(answer, nameOf(path), options),
+  );
+  return isGood ? EXIT.good : EXIT.usage;
+}
+
+function nameOf(path: string): string {
+  return path === STDIN ? "stdin" : path;
+}
+
+/** What the bytes are in place of a policy; null where nobody knows, or they call themselves one. */
+async function otherKindOf(bytes: Uint8Array): Promise<string | null> {
+  const { inspectUnverified } = await import("../inspect/inspect.js");
+  const kind = (await inspectUnverified(bytes).catch(() => null))?.kind;
+  return kind === undefined ? null : `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
+}
+
+function addDrop(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("drop")
+    .summary("take a deployment out of a policy: what it pinned passes no more")
+    .description("Take the deployment of that name out of a policy: what it pinned passes no more.")
+    .argument("<policy>", "the policy, which is rewritten in place")
+    .argument("<name>", "the deployment's name, or its place (deployments[0]) where it has none")
+    .addHelpText("after", DROP_HELP);
+  const args = new ArgumentReader(command);
+  command.action(async (path: string, name: string) => {
+    if (path === STDIN) args.fault("stdin cannot be rewritten: the policy's file is wanted");
+    args.throwFaults();
+    await drop(path, name, io);
+    finish(EXIT.good);
+  });
+}
+
+async function drop(path: string, name: string, io: Io): Promise<void> {
+  const { dropDeployment } = await import("../appraise/edit.js");
+  const files = new InputFiles(io);
+  const given = await readPolicyFile(files, path);
+  files.throwFaults();
+  requireWritable(path);
+  const { bytes, options } = given!;
+  const edited = attempt(() => dropDeployment(bytes, name, options));
+  if (edited.value === undefined) {
+    const lines = edited.faults.map((fault) => printable(faultText([fault])));
+    throw new UsageError([`${printable(path)}: left as it was:`, ...lines]);
+  }
+  writeWhole(path, edited.value.text, bytes);
+  const notes = edited.value.notes.map((note) => `note: ${note}`);
+  io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...notes, ""].map(printable).join("\n"));
+}
+
+/** A policy as it was read from a file that is to be changed. */
+export interface GivenPolicy {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly policy: Policy;
+  readonly options: ParsePolicyOptions;
+}
+
+/** Undefined where there is a fault, which the files keep. */
+export async function readPolicyFile(files: InputFiles, path: string): Promise<GivenPolicy | undefined> {
+  const { parsePolicy } = await import("../appraise/policy.js");
+  const options = { readFile: readerBeside(path) };
+  const bytes = await files.bytes(path);
+  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
+  return bytes && policy && { path, bytes, policy, options };
+}

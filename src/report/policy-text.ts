@@ -1,0 +1,136 @@
+/** A checked policy for a person: its faults, or what each deployment answers and what it leaves open. */
+import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
+import type { AppProofRules } from "../appraise/parsed-policy.js";
+import type { PinName } from "../appraise/pins.js";
+import { type Paint, painter, wrapped } from "./layout.js";
+import { printable, printableStart, quoted } from "./printable.js";
+import type { TextOptions } from "./text.js";
+
+const WIDTH = 80;
+const LABEL = 15;
+const INDENT = "  ";
+const MAX_SENTENCE = 1200;
+
+/**
+ * What `checkPolicy` answered as text, its lines at most `width` columns wide (80, where it is not given), with a line
+ * feed at its end. `name`: of the policy's file.
+ */
+export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions): string {
+  const page = new Page(painter(options.color), options.width ?? WIDTH);
+  const paragraphs = check.faults.length > 0 ? [faultLines(check, name, page)] : goodLines(check, name, page);
+  return `${paragraphs.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+/** Lines of one width. */
+class Page {
+  readonly paint: Paint;
+  readonly #width: number;
+
+  constructor(paint: Paint, width: number) {
+    this.paint = paint;
+    this.#width = width;
+  }
+
+  sentence(text: string, first = ""): string[] {
+    return wrapped(first, text, this.#width);
+  }
+
+  fact(label: string, text: string): string[] {
+    return this.sentence(text, `${INDENT}${label.padEnd(LABEL)}`);
+  }
+
+  warning(text: string): string[] {
+    const lines = this.sentence(printableStart(text, MAX_SENTENCE), `${INDENT}WARN${" ".repeat(LABEL - 4)}`);
+    return lines.map((line) => this.paint(line, "yellow"));
+  }
+
+  title(text: string): string {
+    return this.paint(text, "bold");
+  }
+}
+
+function faultLines({ faults }: PolicyCheck, name: string, page: Page): string[] {
+  const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
+  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, and nothing passes under it.`);
+  return [
+    ...[first!, ...others].map((line) => page.paint(line, "bold", "red")),
+    ...faults.flatMap(({ path, message }) =>
+      page.sentence(printableStart(path === "" ? message : `${path}: ${message}`, MAX_SENTENCE), `${INDENT}- `),
+    ),
+  ];
+}
+
+function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
+  const { deployments, warnings = [] } = check;
+  const count = deployments.length === 1 ? "one deployment" : `${deployments.length} deployments`;
+  const weak = warnings.length + deployments.flatMap(({ reasons }) => reasons).length;
+  const says = `WELL-FORMED: ${printable(name)} pins ${count}${weak === 0 ? "" : `, with ${weak} to look at (WARN)`}.`;
+  const review = "Whether it pins the right ones, only a review can say: compare with a source that you trust.";
+  return [
+    [
+      ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "yellow")),
+      ...page.sentence(review),
+    ],
+    policyLines(check, page),
+    ...deployments.map((deployment) => deploymentLines(deployment, page)),
+  ];
+}
+
+function policyLines(check: PolicyCheck, page: Page): string[] {
+  const { name = null, trustAnchors = [], maxAge = null, appProofs, allowDebug, warnings = [] } = check;
+  return [
+    page.title(name === null ? "Policy, without a name" : `Policy ${quoted(name, 256)}`),
+    ...page.fact("trust anchors", trustAnchors.map((anchor) => printable(anchor.name)).join(", ")),
+    ...page.fact("maxAge", maxAge === null ? "none: a boot proof of any age passes" : durationText(maxAge)),
+    ...(appProofs === undefined ? [] : page.fact("app proofs", appProofText(appProofs))),
+    ...page.fact("debug mode", allowDebug === true ? "allowed" : "refused"),
+    ...warnings.flatMap((warning) => page.warning(warning)),
+  ];
+}
+
+function appProofText({ types, maxAge, required, coverage, decision }: AppProofRules): string {
+  return [
+    types === null ? "of any type" : `of type ${types.map((type) => printable(type)).join(" or ")}`,
+    maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
+    required ? "one is required" : "none is required",
+    ...(coverage ? ["every address of a result is backed by one"] : []),
+    ...(decision ? ["one of the decision to allow is required"] : []),
+  ].join("; ");
+}
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+] as const;
+
+function durationText(milliseconds: number): string {
+  const [unit, size] = UNITS.find(([, one]) => milliseconds % one === 0) ?? ["s", 1000];
+  return `${milliseconds / size}${unit}`;
+}
+
+function deploymentLines(deployment: DescribedDeployment, page: Page): string[] {
+  const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
+  const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
+    names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");
+  const answered = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
+    const open = kind === "qos" ? "OPEN, as the policy says" : "open";
+    return page.fact(
+      question,
+      pins(
+        answers[question],
+        indexes.filter((index) => pcrs.includes(index)),
+      ) || open,
+    );
+  };
+  const types = appProofTypes?.map((type) => printable(type)).join(", ") ?? "what the policy allows";
+  return [
+    page.title(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`),
+    ...answered("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
+    ...answered("application", [0, 1, 2]),
+    ...answered("operator", kind === "qos" ? [3] : [3, 4, 8]),
+    ...page.fact("all pins", pins(pinned, pcrs)),
+    ...(kind === "qos" ? page.fact("app proofs", types) : []),
+    ...reasons.flatMap((reason) => page.warning(reason)),
+  ];
+}
