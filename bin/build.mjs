@@ -1,9 +1,10 @@
 /**
  * Bundles the command: one file, so that it starts fast; and beside it, loaded only by the commands that need them, the
  * parts that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
- * code. The demo too, which is for a checkout and in no package.
+ * code. The demo too, which is for a checkout and in no package; and the JSON Schemas of the files that people write and
+ * programs read, from the tables that read and write them.
  */
-import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
 
@@ -84,3 +85,11 @@ const loadedLater = await build({
 });
 writeFileSync("dist/bin/THIRD-PARTY.txt", notices([command.metafile, loadedLater.metafile]));
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
+
+const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });
+const { SCHEMAS } = await import(
+  `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
+);
+mkdirSync("dist/schemas", { recursive: true });
+for (const [name, schema] of Object.entries(SCHEMAS))
+  writeFileSync(`dist/schemas/${name}`, `${JSON.stringify(schema, undefined, 2)}\n`);

@@ -284,7 +284,6 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 
 /** Exported for tests alone, with the reason. What else only tests need is in test/support. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
-  "src/appraise/policy.ts POLICY_SCHEMA": "the JSON Schema of the policy file, held against what reads the file",
   "src/appraise/public-keys.ts PUBLIC_KEYS": "evidence is made with these very keys",
   "src/cli/options.ts parseTime": "a unit with many cases",
   "src/client/stamp.ts derSignature": "a unit with many cases",

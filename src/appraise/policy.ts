@@ -145,8 +145,17 @@ function policyMembers(options: ParsePolicyOptions): Members<PolicyMembers> {
 
 const REQUIRED = ["policy", "deployments"] as const;
 
-/** The JSON Schema of the file, made from what reads it. */
-export const POLICY_SCHEMA: JsonObject = membersSchema(policyMembers({}), REQUIRED);
+/**
+ * The JSON Schema of the file, made from what reads it. It says what a member may be; what several of them are together
+ * (an open question, a name that is there twice) `parsePolicy` says alone.
+ */
+export function policySchema(): JsonObject {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "A policy of bootproof (bootproof/1)",
+    ...membersSchema(policyMembers({}), REQUIRED),
+  };
+}
 
 /**
  * Reads a policy from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} (`json` or `policy`)

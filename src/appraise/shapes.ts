@@ -205,6 +205,7 @@ export function record<T>(
       properties: { [COMMENT]: text.schema },
       propertyNames: entry.nameSchema,
       additionalProperties: entry.value.schema,
+      ...(least > 0 && { minProperties: least }),
     },
     words,
     read: (value, place) => {

@@ -16,7 +16,7 @@ import {
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
-import { makeReleasePolicy } from "../../src/appraise/pin.js";
+import { makePolicy, makeReleasePolicy } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { Forge } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -621,3 +621,58 @@ describe("pinning always answers", () => {
 function withMeasurements(measurements: typeof lab.measurements): Alterations {
   return { lab: new Forge({ ...lab, measurements }) };
 }
+
+describe("a policy of several boot proofs", () => {
+  const nonce = (value: number): Alterations =>
+    manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: value } }));
+  const debug = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+  const of = async (alterations: Alterations = {}): Promise<VerifiedBootProof> =>
+    verified(forge(alterations).bootProof, optionsOf(forge(alterations), { noPolicy: true, allowDebug: true }));
+
+  it("pins what is the same once, and the others side by side", async () => {
+    const [first, later] = [await of(), await of(nonce(9))];
+    const { policy, notes } = makePolicy([first, later, first]);
+    expect(policy.deployments.map(({ name }) => name)).toEqual(["lab/signer nonce 7", "lab/signer nonce 9"]);
+    expect([policy.name, policy.trustAnchors, notes]).toEqual(["lab/signer", pinPolicy(first).trustAnchors, []]);
+    for (const one of [forge(), forge(nonce(9))]) {
+      const { report } = await verifyEvidence(
+        { bootProofs: [one.bootProof] },
+        { policy: throughFile(policy), now: NOW },
+      );
+      expect(report.verdict).toBe("verified");
+    }
+    expect(makePolicy([first])).toEqual(makePolicy(first));
+  });
+
+  it("gives a name that is taken a number", async () => {
+    const args = manifest(({ pivot }) => ({ pivot: { ...pivot, args: ["--other"] } }));
+    const { deployments } = pinPolicy([await of(), await of(args)], { appProofTypes: ["A"] });
+    expect(deployments.map(({ name }) => name)).toEqual(["lab/signer nonce 7", "lab/signer nonce 7 (2)"]);
+    expect(deployments.map(({ appProofs }) => appProofs)).toEqual([{ types: ["A"] }, { types: ["A"] }]);
+  });
+
+  it("has the anchors of all, each once, and says of each note whose it is", async () => {
+    const captured = readVectorJson<JsonObject>(bootProofVectors()[0]!.bootProofs[0]!);
+    const genuine = await verified(captured, { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(NOW) });
+    const { policy, notes } = makePolicy([await of(), genuine, await of(nonce(9))], { name: "both" });
+    expect([policy.name, policy.trustAnchors]).toEqual([
+      "both",
+      [{ pem: certificatePem(lab.pki.rootCertificate) }, "aws-nitro-root-g1"],
+    ]);
+    expect(notes.length).toBeGreaterThan(0);
+    expect(notes.every((note) => note.startsWith(`${policy.deployments[1]!.name!}: `))).toBe(true);
+  });
+
+  it("is not made of debug mode beside none, which one debug enclave would allow for all", async () => {
+    const [plain, inDebug] = [await of(), await of(debug)];
+    expect(refusalOf(() => makePolicy([plain, inDebug])).faults).toMatch(
+      /^allowDebug: debug mode is allowed for a whole policy or not at all, and 1 of these 2 boot proofs is of/,
+    );
+    expect(makePolicy([inDebug, inDebug]).policy.allowDebug).toBe(true);
+  });
+
+  it("is made of verified boot proofs alone, and of one at least", async () => {
+    for (const given of [[], [await of(), forge().bootProof]])
+      expect(() => makePolicy(given as VerifiedBootProof[])).toThrow("only a VerifiedBootProof can be pinned");
+  });
+});

@@ -11,7 +11,7 @@ import {
   comparePin,
   factsOf,
 } from "../../src/appraise/pins.js";
-import { POLICY_SCHEMA } from "../../src/appraise/policy.js";
+import { policySchema } from "../../src/appraise/policy.js";
 import { Place } from "../../src/appraise/shapes.js";
 import { CHECK_IDS } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
@@ -149,7 +149,7 @@ describe.each(PIN_NAMES)("%s", (name) => {
   });
 
   it("has a schema, which the policy's holds", () => {
-    const { properties } = (POLICY_SCHEMA["properties"] as { deployments: { items: JsonObject } }).deployments
+    const { properties } = (policySchema()["properties"] as { deployments: { items: JsonObject } }).deployments
       .items as { properties: JsonObject };
     expect(properties[name]).toBe(PINS[name].shape.schema);
   });

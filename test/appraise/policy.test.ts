@@ -1,11 +1,13 @@
 /** The policy file: what is refused, with the path of every fault, and what is accepted. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
 import { policyBytes } from "../../src/appraise/parsed-policy.js";
+import { policySchema } from "../../src/appraise/policy.js";
 import {
   AWS_NITRO_ROOT_G1,
   MalformedError,
@@ -16,6 +18,7 @@ import {
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
+import { attempt } from "../../src/errors.js";
 import { isRefused } from "../support/faults.js";
 import { fc } from "../support/property.js";
 
@@ -365,6 +368,52 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   isNull("trustAnchors", "trustAnchors"),
 ];
 
+const fitsSchema = new Ajv2020({ allErrors: true }).compile(policySchema());
+
+/** What no schema says, since it is about several members, another file, or what a text holds. */
+const BEYOND_SCHEMA: readonly RegExp[] = [
+  /^leaves the (?:image|application|operator) open/,
+  /^a question twice$/,
+  /^never met together with/,
+  /^counts within a namespace/,
+  /^not in a deployment of kind/,
+  /is another deployment's name already$/,
+  /^[0-9]+, with [0-9]+ members$/,
+  /^a key that stands there already$/,
+  /workloads, at most 16 allowed$/,
+  /PEM certificates, exactly one wanted$|^Certificate: /,
+  /no files can be read/,
+];
+
+/** Beside the table above: what is malformed by what stands together. */
+const together: typeof malformed = [
+  ["nothing is answered", { ...least, deployments: [{ name: "x" }] }, []],
+  ["a question twice", { ...least, deployments: [{ ...code, open: ["operator", "operator"] }] }, []],
+];
+
+describe("the JSON Schema", () => {
+  const faultsOf = (policy: JsonObject): readonly string[] =>
+    isRefused(() => parsePolicy(policy)) ? attempt(() => parsePolicy(policy)).faults.map(({ message }) => message) : [];
+
+  it.each([...malformed, ...together])("refuses what parsePolicy does, as far as it can: %s", (_, policy) => {
+    if (!fitsSchema(policy)) return;
+    const others = faultsOf(policy).filter((message) => !BEYOND_SCHEMA.some((beyond) => beyond.test(message)));
+    expect(others).toEqual([]);
+  });
+
+  it("leaves to parsePolicy what is listed here, and no more", () => {
+    const left = [...malformed, ...together]
+      .filter(([, policy]) => fitsSchema(policy))
+      .flatMap(([, policy]) => faultsOf(policy));
+    expect(BEYOND_SCHEMA.filter((beyond) => !left.some((message) => beyond.test(message)))).toEqual([]);
+    expect(left.length).toBeLessThan(malformed.length / 5);
+  });
+
+  it("takes the whole example", () => {
+    expect(fitsSchema(full) ? [] : fitsSchema.errors).toEqual([]);
+  });
+});
+
 describe("a malformed policy", () => {
   it.each(malformed)("%s", (_, policy, faults) => {
     expectFaults(policy, faults);
@@ -679,6 +728,7 @@ describe("a good policy", () => {
   ];
   it.each(optional)("may leave out %s", (path) => {
     expect(() => parsePolicy(drop(path)(full))).not.toThrow();
+    expect(fitsSchema(drop(path)(full))).toBe(true);
   });
 
   const accepted: [at: string, value: JsonValue][] = [
@@ -721,6 +771,7 @@ describe("a good policy", () => {
   ];
   it.each(accepted)("may have %s %j", (at, value) => {
     expect(() => parsePolicy(JSON.stringify(put(at, value)(full)))).not.toThrow();
+    expect(fitsSchema(put(at, value)(full))).toBe(true);
   });
 
   it.each([

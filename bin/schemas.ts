@@ -1,0 +1,10 @@
+/** The JSON Schemas that the package ships, for the build: of what reads policies, and of what makes reports. */
+import { policySchema } from "../src/appraise/policy.js";
+import type { JsonObject } from "../src/decode/json.js";
+import { reportSchema } from "../src/report/schema.js";
+
+/** By the file's name in `dist/schemas/`. */
+export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
+  "policy.schema.json": policySchema(),
+  "report.schema.json": reportSchema(),
+};

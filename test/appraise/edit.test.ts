@@ -1,0 +1,262 @@
+/** Roll-outs: what is added and dropped, what stays as it was written, and what is refused. */
+import { describe, expect, it } from "vitest";
+import { toUtf8 } from "../../src/bytes.js";
+import {
+  MalformedError,
+  type MadePolicy,
+  type PolicyFile,
+  addToPolicy,
+  dropDeployment,
+  makePolicy,
+  makeReleasePolicy,
+  parsePolicy,
+  verifyEvidence,
+} from "../../src/index.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
+import { type Alterations, NOW, forge, lab, manifest, optionsOf, otherLab } from "../attacks/support.js";
+import { refusalOf } from "../support/faults.js";
+
+const PCR = "AB".repeat(48);
+const HASH = "cd".repeat(32);
+const pcrs = `{ "3": "${PCR}", "0": "${PCR}", "1": "${PCR}", "2": "${PCR}" }`;
+const OTHER = "ef".repeat(32);
+
+/** As a person wrote it: comments, order, spelling and layout of their own. */
+const WRITTEN = `{
+  "$schema": "./node_modules/bootproof/dist/schemas/policy.schema.json",
+  "comment": "reviewed by two, “twice”, { not a bracket ]",
+  "deployments": [
+    {
+      "pivotHash": "${HASH}",
+      "pcrs": ${pcrs},
+      "comment": "the old one",
+      "name": "old"
+    },
+    { "name": "second", "pcrs": ${pcrs}, "pivotHash": "${HASH}" }
+  ],
+  "policy": "bootproof/1",
+  "name": "mine"
+}
+`;
+
+/** A policy of one deployment, as one of a release is made. */
+function made(deployment: Partial<PolicyFile["deployments"][number]> = {}, rest: Partial<PolicyFile> = {}): MadePolicy {
+  const pins = { pcrs: { "0": PCR, "1": PCR, "2": PCR, "3": PCR }, pivotHash: OTHER };
+  return {
+    policy: { policy: "bootproof/1", deployments: [{ name: "new", ...pins, ...deployment }], ...rest },
+    notes: [],
+  };
+}
+
+const anchor = { pem: certificatePem(lab.pki.rootCertificate) };
+
+async function verifiedOf(alterations: Alterations = {}) {
+  const evidence = forge(alterations);
+  const { bootProofs } = await verifyEvidence(
+    { bootProofs: [evidence.bootProof] },
+    optionsOf(evidence, { noPolicy: true, allowDebug: true }),
+  );
+  return bootProofs[0]!;
+}
+
+describe("adding to a policy", () => {
+  it("puts the new deployment behind the old ones, and leaves every other character as it is", () => {
+    const { text, added, notes } = addToPolicy(WRITTEN, made());
+    expect([added, notes]).toEqual([["new"], []]);
+    const at = WRITTEN.indexOf("\n  ],\n");
+    expect(text.slice(0, at)).toBe(WRITTEN.slice(0, at));
+    expect(text.endsWith(WRITTEN.slice(at))).toBe(true);
+    expect(text.slice(at, text.length - (WRITTEN.length - at))).toBe(
+      `, ${JSON.stringify(made().policy.deployments[0], undefined, 2).replaceAll("\n", "\n    ")}`.replace(
+        ", {",
+        ",\n    {",
+      ),
+    );
+    expect(parsePolicy(text).deployments.map(({ name }) => name)).toEqual(["old", "second", "new"]);
+  });
+
+  it.each([
+    ["with CRLF", (text: string) => text.replaceAll("\n", "\r\n"), /,\r\n {4}\{\r\n {6}"name": "new",\r\n/],
+    ["with tabs", (text: string) => text.replaceAll(/ {2}/g, "\t"), /,\n\t\t\{\n\t\t\t"name": "new",\n/],
+    ["in one line", (text: string) => JSON.stringify(JSON.parse(text)), /, \{"name":"new",/],
+    ["without a line feed at its end", (text: string) => text.trimEnd(), /\n {4}\{\n {6}"name": "new"/],
+  ])("keeps the layout of a file %s", (_, change, says) => {
+    const before = change(WRITTEN);
+    const { text } = addToPolicy(before, made());
+    expect(text).toMatch(says);
+    expect(text.length).toBeGreaterThan(before.length);
+    expect(dropDeployment(text, "new").text).toBe(before);
+  });
+
+  it("takes text, bytes and values", () => {
+    const { text } = addToPolicy(WRITTEN, made());
+    expect(addToPolicy(toUtf8(WRITTEN), made()).text).toBe(text);
+    expect(addToPolicy(JSON.parse(WRITTEN) as object, made()).text).toBe(
+      `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`,
+    );
+  });
+
+  it("writes nothing that a reviewer would not see as it is", () => {
+    const { text } = addToPolicy(WRITTEN, made({ pivotArgs: ["a\u202eb\u{e0001}é\u00a0"] }));
+    expect(text).toContain('"a\\u202eb\\udb40\\udc01é\\u00a0"');
+    expect(parsePolicy(text).deployments[2]!.pivotArgs).toEqual(["a\u202eb\u{e0001}é\u00a0"]);
+  });
+
+  it("gives a name that is taken a number, and says what pins the same", () => {
+    const once = addToPolicy(WRITTEN, made({ name: "old" }));
+    expect(once.added).toEqual(["old (2)"]);
+    const twice = addToPolicy(once.text, made({ name: "old", pivotHash: OTHER.toUpperCase() }));
+    expect(twice.added).toEqual(["old (3)"]);
+    expect(twice.notes).toEqual(['"old (3)" pins the same as "old (2)", which stands before it']);
+  });
+
+  it("counts the places of deployments without a name for names", () => {
+    const nameless = JSON.stringify({
+      policy: "bootproof/1",
+      deployments: [{ pivotHash: HASH, pcrs: JSON.parse(pcrs) as object }],
+    });
+    expect(addToPolicy(nameless, made({ name: "deployments[0]" })).added).toEqual(["deployments[0] (2)"]);
+  });
+
+  it("writes both anchors where the policy names none", () => {
+    const { text, notes } = addToPolicy(WRITTEN, made({}, { trustAnchors: [anchor] }));
+    expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual(["aws-nitro-root-g1", anchor]);
+    expect(text.indexOf('  "trustAnchors"')).toBeLessThan(text.indexOf('  "deployments"'));
+    expect(notes.join()).toMatch(/CN=lab\.nitro-enclaves.* is now a trust anchor of every deployment/);
+  });
+
+  it.each([
+    ["the AWS root, the default", undefined, "aws-nitro-root-g1", undefined],
+    ["the AWS root, named", ["aws-nitro-root-g1"], "aws-nitro-root-g1", ["aws-nitro-root-g1"]],
+    ["the same PEM with text around it", [{ pem: `lab\n${anchor.pem}` }], anchor, [{ pem: `lab\n${anchor.pem}` }]],
+    ["a file of the same certificate", [{ file: "lab.pem" }], anchor, [{ file: "lab.pem" }]],
+    [
+      "another one",
+      ["aws-nitro-root-g1", { file: "lab.pem" }],
+      { pem: certificatePem(otherLab.pki.rootCertificate) },
+      ["aws-nitro-root-g1", { file: "lab.pem" }, { pem: certificatePem(otherLab.pki.rootCertificate) }],
+    ],
+  ] as const)("compares anchors by certificate: %s", (_, before, entry, after) => {
+    const policy = { ...(JSON.parse(WRITTEN) as object), ...(before && { trustAnchors: before }) };
+    const { text } = addToPolicy(policy, made({}, { trustAnchors: [entry] }), { readFile: () => anchor.pem });
+    expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual(after);
+  });
+
+  it("says of a release that it brings no anchor", () => {
+    const policy = { ...(JSON.parse(WRITTEN) as object), trustAnchors: [anchor] };
+    const { text, notes } = addToPolicy(policy, made());
+    expect((JSON.parse(text) as PolicyFile).trustAnchors).toEqual([anchor]);
+    expect(notes.join()).toContain("a release names no trust anchor, and the policy has not aws-nitro-root-g1");
+  });
+
+  it("refuses a debug deployment where debug mode is not allowed, and says so where it is", () => {
+    const debug = made({}, { allowDebug: true });
+    expect(refusalOf(() => addToPolicy(WRITTEN, debug)).faults).toMatch(/^allowDebug: a debug deployment, and the/);
+    const allowing = WRITTEN.replace('"name": "mine"', '"allowDebug": true');
+    expect(addToPolicy(allowing, debug).notes).toEqual(["the policy allows debug mode, of its new deployment too"]);
+  });
+
+  it.each([
+    ["maxAge", { maxAge: "1d" }],
+    ["appProofs", { appProofs: { types: ["A"] } }],
+  ])("refuses %s of the other policy, which would be lost", (name, rest) => {
+    expect(refusalOf(() => addToPolicy(WRITTEN, made({}, rest))).paths).toEqual([name]);
+  });
+
+  it("refuses what would be malformed together: types of different applications", () => {
+    const typed = WRITTEN.replace('"name": "mine"', '"appProofs": { "types": ["A"] }');
+    expect(refusalOf(() => addToPolicy(typed, made())).paths).toEqual(
+      [0, 1, 2].map((index) => `deployments[${index}].appProofs.types`),
+    );
+    const own = typed.replaceAll(/"pivotHash"/g, '"appProofs": { "types": ["A"] }, "pivotHash"');
+    expect(addToPolicy(own, made({ appProofs: { types: ["A"] } })).added).toEqual(["new"]);
+  });
+
+  it("refuses a malformed policy, with its own faults", () => {
+    expect(refusalOf(() => addToPolicy("{", made())).code).toBe("json");
+    expect(refusalOf(() => addToPolicy(WRITTEN.replace("pcrs", "pcr"), made())).faults).toContain("did you mean pcrs?");
+    expect(() => addToPolicy(new Uint8Array([0xff]), made())).toThrow(MalformedError);
+  });
+
+  it("rolls out: both pass while both are there, and after the drop only one", async () => {
+    const [first, second] = [{}, manifest(({ namespace }) => ({ namespace: { ...namespace, nonce: 8 } }))];
+    const old = makePolicy(await verifiedOf(first));
+    const { text, added } = addToPolicy(old.policy, makePolicy(await verifiedOf(second)));
+    const name = old.policy.deployments[0]!.name!;
+    const after = dropDeployment(addToPolicy(text, old).text, name);
+    const verdict = async (policy: string, alterations: Alterations): Promise<string> => {
+      const { bootProof } = forge(alterations);
+      const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: parsePolicy(policy), now: NOW });
+      return report.verdict;
+    };
+    expect(added).toEqual(["lab/signer nonce 8"]);
+    expect([await verdict(text, first), await verdict(text, second)]).toEqual(["verified", "verified"]);
+    expect(await verdict(after.text, first)).toBe("verified");
+    const dropped = dropDeployment(text, name).text;
+    expect([await verdict(dropped, first), await verdict(dropped, second)]).toEqual(["rejected", "verified"]);
+  });
+
+  it("takes what a release makes", () => {
+    const release = {
+      version: "r9",
+      signer: { appBinaryDigest: HASH, PCR0: PCR, PCR1: PCR, PCR2: PCR, PCR3: PCR },
+    };
+    const pinned = makeReleasePolicy(release, "signer", { appProofTypes: ["A"] });
+    expect(pinned.policy.deployments[0]!.appProofs).toEqual({ types: ["A"] });
+    expect(addToPolicy(WRITTEN, pinned)).toMatchObject({
+      added: ["signer r9"],
+      notes: ['"signer r9" pins the same as "old", which stands before it'],
+    });
+  });
+});
+
+describe("dropping a deployment", () => {
+  it.each([
+    ["the first", "old", ["second"]],
+    ["the last in the list", "second", ["old"]],
+  ])("takes out %s, and nothing else", (_, name, rest) => {
+    const { text, added } = dropDeployment(WRITTEN, name);
+    expect(added).toEqual([]);
+    expect(parsePolicy(text).deployments.map((one) => one.name)).toEqual(rest);
+    expect(WRITTEN.startsWith(text.slice(0, text.indexOf("deployments")))).toBe(true);
+    expect(WRITTEN.endsWith(text.slice(text.indexOf("\n  ],")))).toBe(true);
+    for (const kept of ["$schema", "reviewed by two, “twice”, { not a bracket ]", '"name": "mine"'])
+      expect(text).toContain(kept);
+    expect(() => JSON.parse(text) as unknown).not.toThrow();
+  });
+
+  it("undoes what was added, byte for byte", () => {
+    for (const name of ["new", "old"]) {
+      const { text, added } = addToPolicy(WRITTEN, made({ name }));
+      expect(dropDeployment(text, added[0]!).text).toBe(WRITTEN);
+    }
+  });
+
+  it("refuses a name that is not there, with those that are and the nearest", () => {
+    expect(refusalOf(() => dropDeployment(WRITTEN, "secnd")).faults).toBe(
+      'deployments: none is called "secnd", did you mean second?; there are "old", "second"',
+    );
+  });
+
+  it("refuses the last one, and says why", () => {
+    const { text } = dropDeployment(WRITTEN, "old");
+    expect(refusalOf(() => dropDeployment(text, "second")).faults).toMatch(
+      /"second" is the last one: a policy without deployments is malformed/,
+    );
+  });
+
+  it("tells which deployments without a name go by another place now", () => {
+    const nameless = WRITTEN.replace('"name": "second", ', "");
+    expect(dropDeployment(nameless, "old").notes).toEqual([
+      "names by place: deployments[1] is deployments[0] from now on",
+    ]);
+    expect(dropDeployment(nameless, "deployments[1]").notes).toEqual([]);
+  });
+
+  it("keeps the trust anchors, and says that they stay", () => {
+    const { text } = addToPolicy(WRITTEN, made({}, { trustAnchors: [anchor] }));
+    const dropped = dropDeployment(text, "new");
+    expect((JSON.parse(dropped.text) as PolicyFile).trustAnchors).toHaveLength(2);
+    expect(dropped.notes.join()).toMatch(/^trust anchors are for the whole policy, and stay: aws-nitro-root-g1, /);
+  });
+});
