@@ -1,8 +1,8 @@
 /**
  * Bundles the command: one file, so that it starts fast; and beside it, loaded only by the commands that need them, the
  * parts that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
- * code. The demo too, which is for a checkout and in no package; and the JSON Schemas of the files that people write and
- * programs read, from the tables that read and write them.
+ * code. The demo too, which is for a checkout and in no package; and the JSON Schemas of policy and report, from the
+ * tables that read the one and make the other.
  */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";

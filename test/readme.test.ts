@@ -58,6 +58,7 @@ function newFolder(): string {
   symlinkSync(join(ROOT, "node_modules/@types"), join(folder, "node_modules/@types"));
   const copies = {
     "boot-proofs/bootproof-1.json": "boot.json",
+    "boot-proofs/staging-signer-20260702.json": "new-boot.json",
     "boot-proofs/appproof-1.json": "app.json",
     "nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor": "document.cbor",
     "releases/r2025.9.3.yaml": "r2025.9.3.yaml",

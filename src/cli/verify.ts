@@ -81,7 +81,7 @@ Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usa
 const WHY_A_POLICY = `--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running
 anything, is accepted.
   Pin the deployment that you expect, read what was pinned, and verify against it:
-    $ bootproof pin --boot-proof boot.json > policy.json
+    $ bootproof pin --boot-proof boot.json --out policy.json
   With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
 
 const WHAT_IS_THERE =

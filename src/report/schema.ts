@@ -61,7 +61,6 @@ const subject: JsonObject = {
 const VERDICTS: Readonly<Record<Verdict, true>> = { verified: true, authentic: true, rejected: true };
 const STATUSES: Readonly<Record<CheckStatus, true>> = { pass: true, fail: true, warn: true, skip: true };
 
-
 const CHECK: Members<Check> = {
   id: { enum: [...CHECK_IDS] },
   subject,

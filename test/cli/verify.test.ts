@@ -345,7 +345,7 @@ describe("wrong usage", () => {
     expect(stderr).toContain(
       "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running\nanything, is accepted",
     );
-    expect(stderr).toContain("$ bootproof pin --boot-proof boot.json > policy.json");
+    expect(stderr).toContain("$ bootproof pin --boot-proof boot.json --out policy.json");
   });
 
   it("tells all of its faults together", async () => {

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { apiReports } from "./api-report.js";
-import { MANIFEST, ROOT } from "./support.js";
+import { MODULES, ROOT } from "./support.js";
 
 const FOLDER = join(ROOT, "test/package/api");
 const entries = await Promise.all(
-  Object.entries(MANIFEST.exports).map(async ([path, { types, default: code }]) => ({
-    specifier: path.replace(".", "bootproof"),
+  MODULES.map(async ({ name, types, default: code }) => ({
+    specifier: name.replace(".", "bootproof"),
     types: join(ROOT, types),
     values: Object.keys((await import(pathToFileURL(join(ROOT, code)).href)) as object),
   })),

@@ -10,9 +10,14 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
-  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 };
+
+/** The entry points that are code, by name; the others are JSON Schemas. */
+export const MODULES = Object.entries(MANIFEST.exports).flatMap(([name, entry]) =>
+  typeof entry === "string" ? [] : [{ name, ...entry }],
+);
 
 /** What npm tells its scripts is not what a user's npm would know. */
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));

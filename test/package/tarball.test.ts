@@ -6,7 +6,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MANIFEST, type Packed, ROOT, npm, pack, removeFolders, run, strangersFolder } from "./support.js";
+import { MANIFEST, MODULES, type Packed, ROOT, npm, pack, removeFolders, run, strangersFolder } from "./support.js";
 
 const folder = strangersFolder();
 let packed: Packed;
@@ -42,11 +42,15 @@ const importsOfBundle = (file: string): string[] =>
 
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
-    const entries = Object.values(MANIFEST.exports).map((entry) => entry.default.replace("./dist/", ""));
+    const entries = MODULES.map((entry) => entry.default.replace("./dist/", ""));
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
+    const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
+      typeof entry === "string" ? entry.slice(2) : [],
+    );
     const library = modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]);
-    const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt"];
+    const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt", ...schemas];
+    expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual([...library, ...command, ...beside, ...changelog].sort());
     expect(command.length).toBeGreaterThan(5);
@@ -149,7 +153,11 @@ describe("who installs it", () => {
   });
 
   it("has the library, at each entry point", async () => {
-    const imports = Object.keys(MANIFEST.exports).map((entry) => `await import("${entry.replace(".", "bootproof")}")`);
+    const imports = Object.keys(MANIFEST.exports).map((entry) =>
+      entry.endsWith(".json")
+        ? `(await import("${entry.replace(".", "bootproof")}", { with: { type: "json" } })).default`
+        : `await import("${entry.replace(".", "bootproof")}")`,
+    );
     const program = `for (const one of [${imports.join(", ")}]) console.log(Object.keys(one).length > 0)`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], folder);
     expect(stdout).toBe("true\n".repeat(imports.length));

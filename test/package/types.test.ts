@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MANIFEST, ROOT, npm, removeFolders, run, strangersFolder, unpacked } from "./support.js";
+import { MODULES, ROOT, npm, removeFolders, run, strangersFolder, unpacked } from "./support.js";
 
 const COMPILERS = join(ROOT, "test/package/compilers");
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 const PROGRAMS = {
   /** Every declaration of every entry point. */
-  all: Object.keys(MANIFEST.exports)
+  all: MODULES.map(({ name }) => name)
     .map((entry, index) => `export * as e${index} from "${entry.replace(".", "bootproof")}";`)
     .join("\n"),
 

@@ -1,0 +1,348 @@
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { PolicyFile } from "../../src/appraise/policy.js";
+import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
+
+const RELEASE = vector("releases/r2025.9.3.yaml");
+const STAGING = vector("boot-proofs/staging-signer-20260702.json");
+const lab = new Forge();
+const at = new Date("2026-03-04T05:06:07.000Z");
+const LAB_NOW = { now: "2026-03-04T06:00:00Z" };
+const forged = forgeEvidence({ lab, at });
+const debug = forgeEvidence({
+  lab,
+  at,
+  alterManifest: { manifest: (value) => ({ ...value, pivot: { ...value.pivot, debugMode: true } }) },
+});
+
+function folder(): string {
+  return mkdtempSync(join(tmpdir(), "bootproof-policy-"));
+}
+
+/** A policy of the first captured boot proof, in a folder of its own. */
+async function pinned(...more: string[]): Promise<string> {
+  const path = join(folder(), "policy.json");
+  expect((await bootproof(["pin", "--boot-proof", BOOT_1, "--out", path, ...more])).code).toBe(0);
+  return path;
+}
+
+const names = (path: string): (string | undefined)[] =>
+  (readJson(path) as unknown as PolicyFile).deployments.map(({ name }) => name);
+const FIRST = "preprod/signer nonce 20250902";
+
+describe("pin --out", () => {
+  it("writes what goes to stdout otherwise, and says what it wrote", async () => {
+    const path = join(folder(), "policy.json");
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--out", path]);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain(`Written: ${path}, which pins "${FIRST}"\n`);
+    const plain = await bootproof(["pin", "--boot-proof", BOOT_1]);
+    expect(readFileSync(path, "utf8")).toBe(plain.stdout);
+    expect((await bootproof(["pin", "--boot-proof", BOOT_1, "--out", "-"])).stdout).toBe(plain.stdout);
+    expect(plain.stderr).not.toContain("Written");
+  });
+
+  it("replaces what is there, a release's too", async () => {
+    const path = await pinned();
+    const { code, stderr } = await bootproof(["pin", "--release", RELEASE, "--app", "signer", "--out", path]);
+    expect([code, names(path)]).toEqual([0, ["signer r2025.9.3"]]);
+    expect(stderr).toContain(`Replaced: ${path}, which pins "signer r2025.9.3"\n`);
+  });
+
+  it.each([
+    ["evidence that is refused", ["--boot-proof", BOOT_1, fileOf(forged.bootProof)], 1],
+    ["a file that is not there", ["--boot-proof", BOOT_1, "missing.json"], 2],
+    [
+      "debug mode beside none",
+      [
+        "--allow-debug",
+        "--trust-anchor",
+        fileOf(forged.anchorPem),
+        "--boot-proof",
+        fileOf(forged.bootProof),
+        fileOf(debug.bootProof),
+      ],
+      2,
+    ],
+    ["another application", ["--release", RELEASE, "--app", "other"], 2],
+  ])("leaves the file byte for byte as it was on %s", async (_, args, expected) => {
+    const path = await pinned();
+    const before = readFileSync(path);
+    const { code, stdout } = await bootproof(["pin", ...args, "--out", path], LAB_NOW);
+    expect([code, stdout, readFileSync(path)]).toEqual([expected, "", before]);
+    expect(readdirSync(join(path, ".."))).toEqual(["policy.json"]);
+  });
+
+  it("refuses before anything is verified what cannot be written, and what it reads itself", async () => {
+    const args = ["pin", "--boot-proof", BOOT_1, "--out"];
+    expect(await bootproof([...args, folder()])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("not written: a directory, where a file is to be written") as string,
+    });
+    const own = fileOf(readJson(BOOT_1));
+    expect(await bootproof(["pin", "--boot-proof", own, "--out", own])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--out ${own}: is read here, and would be lost`) as string,
+    });
+  });
+});
+
+describe("pin of several boot proofs", () => {
+  it("makes one policy of files, arrays and bundles; what pins the same stands there once", async () => {
+    const both = fileOf([readJson(BOOT_1), readJson(BOOT_2)]);
+    const packed = await bootproof(["bundle", "--boot-proof", STAGING, "--no-policy"], { now: "2026-07-03T00:00:00Z" });
+    const path = join(folder(), "policy.json");
+    const { code, stderr } = await bootproof(["pin", "--boot-proof", both, fileOf(packed.stdout), "--out", path], {
+      now: "2026-07-03T00:00:00Z",
+    });
+    expect([code, names(path)]).toEqual([0, [FIRST, "0xkey/signer nonce 18"]]);
+    expect(stderr).toContain("3 boot proofs are of 2 deployments.");
+    expect(stderr).toContain(`warning: ${both}, boot proof 2 of 2: bind.commitment: legacy`);
+    expect(stderr).toContain(`warning: policy.scope: ${FIRST}: manifestHash is pinned`);
+  });
+
+  it("tells every failure with the file's name, and writes nothing", async () => {
+    const [foreign, none] = [fileOf(forged.bootProof), fileOf([{}, readJson(BOOT_1)])];
+    const path = join(folder(), "policy.json");
+    const { code, stderr } = await bootproof(["pin", "--boot-proof", foreign, BOOT_1, none, "--out", path]);
+    expect([code, readdirSync(join(path, ".."))]).toEqual([1, []]);
+    expect(stderr).toMatch(/^Not pinned\.\n/);
+    expect(stderr).toContain(`${foreign}: REJECTED`);
+    expect(stderr).toContain(`${none}, boot proof 1 of 2: REJECTED`);
+    expect(stderr).not.toContain(BOOT_1);
+    expect(stderr).toMatch(/chain\.anchor[^]*boot\.decode/);
+  });
+
+  it("names the anchors of all", async () => {
+    const aws = vector("trust-anchors/aws_root_cert.pem");
+    const { code, stdout } = await bootproof(
+      ["pin", "--boot-proof", fileOf(forged.bootProof), BOOT_1, "--trust-anchor", fileOf(forged.anchorPem), aws],
+      LAB_NOW,
+    );
+    expect([code, (JSON.parse(stdout) as PolicyFile).trustAnchors]).toEqual([
+      0,
+      [{ pem: expect.stringContaining("BEGIN") as string }, "aws-nitro-root-g1"],
+    ]);
+  });
+});
+
+describe("pin --add-to", () => {
+  it("adds to the policy in place, and keeps the rest as it is written", async () => {
+    const path = await pinned();
+    const before = readFileSync(path, "utf8").replace('"deployments"', '"comment": "mine",\n  "deployments"');
+    writeFileSync(path, before);
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    expect([code, stdout, names(path)]).toEqual([0, "", [FIRST, "0xkey/signer nonce 18"]]);
+    expect(readFileSync(path, "utf8").startsWith(before.slice(0, before.lastIndexOf("\n  ]")))).toBe(true);
+    expect(stderr).toContain(`Replaced: ${path}, with "0xkey/signer nonce 18" added beside "${FIRST}"\n`);
+  });
+
+  it("takes a release, and writes elsewhere with --out", async () => {
+    const path = await pinned();
+    const before = readFileSync(path);
+    const out = join(folder(), "new.json");
+    const args = ["pin", "--release", RELEASE, "--app", "signer", "--add-to", path];
+    expect((await bootproof([...args, "--out", out])).code).toBe(0);
+    expect([readFileSync(path), names(out)]).toEqual([before, [FIRST, "signer r2025.9.3"]]);
+    expect((await bootproof([...args, "--out", "-"])).stdout).toBe(readFileSync(out, "utf8"));
+    expect(
+      (
+        await bootproof(["pin", "--release", RELEASE, "--app", "signer", "--add-to", "-", "--out", "-"], {
+          stdin: before,
+        })
+      ).stdout,
+    ).toBe(readFileSync(out, "utf8"));
+  });
+
+  it("trusts what the policy trusts, and says so where its anchors grow", async () => {
+    const path = await pinned();
+    const unknown = await bootproof(["pin", "--boot-proof", fileOf(forged.bootProof), "--add-to", path], LAB_NOW);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("chain.anchor") as string]);
+    const anchor = fileOf(forged.anchorPem);
+    const args = ["pin", "--boot-proof", fileOf(forged.bootProof), "--add-to", path];
+    const first = await bootproof([...args, "--trust-anchor", anchor], LAB_NOW);
+    expect([first.code, first.stderr]).toEqual([
+      0,
+      expect.stringMatching(/warning: .* is now a trust anchor of every deployment of the policy/) as string,
+    ]);
+    const second = await bootproof(args, LAB_NOW);
+    expect([second.code, names(path)]).toEqual([0, [FIRST, "lab/signer nonce 7", "lab/signer nonce 7 (2)"]]);
+    expect(second.stderr).toContain('warning: "lab/signer nonce 7 (2)" pins the same as "lab/signer nonce 7"');
+    expect(readJson(path)["trustAnchors"]).toHaveLength(2);
+  });
+
+  it("leaves the policy as it was where the result would be none, and says what to add", async () => {
+    const path = await pinned();
+    const typed = readFileSync(path, "utf8").replace('"deployments"', '"appProofs": {"types": ["A"]}, "deployments"');
+    writeFileSync(path, typed);
+    const refused = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    expect([refused.code, readFileSync(path, "utf8")]).toEqual([2, typed]);
+    expect(refused.stderr).toContain("left as it was, since with what was to be added it would be no good policy");
+    expect(refused.stderr).toContain(
+      "deployments[0].appProofs.types: preprod/signer nonce 20250902 has to name its own",
+    );
+    expect(refused.stderr).toContain("--app-proof-type TYPE…");
+    writeFileSync(path, typed.replace('"pivotHash"', '"appProofs": {"types": ["A"]}, "pivotHash"'));
+    const added = await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path, "--app-proof-type", "A", "B"]);
+    expect([added.code, readJson(path)["deployments"]]).toMatchObject([0, [{}, { appProofs: { types: ["A", "B"] } }]]);
+  });
+
+  it("never switches debug mode on", async () => {
+    const path = join(folder(), "policy.json");
+    const of = (evidence: typeof forged): string[] => [
+      "--boot-proof",
+      fileOf(evidence.bootProof),
+      "--trust-anchor",
+      fileOf(forged.anchorPem),
+    ];
+    expect((await bootproof(["pin", ...of(forged), "--out", path], LAB_NOW)).code).toBe(0);
+    const before = readFileSync(path);
+    const { code, stderr } = await bootproof(["pin", ...of(debug), "--allow-debug", "--add-to", path], LAB_NOW);
+    expect([code, readFileSync(path)]).toEqual([2, before]);
+    expect(stderr).toContain("allowDebug: a debug deployment, and the policy does not allow debug mode");
+  });
+
+  it("does not write a policy where its anchor files are not found", async () => {
+    const path = await pinned();
+    writeFileSync(join(path, "../lab.pem"), forged.anchorPem);
+    writeFileSync(path, readFileSync(path, "utf8").replace('"aws-nitro-root-g1"', '{ "file": "lab.pem" }'));
+    const args = ["pin", "--boot-proof", fileOf(forged.bootProof), "--add-to", path];
+    const out = join(folder(), "new.json");
+    const elsewhere = await bootproof([...args, "--out", out], LAB_NOW);
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([
+      2,
+      expect.stringContaining("trust anchors are named by file") as string,
+    ]);
+    const beside = await bootproof([...args, "--out", join(path, "../new.json")], LAB_NOW);
+    expect([beside.code, readJson(join(path, "../new.json"))["trustAnchors"]]).toEqual([0, [{ file: "lab.pem" }]]);
+  });
+
+  it.each([
+    [["--add-to", "missing.json"], "missing.json: no such"],
+    [["--add-to", fileOf({ policy: "bootproof/1" })], "deployments: missing"],
+    [["--add-to", "-"], "--add-to - needs --out FILE"],
+    [["--add-to", fileOf("{}"), "--name", "x"], "--name is of a new policy"],
+    [["--app-proof-type", ""], "--app-proof-type: empty"],
+  ])("refuses %j", async (args, says) => {
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, ...args]);
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(says) as string]);
+  });
+});
+
+describe("policy drop", () => {
+  it("takes the deployment out, and leaves the rest byte for byte", async () => {
+    const path = await pinned();
+    const before = readFileSync(path);
+    await bootproof(["pin", "--boot-proof", STAGING, "--add-to", path]);
+    const { code, stdout, stderr } = await bootproof(["policy", "drop", path, "0xkey/signer nonce 18"]);
+    expect([code, stdout, stderr]).toEqual([0, "", `Replaced: ${path}, without "0xkey/signer nonce 18"\n`]);
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  it.each([
+    ["a name that is not there", "preprod/signer nonce 2025090", `did you mean ${FIRST}?; there is "${FIRST}"`],
+    ["the last one", FIRST, "is the last one: a policy without deployments is malformed"],
+  ])("refuses %s", async (_, name, says) => {
+    const path = await pinned();
+    const before = readFileSync(path);
+    const { code, stdout, stderr } = await bootproof(["policy", "drop", path, name]);
+    expect([code, stdout, readFileSync(path)]).toEqual([2, "", before]);
+    expect(stderr).toContain(says);
+  });
+
+  it.each([
+    [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
+    [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
+    [["policy", "drop", fileOf("{}"), "x"], "deployments: missing"],
+    [["policy", "drop", "x"], "missing required argument 'name'"],
+    [["policy", "nothing"], "unknown command 'nothing'"],
+    [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],
+  ])("%j", async (args, says) => {
+    const { code, stderr } = await bootproof(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(says) as string]);
+  });
+});
+
+describe("policy check", () => {
+  it("tells what a policy pins and leaves open, in lines of the terminal's width", async () => {
+    const path = await pinned();
+    for (const width of [60, 80, 200]) {
+      const { code, stdout, stderr } = await bootproof(["policy", "check", path], { env: { COLUMNS: String(width) } });
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout.split("\n").filter((line) => line.length > width && !line.includes(path))).toEqual([]);
+      expect(stdout).toMatch(/^WELL-FORMED: /);
+      expect(stdout).toContain(`Deployment "${FIRST}"\n  image          pcrs 0, 1, 2; manifestHash\n`);
+      expect(stdout).toContain("  operator       manifestHash; pcrs 3\n");
+      expect(stdout).toContain("  trust anchors  aws-nitro-root-g1\n");
+      expect(stdout).toContain("  WARN           legacy: any application");
+    }
+  });
+
+  it("says so as JSON", async () => {
+    const { code, stdout } = await bootproof(["policy", "check", await pinned(), "--format", "json"]);
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      {
+        format: "bootproof-policy-check/1",
+        faults: [],
+        deployments: [
+          {
+            name: FIRST,
+            kind: "qos",
+            answers: {
+              image: ["pcrs", "manifestHash"],
+              application: ["manifestHash"],
+              operator: ["manifestHash", "pcrs"],
+            },
+            open: [],
+            reasons: [expect.stringContaining("legacy") as string, expect.stringContaining("nobody's") as string],
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("tells every fault, with the nearest name of an unknown member", async () => {
+    const path = fileOf({ policy: "bootproof/1", naem: "x", deployments: [{ pcr: {} }] });
+    const text = await bootproof(["policy", "check", path]);
+    expect([text.code, text.stderr]).toEqual([2, ""]);
+    expect(text.stdout).toMatch(/^MALFORMED: /);
+    expect(text.stdout).toContain("  - naem: unknown member, did you mean name?\n");
+    expect(text.stdout).toContain("  - deployments[0].pcr: unknown member, did you mean pcrs?\n");
+    const json = await bootproof(["policy", "check", path, "--format", "json"]);
+    const open = [{ path: "deployments[0]", message: expect.stringMatching(/^leaves the /) as string }];
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([
+      2,
+      { faults: [{ path: "naem" }, { path: "deployments[0].pcr" }, ...open, ...open, ...open], deployments: [] },
+    ]);
+    expect((await bootproof(["policy", "check", fileOf("{")])).stdout).toContain("not strict JSON");
+  });
+
+  it("reads the anchors beside the file, and tells what is not of AWS", async () => {
+    const path = await pinned();
+    writeFileSync(join(path, "../lab.pem"), forged.anchorPem);
+    writeFileSync(path, readFileSync(path, "utf8").replace('"aws-nitro-root-g1"', '{ "file": "lab.pem" }'));
+    const { code, stdout } = await bootproof(["policy", "check", path], { isTTY: true });
+    expect([code, stdout]).toEqual([0, expect.stringContaining("trusts file lab.pem, which is not the AWS") as string]);
+    expect(stdout).toContain("\u001b[");
+  });
+
+  it("says what a file is that is no policy", async () => {
+    expect(await bootproof(["policy", "check", BOOT_1])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: `bootproof: ${BOOT_1}: not a policy, but a boot proof\n`,
+    });
+    expect(await bootproof(["policy", "check", "missing.json"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("reads stdin", async () => {
+    const policy = readFileSync(await pinned());
+    expect((await bootproof(["policy", "check", "-"], { stdin: policy })).stdout).toMatch(
+      /^WELL-FORMED: stdin pins one/,
+    );
+  });
+});

@@ -1,0 +1,126 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { isSameFile, requireWritable, writeWhole } from "../../src/cli/write-whole.js";
+
+const {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} = fs;
+
+function folder(): string {
+  return mkdtempSync(join(tmpdir(), "bootproof-write-"));
+}
+
+const modeOf = (path: string): number => statSync(path).mode & 0o7777;
+
+describe("writing a file whole", () => {
+  it("makes it with the rights that the process gives, and leaves nothing beside it", () => {
+    const at = folder();
+    writeWhole(join(at, "new.json"), "new");
+    expect([readFileSync(join(at, "new.json"), "utf8"), readdirSync(at)]).toEqual(["new", ["new.json"]]);
+    expect(modeOf(join(at, "new.json"))).toBe(0o666 & ~process.umask());
+  });
+
+  it("keeps the rights of the file that it replaces, whatever the process gives", () => {
+    const path = join(folder(), "file");
+    writeFileSync(path, "old");
+    for (const mode of [0o600, 0o664, 0o666]) {
+      chmodSync(path, mode);
+      writeWhole(path, "new");
+      expect(modeOf(path)).toBe(mode);
+    }
+  });
+
+  it("replaces the file and does not write into it: who reads the old one reads it to its end", () => {
+    const at = folder();
+    writeFileSync(join(at, "file"), "old");
+    linkSync(join(at, "file"), join(at, "other name"));
+    writeWhole(join(at, "file"), "new");
+    expect(readFileSync(join(at, "other name"), "utf8")).toBe("old");
+  });
+
+  it("follows links, which stay: to a file, over several, relative ones, to nothing yet", () => {
+    const at = folder();
+    mkdirSync(join(at, "real"));
+    mkdirSync(join(at, "links"));
+    writeFileSync(join(at, "real/file"), "old");
+    symlinkSync("../real/file", join(at, "links/one"));
+    symlinkSync("one", join(at, "links/two"));
+    symlinkSync("../real/not yet", join(at, "links/dangling"));
+    symlinkSync("real", join(at, "folder"));
+    for (const [path, target] of [
+      ["links/two", "real/file"],
+      ["links/dangling", "real/not yet"],
+      ["folder/file", "real/file"],
+    ] as const) {
+      writeWhole(join(at, path), path);
+      expect(readFileSync(join(at, target), "utf8")).toBe(path);
+    }
+    expect(["one", "two", "dangling"].map((name) => readlinkSync(join(at, "links", name)))).toEqual([
+      "../real/file",
+      "one",
+      "../real/not yet",
+    ]);
+    expect(readdirSync(join(at, "real")).sort()).toEqual(["file", "not yet"]);
+  });
+
+  it.each([
+    ["a directory", (at: string) => at, "a directory, where a file is to be written"],
+    ["a device", () => "/dev/null", "a device, a pipe or the like"],
+    ["a folder that is not there", (at: string) => join(at, "none/file"), "there is no such folder"],
+    ["a folder that is a file", (at: string) => join(at, "file/file"), "there is no such folder"],
+    ["a name that ends in /", (at: string) => join(at, "none/"), "the name of a file wanted"],
+    ["no name", () => "", "the name of a file wanted"],
+    ["a circle of links", (at: string) => join(at, "circle"), "a circle of links"],
+    ["a pipe", (at: string) => join(at, "pipe"), "a device, a pipe or the like"],
+  ])("refuses %s", (_, path, says) => {
+    const at = folder();
+    writeFileSync(join(at, "file"), "old");
+    symlinkSync("circle", join(at, "circle"));
+    execFileSync("mkfifo", [join(at, "pipe")]);
+    const before = readdirSync(at);
+    for (const attempt of [() => writeWhole(path(at), "new"), () => requireWritable(path(at))])
+      expect(attempt).toThrow(says);
+    expect([readdirSync(at), readFileSync(join(at, "file"), "utf8")]).toEqual([before, "old"]);
+  });
+
+  it("tells whether there is a file", () => {
+    const at = folder();
+    expect(requireWritable(join(at, "file"))).toBe(false);
+    writeFileSync(join(at, "file"), "");
+    expect(requireWritable(join(at, "file"))).toBe(true);
+  });
+
+  it("does not write over what somebody else wrote meanwhile", () => {
+    const at = folder();
+    const path = join(at, "file");
+    writeFileSync(path, "theirs");
+    expect(() => writeWhole(path, "new", Buffer.from("read before"))).toThrow(
+      `${path}: not written, and left as it was: was changed meanwhile`,
+    );
+    expect([readFileSync(path, "utf8"), readdirSync(at)]).toEqual(["theirs", ["file"]]);
+    writeWhole(path, "new", Buffer.from("theirs"));
+    expect(readFileSync(path, "utf8")).toBe("new");
+  });
+
+  it("knows a file by another path", () => {
+    const at = folder();
+    writeFileSync(join(at, "file"), "");
+    symlinkSync("file", join(at, "link"));
+    expect(isSameFile(join(at, "file"), join(at, "link"))).toBe(true);
+    writeFileSync(join(at, "other"), "");
+    expect(isSameFile(join(at, "file"), join(at, "other"))).toBe(false);
+    expect(isSameFile(join(at, "none"), join(at, "none"))).toBe(false);
+  });
+});
