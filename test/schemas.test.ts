@@ -4,9 +4,12 @@ import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { SCHEMAS } from "../bin/schemas.js";
+import { labDeployment, labPolicy } from "../src/lab/forge.js";
+import { certificatePem } from "../src/verify/trust-anchor.js";
 import type { JsonObject } from "../src/decode/json.js";
 import { ACCEPTED } from "./attacks/accepted.table.js";
-import { forge, judge, put } from "./attacks/support.js";
+import { POLICY_ATTACKS } from "./attacks/policy.table.js";
+import { forge, judge, lab, put } from "./attacks/support.js";
 import { APP_1, BOOT_1, bootproof, fileOf, vector } from "./cli/support.js";
 
 const SHIPPED = fileURLToPath(new URL("../dist/schemas/", import.meta.url));
@@ -37,6 +40,13 @@ describe("the files", () => {
 describe("the schema of reports", () => {
   it.each(ACCEPTED.map((row) => [row.name, row] as const))(
     "takes the report of what is accepted: %s",
+    async (_, row) => {
+      expect(faultsOf(await judge(forge(row.forge), row.judge))).toEqual([]);
+    },
+  );
+
+  it.each(POLICY_ATTACKS.map((row) => [row.name, row] as const))(
+    "takes the report of what is refused: %s",
     async (_, row) => {
       expect(faultsOf(await judge(forge(row.forge), row.judge))).toEqual([]);
     },
@@ -81,6 +91,11 @@ describe("the schema of reports", () => {
 });
 
 describe("the schema of policies", () => {
+  it("takes the lab's, which pins everything", () => {
+    const policy = labPolicy(certificatePem(lab.pki.rootCertificate), [labDeployment(lab), labDeployment(lab, "v3")]);
+    expect(fitsPolicy(policy) ? [] : fitsPolicy.errors).toEqual([]);
+  });
+
   it("takes what pin writes", async () => {
     for (const args of [
       ["--boot-proof", BOOT_1],
