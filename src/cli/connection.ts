@@ -97,8 +97,8 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
 
 /** Settings that have to be there, by an option or by the environment. */
 const SETTINGS = {
-  baseUrl: { option: "--base-url URL", question: "where is the service?" },
-  organizationId: { option: "--organization-id ID", question: "whose evidence is it?" },
+  baseUrl: { name: "base-url", option: "--base-url URL", question: "where is the service?" },
+  organizationId: { name: "organization-id", option: "--organization-id ID", question: "whose evidence is it?" },
 } as const;
 
 function setting(
@@ -107,7 +107,8 @@ function setting(
   name: keyof typeof SETTINGS,
   io: Io,
 ): string | undefined {
-  const { option, question } = SETTINGS[name];
+  const { name: own, option, question } = SETTINGS[name];
+  if (args.isEmpty(own)) return undefined;
   const value = flags[name] ?? io.env[ENV[name]] ?? "";
   return value === "" ? args.fault(`${option} (or ${ENV[name]}) is wanted: ${question}`) : value;
 }
@@ -117,6 +118,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const exposed = KEY_OPTIONS.filter((name) => args.has(name));
   if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
   const { apiKeyFile: file } = flags;
+  if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
     return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];

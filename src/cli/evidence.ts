@@ -2,16 +2,18 @@
 import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { bootProofList } from "../decode/boot-proof.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import type { BundleVerification } from "../bundle/verify.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, STDIN } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
 
 /** Files of evidence. */
 export interface EvidenceFiles {
@@ -74,15 +76,16 @@ async function reportOn(
 ): Promise<Report> {
   switch (source.kind) {
     case "files":
-      return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
+      return (await verifyEvidence(await readEvidence(files, source.files, "verify"), options)).report;
     case "attestation": {
-      const document = await files.bytes(source.file);
+      const place: FilePlace = { command: "verify", option: "--attestation" };
+      const document = await ofKind(files, source.file, await files.bytes(source.file), place);
       files.throwFaults();
       const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
       return (await verifyAttestation(piece, options)).report;
     }
     case "key": {
-      const evidence = await readEvidence(files, source.files);
+      const evidence = await readEvidence(files, source.files, "verify");
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       return (
@@ -105,7 +108,7 @@ async function reportOnActivity(
   io: Io,
 ): Promise<Report> {
   const { file, connection } = source;
-  const given = file === undefined ? undefined : await files.piece(file);
+  const given = file === undefined ? undefined : await readActivity(files, file, "verify");
   files.throwFaults();
   const { fetchActivityEvidence } = await import("./fetch.js");
   const wanted =
@@ -113,14 +116,13 @@ async function reportOnActivity(
       ? { activityId: source.activityId! }
       : { activity: unwrap(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
-  const facts = given === undefined ? {} : { bytes: given.bytes };
   return (
     await verifyEvidence(
       {
         bootProofs: bootProofs.map(
           ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
         ),
-        activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
+        activity: new NamedEvidence(given?.name ?? null, { activity }, given?.bytes ? { bytes: given.bytes } : {}),
       },
       options,
     )
@@ -152,8 +154,9 @@ export async function readExpected(
 
 /** The body of a submit, as it was sent (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
-  const json = await files.json(path);
-  if (json === undefined) return undefined;
+  const read = await readPiece(files, path, { command: "verify", option: "--request" });
+  if (read === undefined) return undefined;
+  const json = read.value;
   const request: JsonObject = isJsonObject(json) ? json : {};
   const { organizationId, type, timestampMs, parameters } = request;
   const requestedAt = decimalMilliseconds(timestampMs);
@@ -173,18 +176,75 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
 export async function readEvidence(
   files: InputFiles,
   { bootProofs, appProofs, activity }: EvidenceFiles,
+  command: FileCommand,
 ): Promise<Evidence> {
-  const boots: unknown[] = [];
-  for (const path of bootProofs)
-    boots.push(...(await piecesOf(files, path, (json) => bootProofList(files, path, json))));
-  const apps: unknown[] = [];
-  for (const path of appProofs)
-    apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
-  const read = activity === undefined ? undefined : await files.piece(activity);
-  if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
+  const boots = await readBootProofs(files, bootProofs, command);
+  const apps: NamedEvidence[] = [];
+  for (const path of appProofs) apps.push(...(await readAppProofs(files, path, command)));
+  const named = activity === undefined ? undefined : await readActivity(files, activity, command);
   files.throwFaults();
-  const named = read && new NamedEvidence(nameOf(activity!), read.value, { bytes: read.bytes });
-  return { bootProofs: boots, appProofs: apps, ...(named && { activity: named }) };
+  return {
+    bootProofs: boots,
+    ...(appProofs.length > 0 && { appProofs: apps }),
+    ...(named && { activity: named }),
+  };
+}
+
+/**
+ * The boot proofs of files, each file one or several, each named as reports name it. Faults stay with the files: see
+ * {@link InputFiles.throwFaults}.
+ */
+export async function readBootProofs(
+  files: InputFiles,
+  paths: readonly string[],
+  command: FileCommand,
+): Promise<NamedEvidence[]> {
+  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
+  const pieces: NamedEvidence[] = [];
+  for (const path of paths) {
+    const read = await readPiece(files, path, { command, option: "--boot-proof" });
+    if (read === undefined) continue;
+    const list = bootProofList(read.value);
+    if (list?.length === 0) files.fault(path, "there are no boot proofs in it: the list is empty");
+    const most = { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS };
+    if (list === null) pieces.push(namedPiece(nameOf(path), read.value, read));
+    else pieces.push(...listed(path, read, bounded(files, path, list, most)));
+  }
+  return pieces;
+}
+
+async function readAppProofs(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
+  const read = await readPiece(files, path, { command, option: "--app-proof" });
+  if (read === undefined) return [];
+  const isList = Array.isArray(unwrap(read.value, "appProofs"));
+  const list = boundedAppProofs(files, path, read.value);
+  return isList ? listed(path, read, list) : list.map((value) => namedPiece(nameOf(path), value, read));
+}
+
+/** The activity of a file, bare or in its wrapper. */
+export async function readActivity(
+  files: InputFiles,
+  path: string,
+  command: FileCommand,
+): Promise<NamedEvidence | undefined> {
+  const read = await readPiece(files, path, { command, option: "--activity" });
+  if (read === undefined) return undefined;
+  boundedAppProofs(files, path, unwrap(read.value, "activity"));
+  return namedPiece(nameOf(path), read.value, read);
+}
+
+/** A file of evidence, as JSON. */
+interface ReadPiece {
+  readonly value: JsonValue;
+  readonly bytes: Uint8Array;
+}
+
+/** The JSON of a file that is what its option takes. */
+async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
+  const most = place.option === "BUNDLE" ? MAX_BUNDLE_BYTES : undefined;
+  const bytes = await ofKind(files, path, await files.bytes(path, most), place);
+  const value = bytes && files.decoded(path, () => parseJson(bytes));
+  return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 
 /** As reports name it. */
@@ -192,23 +252,13 @@ function nameOf(path: string): string {
   return path === STDIN ? "stdin" : path;
 }
 
-/** The pieces of a file: each goes by its name and its bytes. */
-async function piecesOf(
-  files: InputFiles,
-  path: string,
-  list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>,
-): Promise<NamedEvidence[]> {
-  const read = await files.piece(path);
-  if (read === undefined) return [];
-  return (await list(read.value)).map((value) => new NamedEvidence(nameOf(path), value, { bytes: read.bytes }));
+/** The pieces of a file's list, each by its place in it, such as `boot.json[3]`. */
+function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedEvidence[] {
+  return list.map((value, index) => namedPiece(`${nameOf(path)}[${index}]`, value, read));
 }
 
-/** The boot proofs of a file: one, or those of a bundle. */
-async function bootProofList(files: InputFiles, path: string, json: JsonValue): Promise<readonly unknown[]> {
-  const list = isJsonObject(json) ? json["bootProofs"] : undefined;
-  if (!Array.isArray(list) || list.length === 0) return [json];
-  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
-  return bounded(files, path, list, { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS });
+function namedPiece(name: string, value: unknown, { bytes }: ReadPiece): NamedEvidence {
+  return new NamedEvidence(name, value, { bytes });
 }
 
 function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {
@@ -230,7 +280,7 @@ function bounded(
 async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
   const verifying = await import("../bundle/verify.js");
-  const read = await files.piece(file, MAX_BUNDLE_BYTES);
+  const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
       file,

@@ -66,8 +66,9 @@ function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFl
   if ([ephemeralKey, app, activity].filter((value) => value !== undefined).length !== 1) {
     return args.fault("one of --ephemeral-key HEX, --app NAME and --activity ID is wanted: what is to be fetched?");
   }
-  if (app !== undefined) return app === "" ? args.fault("--app: empty") : { app };
-  if (activity !== undefined) return activity === "" ? args.fault("--activity: empty") : { activityId: activity };
+  if (app !== undefined) return { app };
+  if (activity !== undefined) return { activityId: activity };
+  if (args.isEmpty("ephemeral-key")) return undefined;
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 

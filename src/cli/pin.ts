@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { MadePolicy, ReleaseOptions } from "../appraise/pin.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { listed } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -11,6 +12,7 @@ import { printable } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import type { Io } from "./io.js";
+import { type FilePlace, ofKind } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { readTrustAnchor } from "./verify.js";
 
@@ -114,8 +116,10 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce }: Pi
 async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
   const library = await import("../bootproof.js");
   const files = new InputFiles(io);
-  const bootProof = await files.json(flags.bootProof!);
-  const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor);
+  const { readBootProofs } = await import("./evidence.js");
+  const [bootProof, ...others] = await readBootProofs(files, [flags.bootProof!], "pin");
+  if (others.length > 0) files.fault(flags.bootProof!, `${1 + others.length} boot proofs, and one is pinned`);
+  const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor, "pin");
   files.throwFaults();
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
@@ -160,9 +164,9 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
   const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
   const path = flags.release!;
   const files = new InputFiles(io);
-  const text = await files.text(path, MAX_RELEASE_BYTES);
+  const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
-  const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
+  const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
   files.throwFaults();
   const options: ReleaseOptions = {
     ...(flags.name !== undefined && { name: flags.name }),
@@ -183,6 +187,17 @@ async function pinRelease(flags: PinFlags, io: Io): Promise<number> {
     ].join("\n"),
   );
   return EXIT.good;
+}
+
+async function readRelease(files: InputFiles, path: string): Promise<string | undefined> {
+  const place: FilePlace = { command: "pin", option: "--release" };
+  const bytes = await ofKind(files, path, await files.bytes(path, MAX_RELEASE_BYTES), place);
+  return bytes && files.textOf(path, bytes);
+}
+
+async function readManifestSet(files: InputFiles, path: string): Promise<JsonValue | undefined> {
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
+  return bytes && files.decoded(path, () => parseJson(bytes));
 }
 
 /**

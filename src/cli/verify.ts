@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
+import { fromUtf8 } from "../bytes.js";
 import type { Format } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
@@ -17,6 +18,7 @@ import type { ExpectedFlags, EvidenceFiles, Judged, Source } from "./evidence.js
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
+import { type FileCommand, ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
 
 interface VerifyFlags extends ConnectionFlags {
@@ -286,12 +288,9 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
-  if (flags.organizationId === "") args.fault("--organization-id: empty");
-  if (activityId === "") args.fault("--activity-id: empty");
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   }
-  if (addresses?.includes("")) args.fault("--address: empty");
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--address: whose addresses? Give --organization-id, or the request with --request");
   }
@@ -340,14 +339,19 @@ async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {
   const { parsePolicy } = await import("../appraise/policy.js");
-  const bytes = await files.bytes(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "verify", option: "--policy" });
   return bytes && files.decoded(path, () => parsePolicy(bytes, { readFile: readerBeside(path) }));
 }
 
 /** The trust anchor of a PEM file, named after the file. */
-export async function readTrustAnchor(files: InputFiles, path: string): Promise<TrustAnchor | undefined> {
+export async function readTrustAnchor(
+  files: InputFiles,
+  path: string,
+  command: FileCommand = "verify",
+): Promise<TrustAnchor | undefined> {
   const { parseTrustAnchor } = await import("../verify/trust-anchor.js");
-  const pem = await files.text(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), { command, option: "--trust-anchor" });
+  const pem = bytes && (fromUtf8(bytes) ?? files.fault(path, "not PEM text (openssl x509 -inform der writes it)"));
   return pem === undefined ? undefined : files.decoded(path, () => parseTrustAnchor(path, pem));
 }
 

@@ -284,7 +284,7 @@ describe("verify, fetching", () => {
         "--activity-id",
         "x",
         "--policy",
-        BOOT_1,
+        fileOf({ policy: "bootproof/1", deployments: [], unheard: "of" }),
         "--base-url",
         "http://127.0.0.1:1",
         "--organization-id",
@@ -346,7 +346,7 @@ describe("the connection", () => {
     ["a user", `https://user:${SECRET}@example.com`, "without user and password"],
     ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
     ["the path", "https://example.com/public/v1/", "without /public/v1"],
-    ["nothing", "", "--base-url URL (or BOOTPROOF_BASE_URL) is wanted"],
+    ["nothing", "", "--base-url: empty: is a variable of the shell not set?"],
   ])("is not made to %s", async (_, url, message) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
     expect(code).toBe(2);
