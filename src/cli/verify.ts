@@ -164,11 +164,18 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     trustAnchor,
   ]);
   const format = args.format(flags.format);
-  const options = verifyOptions(args, flags, io);
+  const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
+  const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
   return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format };
+}
+
+/** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
+function asksForBootProofsOnly(args: ArgumentReader): boolean {
+  const others = ["app-proof", "activity", "activity-id", "request", "address"];
+  return ["boot-proof", "ephemeral-key"].some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
 /** Commander has `policy` true where neither --policy nor --no-policy is given. */

@@ -39,6 +39,7 @@ export async function conclude(conclusion: Conclusion): Promise<Report> {
     validationTime,
     evidence: await Promise.all(given.map(evidencePiece)),
     checks,
+    notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
 }

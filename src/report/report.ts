@@ -36,6 +36,11 @@ export interface Report {
   readonly evidence: readonly EvidencePiece[];
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
+  /**
+   * Rules of the policy about app proofs that were not applied, such as `appProofs.required`, since only boot proofs
+   * were asked for. Left out where there are none.
+   */
+  readonly notApplied?: readonly string[];
   /** What was verified, and nothing else; null where the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
@@ -163,6 +168,7 @@ export interface ReportParts {
   readonly validationTime: Date | null;
   readonly evidence: readonly EvidencePiece[];
   readonly checks: readonly Check[];
+  readonly notApplied?: readonly string[];
   readonly claims: Claims | null;
 }
 
@@ -174,6 +180,7 @@ const made = new WeakSet();
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
+  const { notApplied = [] } = parts;
   const isRejected = verdict === "rejected";
   const hasFailed = checks.some((check) => check.status === "fail");
   if (hasFailed && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
@@ -189,6 +196,7 @@ export function makeReport(parts: ReportParts): Report {
     validationTime: validationTime?.toISOString() ?? null,
     evidence: [...evidence],
     checks: [...checks],
+    ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
     claims,
   });
   made.add(report);

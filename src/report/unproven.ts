@@ -21,6 +21,7 @@ export function unprovenStatements(report: Report): string[] {
   if (claims === null) return [REJECTED];
   return [
     ...openIdentity(report),
+    ...rulesNotApplied(report, (rules) => `What the policy demands of app proofs (${rules}): none were asked for.`),
     ...claims.bootProofs.flatMap((boot, index) => {
       return openAboutBoot(boot, isAws(report, index), claims.bootProofs.length > 1 ? `boot[${index}]` : "the enclave");
     }),
@@ -45,8 +46,15 @@ export function caveats(report: Report): string[] {
       ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
     ]),
     ...scopeCaveats(report, claims),
+    ...rulesNotApplied(report, (rules) => {
+      return `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`;
+    }),
     ...claimCaveats(report, claims),
   ];
+}
+
+function rulesNotApplied({ notApplied = [] }: Report, sentence: (rules: string) => string): string[] {
+  return notApplied.length === 0 ? [] : [sentence(listed(notApplied.map(printable), " and "))];
 }
 
 /** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
