@@ -76,16 +76,21 @@ export class NamedEvidence {
   readonly bytes: Uint8Array | null;
   /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
   readonly ephemeralKey: Uint8Array | null;
+  /** Of a boot proof: the application whose newest one was asked for. That it is so is the service's word. */
+  readonly latestOf: string | null;
 
   constructor(
     name: string | null,
     value: unknown,
-    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {},
+    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array; readonly latestOf?: string } = {},
   ) {
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
     this.bytes = facts.bytes === undefined ? null : bytesOf("bytes", facts.bytes);
+    if (facts.latestOf !== undefined && typeof facts.latestOf !== "string")
+      throw new TypeError("latestOf: a string wanted");
+    this.latestOf = facts.latestOf ?? null;
     this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
   }
 }

@@ -166,6 +166,20 @@ describe("a question without what could answer it", () => {
   });
 });
 
+it("a boot proof that was asked for as an application's newest is named so, and nothing of it is proven", async () => {
+  const piece = new NamedEvidence("newest", whole.bootProof, { latestOf: "signer\u001b" });
+  const { report } = await verifyEvidence({ bootProofs: [piece, whole.bootProof] }, options);
+  expect(report.evidence).toEqual([
+    { subject: "boot[0]", name: "newest", sha256: null, latestOf: "signer\u001b" },
+    { subject: "boot[1]", name: null, sha256: null },
+  ]);
+  const said = "That what was asked for by its application is that application's, and booted last";
+  expect(renderText(report, { color: false }).replace(/\s+/g, " ")).toContain(
+    `${said} ("signer\\u{1b}"): the service's`,
+  );
+  expect(() => new NamedEvidence(null, whole.bootProof, { latestOf: 1 as never })).toThrow(TypeError);
+});
+
 describe("a call that asks for boot proofs only", () => {
   const demanding = optionsOf(whole, { policy: { appProofs: { required: true } } });
   const only = { ...demanding, bootProofsOnly: true };

@@ -6,12 +6,12 @@ import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { printableJson } from "../report/printable.js";
-import type { EvidenceFiles } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
+import type { EvidenceFiles } from "./pieces.js";
 
 interface BundleFlags {
   readonly bootProof?: string[];
@@ -84,7 +84,7 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
-    import("./evidence.js"),
+    import("./pieces.js"),
   ]);
   const files = new InputFiles(io);
   const packed: PackOptions["policy"] | undefined =

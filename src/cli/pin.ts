@@ -116,7 +116,7 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce }: Pi
 async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
   const library = await import("../bootproof.js");
   const files = new InputFiles(io);
-  const { readBootProofs } = await import("./evidence.js");
+  const { readBootProofs } = await import("./pieces.js");
   const [bootProof, ...others] = await readBootProofs(files, [flags.bootProof!], "pin");
   if (others.length > 0) files.fault(flags.bootProof!, `${1 + others.length} boot proofs, and one is pinned`);
   const anchor = flags.trustAnchor === undefined ? undefined : await readTrustAnchor(files, flags.trustAnchor, "pin");

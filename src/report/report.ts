@@ -56,6 +56,8 @@ export interface EvidencePiece {
   readonly name: string | null;
   /** SHA-256 of its bytes as given, in hex; null where it was given as a value. */
   readonly sha256: string | null;
+  /** Of a boot proof that was asked for as an application's newest one: the application. Left out of any other. */
+  readonly latestOf?: string;
 }
 
 export interface Claims {

@@ -25,6 +25,7 @@ export function unprovenStatements(report: Report): string[] {
     ...claims.bootProofs.flatMap((boot, index) => {
       return openAboutBoot(boot, isAws(report, index), claims.bootProofs.length > 1 ? `boot[${index}]` : "the enclave");
     }),
+    ...openLatest(report),
     ...openApproval(report, claims),
     ...openResults(report, claims),
     ...openAlways(report, claims),
@@ -145,6 +146,15 @@ function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
     `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. ` +
       "What its public key and user data stand for is between you and the application.",
   ];
+}
+
+/** The service chooses which boot proof it answers, and what it says of it is signed by nobody. */
+function openLatest({ evidence, verdict }: Report): string[] {
+  const apps = evidence.flatMap(({ latestOf }) => (latestOf === undefined ? [] : [quoted(latestOf)]));
+  if (apps.length === 0) return [];
+  const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
+  const what = "That what was asked for by its application is that application's, and booted last";
+  return [`${what} (${listed(apps)}): the service's word.${proven}`];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {
