@@ -1,10 +1,13 @@
 /**
  * Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment.
  */
+import { existsSync, statSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
+import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
+import { ofKind } from "./kinds.js";
 import type { ArgumentReader } from "./options.js";
 
 export interface KeyFlags {
@@ -199,12 +202,24 @@ export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
 
 async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   const { readApiKeyFile } = await import("../client/key-file.js");
-  const { key, readableByOthers } = await readApiKeyFile(path);
+  const { key, readableByOthers } = await readApiKeyFile(path).catch((error: unknown) =>
+    refuseOtherKind(path, error, io),
+  );
   if (readableByOthers)
     io.stderr.write(
       printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n",
     );
   return key;
+}
+
+/** A file that is no key is named, where it is of another kind; else the reader's own words are told. */
+async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
+  const files = new InputFiles(io);
+  // What cannot be read has been told by then, and stdin is no place of a key.
+  if (path !== STDIN && existsSync(path) && statSync(path).isFile())
+    await ofKind(files, path, await files.bytes(path), { command: "stamp", option: "--api-key-file" });
+  files.throwFaults();
+  throw error;
 }
 
 /** Waits for an answer of the service. Throws {@link UnreachableError} where there is none, or not the promised one. */

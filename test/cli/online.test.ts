@@ -600,7 +600,11 @@ describe("the connection", () => {
       () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: "ff".repeat(32) }),
       /is not a private key of P-256/,
     ],
-    ["evidence", () => BOOT_1, /: (too large for|not) a key file/],
+    ["evidence", () => BOOT_1, /bootproof-1\.json: this is a boot proof; bootproof verify --boot-proof takes it\n$/],
+    ["small evidence", () => APP_1, /appproof-1\.json: this is an app proof; bootproof verify --app-proof takes it\n$/],
+    ["of another format", () => fileOf(Buffer.from([0x1f, 0x8b, 8])), /: compressed with gzip/],
+    ["too large", () => fileOf("x".repeat(5000)), /: too large for a key file/],
+    ["a folder", () => "/tmp", /\/tmp: cannot be read/],
   ])("takes no key file that is %s", async (_, file, message) => {
     const { code, stdout, stderr } = await fetching("--base-url", lab.baseUrl, "--api-key-file", file());
     expect([code, stdout]).toEqual([2, ""]);
