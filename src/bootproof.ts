@@ -38,7 +38,10 @@ export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
   // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
-  const setting = takeOptions(options);
+  return verifyUnder(evidence, takeOptions(options));
+}
+
+async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
   const { context, policy } = setting;
   const taken = takeEvidence(evidence, setting);
 
@@ -61,9 +64,12 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   return madeVerification({ report, ...verified });
 }
 
-/** Verifies one boot proof: {@link verifyEvidence} of it alone. */
+/**
+ * Verifies one boot proof: {@link verifyEvidence} of it alone. It is all that is asked for, so that a policy's rules
+ * about app proofs are not applied, unless `bootProofsOnly` is false.
+ */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
-  const { report, bootProofs } = await verifyEvidence({ bootProofs: [bootProof] }, options);
+  const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, takeOptions(options, true));
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
@@ -102,19 +108,26 @@ export async function verifyActivity(
 
 /**
  * Verifies a bare attestation document, the COSE_Sign1 of any Nitro enclave, without the rules of QOS. Of a policy only
- * deployments of `kind` `nitro` match it. Throws TypeError as {@link verifyEvidence} does, for anything but bytes (or a
- * {@link NamedEvidence} of them), and for what is asked of boot proofs and activities only.
+ * deployments of `kind` `nitro` match it, and its rules about app proofs are not applied, unless `bootProofsOnly` is
+ * false. Throws TypeError as {@link verifyEvidence} does, for anything but bytes (or a {@link NamedEvidence} of them),
+ * and for what is asked of boot proofs and activities only.
  */
 export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
 ): Promise<AttestationVerification> {
-  const setting = takeOptions(options);
-  const { context, policy } = setting;
+  const setting = takeOptions(options, true);
+  const { context, policy, bootProofsOnly } = setting;
   const taken = takeDocument(document, setting);
 
   const { checklist, verified: attestation, debug, validationTime } = await checkBareDocument(taken.bytes, context);
-  const appraisal = policy && appraise([attestation], [], policy, { now: context.now, organizationId: null });
+  const appraisal =
+    policy &&
+    appraise([attestation], [], policy, {
+      now: context.now,
+      organizationId: null,
+      onlyAsked: bootProofsOnly ? "a bare document was" : null,
+    });
 
   const report = await conclude({
     setting,
@@ -133,9 +146,13 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof 
   return { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
-function appraisalSetting({ activity }: TakenEvidence, { context }: VerifySetting): AppraisalSetting {
+function appraisalSetting({ activity }: TakenEvidence, { context, bootProofsOnly }: VerifySetting): AppraisalSetting {
   const { now, question } = context;
-  return { now, organizationId: activity?.value.organizationId ?? question?.organizationId ?? null };
+  return {
+    now,
+    organizationId: activity?.value.organizationId ?? question?.organizationId ?? null,
+    onlyAsked: bootProofsOnly ? "boot proofs were" : null,
+  };
 }
 
 /** Every piece that has to be verified; without a boot proof nothing is. */

@@ -43,6 +43,12 @@ export interface VerifyOptions {
   readonly expected?: Expected;
   /** Let debug mode pass with a warning, also where the policy does not. */
   readonly allowDebug?: boolean;
+  /**
+   * Only boot proofs are asked for: the policy's rules about app proofs are not applied, and the report says so. For
+   * the caller to say, before any evidence is there: a service can leave app proofs out. Goes with neither app proofs
+   * nor an activity. Default: false; of `verifyBootProof` and `verifyAttestation`, which ask for no more, true.
+   */
+  readonly bootProofsOnly?: boolean;
   /** Remembers valid signatures from one verification to the next: pass the same one to make later ones cheaper. */
   readonly cache?: SignatureCache;
   /** Remembers what each app proof stood for: pass the same one, and no app proof stands for two activities. */
@@ -70,16 +76,21 @@ export class NamedEvidence {
   readonly bytes: Uint8Array | null;
   /** Of a boot proof: the key that this one was asked for by, 130 bytes. */
   readonly ephemeralKey: Uint8Array | null;
+  /** Of a boot proof: the application whose newest one was asked for. That it is so is the service's word. */
+  readonly latestOf: string | null;
 
   constructor(
     name: string | null,
     value: unknown,
-    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array } = {},
+    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array; readonly latestOf?: string } = {},
   ) {
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
     this.bytes = facts.bytes === undefined ? null : bytesOf("bytes", facts.bytes);
+    if (facts.latestOf !== undefined && typeof facts.latestOf !== "string")
+      throw new TypeError("latestOf: a string wanted");
+    this.latestOf = facts.latestOf ?? null;
     this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
   }
 }
@@ -91,6 +102,7 @@ export interface VerifySetting {
   readonly context: VerifyContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
+  readonly bootProofsOnly: boolean;
 }
 
 /** A piece of evidence as it was given, and what reports call it. */
@@ -116,16 +128,21 @@ const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   nonce: true,
   expected: true,
   allowDebug: true,
+  bootProofsOnly: true,
   cache: true,
   uses: true,
 };
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
-/** Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another. */
-export function takeOptions(options: VerifyOptions): VerifySetting {
+/**
+ * Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another.
+ * `asksForOne`: the call itself asks for a boot proof or a document, and no more.
+ */
+export function takeOptions(options: VerifyOptions, asksForOne = false): VerifySetting {
   requireVerifyOptions(options);
-  const { at = "document", allowDebug = false, cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
-  if (typeof allowDebug !== "boolean") throw new TypeError("allowDebug: true or false wanted");
+  const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
+  const bootProofsOnly = takeSwitch(options, "bootProofsOnly", asksForOne);
+  const allowDebug = takeSwitch(options, "allowDebug", false);
   const policy = takePolicy(options);
   const context = {
     trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
@@ -137,13 +154,19 @@ export function takeOptions(options: VerifyOptions): VerifySetting {
     cache: takeCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  return { policy, context, wantedKeys, uses: takeUses(options.uses) };
+  return { policy, context, wantedKeys, uses: takeUses(options.uses), bootProofsOnly };
 }
 
 function requireVerifyOptions(options: unknown): void {
   if (isPolicy(options))
     throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
   requireOptions("options", options, OPTION_NAMES);
+}
+
+function takeSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
+  const value: unknown = options[name] === undefined ? byDefault : options[name];
+  if (typeof value !== "boolean") throw new TypeError(`${name}: true or false wanted`);
+  return value;
 }
 
 function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
@@ -228,8 +251,10 @@ function listOf(one: string, value: unknown): readonly unknown[] {
  * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
  * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
-export function takeEvidence(evidence: Evidence, { context, wantedKeys }: VerifySetting): TakenEvidence {
+export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenEvidence {
+  const { context, wantedKeys } = setting;
   const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
+  if (setting.bootProofsOnly) refuseMore(evidence);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
@@ -245,6 +270,12 @@ export function takeEvidence(evidence: Evidence, { context, wantedKeys }: Verify
     activity: opened,
     given: [...boots, ...apps, ...whole],
   };
+}
+
+/** An empty list, too: whoever hands over what a service answered asks for what it may have left out. */
+function refuseMore(evidence: Evidence): void {
+  for (const name of ["appProofs", "activity"] as const)
+    if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
 }
 
 function given(subject: CheckSubject, input: unknown): GivenPiece {

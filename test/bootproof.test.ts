@@ -18,9 +18,13 @@ import {
   renderText,
   requireAuthentic,
   requireVerified,
+  type BundleVerifyOptions,
   verifyActivity,
+  verifyAppProof,
+  verifyAppProofs,
   verifyAttestation,
   verifyBootProof,
+  verifyBundle,
   verifyEvidence,
 } from "../src/index.js";
 import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
@@ -53,6 +57,9 @@ describe("a call that asks for what nobody can answer", () => {
     ["allowDebug", { allowDebug: null }],
     ["cache", { cache: {} }],
     ["cache", { cache: null }],
+    ["bootProofsOnly", { bootProofsOnly: 1 }],
+    ["bootProofsOnly", { bootProofsOnly: null }],
+    ["evidence.activity: given, and bootProofsOnly asks for none", { bootProofsOnly: true }],
     ["uses", { uses: new Map() }],
     ["trustAnchors", { trustAnchors: [] }],
     ["now", { now: 0 }],
@@ -156,6 +163,70 @@ describe("a question without what could answer it", () => {
     );
     expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "warn" });
     expect(renderText(report, { color: false })).not.toContain("nobody said");
+  });
+});
+
+it("a boot proof that was asked for as an application's newest is named so, and nothing of it is proven", async () => {
+  const piece = new NamedEvidence("newest", whole.bootProof, { latestOf: "signer\u001b" });
+  const { report } = await verifyEvidence({ bootProofs: [piece, whole.bootProof] }, options);
+  expect(report.evidence).toEqual([
+    { subject: "boot[0]", name: "newest", sha256: null, latestOf: "signer\u001b" },
+    { subject: "boot[1]", name: null, sha256: null },
+  ]);
+  const said = "That what was asked for by its application is that application's, and booted last";
+  expect(renderText(report, { color: false }).replace(/\s+/g, " ")).toContain(
+    `${said} ("signer\\u{1b}"): the service's`,
+  );
+  expect(() => new NamedEvidence(null, whole.bootProof, { latestOf: 1 as never })).toThrow(TypeError);
+});
+
+describe("a call that asks for boot proofs only", () => {
+  const demanding = optionsOf(whole, { policy: { appProofs: { required: true } } });
+  const only = { ...demanding, bootProofsOnly: true };
+
+  it.each([
+    ["app proofs", { appProofs: whole.appProofs }],
+    ["an empty list of app proofs, as a service answers that leaves them out", { appProofs: [] }],
+    ["an activity", { activity: whole.activity }],
+    ["an activity that is null", { activity: null }],
+  ])("is a TypeError beside %s", async (_, more) => {
+    const call = verifyEvidence({ bootProofs: [whole.bootProof], ...more }, only);
+    await expect(call).rejects.toThrow(
+      new TypeError(`evidence.${Object.keys(more)[0]!}: given, and bootProofsOnly asks for none`),
+    );
+  });
+
+  it("is one of a boot proof, in so many words; unless its caller says otherwise", async () => {
+    expect((await verifyBootProof(whole.bootProof, demanding)).report).toMatchObject({
+      verdict: "verified",
+      notApplied: ["appProofs.required"],
+    });
+    const { report } = await verifyBootProof(whole.bootProof, { ...demanding, bootProofsOnly: false });
+    expect(idsOf(report, "fail")).toEqual(["policy.app-proof"]);
+  });
+
+  it("is none of activities, app proofs and bundles", async () => {
+    const calls = [
+      verifyActivity(whole.activity, [whole.bootProof], only),
+      verifyAppProofs([], [whole.bootProof], only),
+      verifyAppProof(whole.appProofs[0], whole.bootProof, only),
+      verifyBundle({ evidence: { bootProofs: [whole.bootProof] }, judgement: null }, only as BundleVerifyOptions),
+    ];
+    for (const call of calls) {
+      await expect(call).rejects.toThrow(TypeError);
+      await expect(call).rejects.toThrow("bootProofsOnly");
+    }
+  });
+
+  it("is told in words, beside the verdict and under what is not proven", async () => {
+    const text = renderText((await verifyBootProof(whole.bootProof, demanding)).report, { color: false });
+    const flat = text.replace(/\s+/g, " ");
+    const but = "no app proofs were asked for: what the policy demands of them (appProofs.required) was not applied.";
+    expect(flat).toMatch(/^VERIFIED: /);
+    expect(flat).toContain(`BUT ${but}`);
+    expect(flat).toContain("What the policy demands of app proofs (appProofs.required): none were asked for.");
+    const other = renderText((await verifyBootProof(whole.bootProof, options)).report, { color: false });
+    expect(other).not.toMatch(/BUT no app proofs|policy demands/);
   });
 });
 

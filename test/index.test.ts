@@ -333,7 +333,8 @@ describe("the verbs", () => {
     expect((await verifyAppProof(whole.appProofs[0], whole.bootProof, options)).report).toEqual(report);
     expect((await verifyAppProofs(whole.appProofs, [whole.bootProof], options)).report).toEqual(report);
     const alone = await verifyBootProof(whole.bootProof, options);
-    expect(alone.report).toEqual((await verifyEvidence({ bootProofs: [whole.bootProof] }, options)).report);
+    const asked = { ...options, bootProofsOnly: true };
+    expect(alone.report).toEqual((await verifyEvidence({ bootProofs: [whole.bootProof] }, asked)).report);
     const activity = await verifyActivity(whole.activity, [whole.bootProof], options);
     expect(activity.report).toEqual(
       (await verifyEvidence({ bootProofs: [whole.bootProof], activity: whole.activity }, options)).report,

@@ -169,6 +169,7 @@ const WITHOUT_BYTES = [
   "documentedOnly",
   "fetchActivity",
   "fetchBootProof",
+  "fetchLatestBootProof",
   "fetchEvidence",
   "withAppProofs",
   "encryptOnRampSecret",

@@ -17,6 +17,8 @@ export interface Appraisal {
   readonly checklists: readonly Checklist[];
   /** One for each boot proof; null where it matches none, or was rejected before. */
   readonly deployments: readonly (MatchedDeployment | null)[];
+  /** The rules about app proofs that were not applied, such as `appProofs.required`. */
+  readonly notApplied: readonly string[];
 }
 
 /** What appraisal takes from its caller beside evidence and policy. */
@@ -25,4 +27,6 @@ export interface AppraisalSetting {
   readonly now: Date;
   /** Whose decision a policy demands: the activity's organization, or the one that was asked for; null: anybody's. */
   readonly organizationId: string | null;
+  /** What alone was asked for, as in `boot proofs were`: the rules about app proofs are not applied. Null: all. */
+  readonly onlyAsked: string | null;
 }

@@ -51,7 +51,15 @@ export function appraise(
   return {
     checklists: [...checklists, appChecks],
     deployments: matched.map((match) => match && matchedDeployment(match)),
+    notApplied: setting.onlyAsked === null ? [] : demandedAppProofs(policy),
   };
+}
+
+/** The rules that evidence without app proofs might break. */
+function demandedAppProofs({ appProofs }: Policy): string[] {
+  return (["required", "decision", "coverage"] as const)
+    .filter((rule) => appProofs[rule])
+    .map((rule) => `appProofs.${rule}`);
 }
 
 /** A deployment, compared. */
@@ -172,9 +180,13 @@ interface SignedAppProof {
 function appraiseAppProofs(
   appProofs: readonly (SignedAppProof | null)[],
   policy: Policy,
-  { now, organizationId }: AppraisalSetting,
+  { now, organizationId, onlyAsked }: AppraisalSetting,
   checklist: Checklist,
 ): void {
+  if (onlyAsked !== null) {
+    const why = `only ${onlyAsked} asked for: the policy's rules about app proofs were not applied`;
+    return void checklist.skip("policy.app-proof", why);
+  }
   const { types, maxAge, required, decision } = policy.appProofs;
   const signed = appProofs.filter((one) => one !== null);
   const verified = signed.map(({ proof }) => proof);

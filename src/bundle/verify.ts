@@ -26,7 +26,7 @@ const UNCOMPARED = '"not compared"';
  */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
-export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy"> {
+export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "bootProofsOnly"> {
   /** The caller's own; or, in so many words, the bundle's; or none at all. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
@@ -64,6 +64,8 @@ interface Difference {
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const { evidence, judgement } = bundle;
+  if ((options as Partial<VerifyOptions>).bootProofsOnly !== undefined)
+    throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
   const own = options.policy === POLICY_OF_THE_BUNDLE;
   if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
   const cache = options.cache ?? new SignatureCache();

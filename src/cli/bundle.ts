@@ -6,11 +6,12 @@ import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { printableJson } from "../report/printable.js";
-import type { EvidenceFiles } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
+import type { EvidenceFiles } from "./pieces.js";
 
 interface BundleFlags {
   readonly bootProof?: string[];
@@ -69,7 +70,6 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
-  if (organizationId === "") args.fault("--organization-id: empty");
   const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
   args.throwFaults();
   const expected = organizationId === undefined ? {} : { expected: { organizationId } };
@@ -84,12 +84,12 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const [{ packBundle }, library, { readEvidence }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
-    import("./evidence.js"),
+    import("./pieces.js"),
   ]);
   const files = new InputFiles(io);
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
-  const evidence = await readEvidence(files, named);
+  const evidence = await readEvidence(files, named, "bundle");
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
@@ -105,6 +105,6 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
 
 async function readPolicyFile(files: InputFiles, path: string): Promise<PolicyFile | undefined> {
   const { selfContainedPolicy } = await import("../bundle/pack.js");
-  const bytes = await files.bytes(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "bundle", option: "--policy" });
   return bytes && files.decoded(path, () => selfContainedPolicy(bytes, { readFile: readerBeside(path) }));
 }

@@ -1,10 +1,13 @@
 /**
  * Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment.
  */
+import { existsSync, statSync } from "node:fs";
 import { type Command, Option } from "commander";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
+import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
+import { ofKind } from "./kinds.js";
 import type { ArgumentReader } from "./options.js";
 
 export interface KeyFlags {
@@ -97,8 +100,8 @@ export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: I
 
 /** Settings that have to be there, by an option or by the environment. */
 const SETTINGS = {
-  baseUrl: { option: "--base-url URL", question: "where is the service?" },
-  organizationId: { option: "--organization-id ID", question: "whose evidence is it?" },
+  baseUrl: { name: "base-url", option: "--base-url URL", question: "where is the service?" },
+  organizationId: { name: "organization-id", option: "--organization-id ID", question: "whose evidence is it?" },
 } as const;
 
 function setting(
@@ -107,7 +110,8 @@ function setting(
   name: keyof typeof SETTINGS,
   io: Io,
 ): string | undefined {
-  const { option, question } = SETTINGS[name];
+  const { name: own, option, question } = SETTINGS[name];
+  if (args.isEmpty(own)) return undefined;
   const value = flags[name] ?? io.env[ENV[name]] ?? "";
   return value === "" ? args.fault(`${option} (or ${ENV[name]}) is wanted: ${question}`) : value;
 }
@@ -117,6 +121,7 @@ export function keySourceOf(args: ArgumentReader, flags: KeyFlags, io: Io): KeyS
   const exposed = KEY_OPTIONS.filter((name) => args.has(name));
   if (exposed.length > 0) return args.fault(`${exposed.map((name) => `--${name}`).join(", ")}: ${WHY_NO_KEY}`);
   const { apiKeyFile: file } = flags;
+  if (args.isEmpty("api-key-file")) return undefined;
   if (file !== undefined)
     return looksLikeKey(file) ? args.fault(`--api-key-file wants the name of a file: ${WHY_NO_KEY}`) : { file };
   const [publicKey, privateKey] = [io.env[ENV.publicKey] ?? "", io.env[ENV.privateKey] ?? ""];
@@ -197,12 +202,24 @@ export async function stamperOf(source: KeySource, io: Io): Promise<Stamper> {
 
 async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   const { readApiKeyFile } = await import("../client/key-file.js");
-  const { key, readableByOthers } = await readApiKeyFile(path);
+  const { key, readableByOthers } = await readApiKeyFile(path).catch((error: unknown) =>
+    refuseOtherKind(path, error, io),
+  );
   if (readableByOthers)
     io.stderr.write(
       printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n",
     );
   return key;
+}
+
+/** A file that is no key is named, where it is of another kind; else the reader's own words are told. */
+async function refuseOtherKind(path: string, error: unknown, io: Io): Promise<never> {
+  const files = new InputFiles(io);
+  // What cannot be read has been told by then, and stdin is no place of a key.
+  if (path !== STDIN && existsSync(path) && statSync(path).isFile())
+    await ofKind(files, path, await files.bytes(path), { command: "stamp", option: "--api-key-file" });
+  files.throwFaults();
+  throw error;
 }
 
 /** Waits for an answer of the service. Throws {@link UnreachableError} where there is none, or not the promised one. */

@@ -1,7 +1,6 @@
 /** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
-import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
@@ -10,15 +9,10 @@ import type { BundleVerification } from "../bundle/verify.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
-import { type InputFiles, MAX_BUNDLE_BYTES, STDIN } from "./files.js";
+import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
-
-/** Files of evidence. */
-export interface EvidenceFiles {
-  readonly bootProofs: readonly string[];
-  readonly appProofs: readonly string[];
-  readonly activity: string | undefined;
-}
+import { type FilePlace, ofKind } from "./kinds.js";
+import { type EvidenceFiles, nameOf, readActivity, readEvidence, readPiece } from "./pieces.js";
 
 export type Source =
   | { readonly kind: "files"; readonly files: EvidenceFiles }
@@ -31,6 +25,8 @@ export type Source =
       readonly files: EvidenceFiles;
       readonly connection: Connection;
     }
+  /** The newest boot proof of each application is fetched. */
+  | { readonly kind: "apps"; readonly apps: readonly string[]; readonly connection: Connection }
   /** The activity is fetched, or in a file; what it lacks is fetched. */
   | {
       readonly kind: "activity";
@@ -74,15 +70,16 @@ async function reportOn(
 ): Promise<Report> {
   switch (source.kind) {
     case "files":
-      return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
+      return (await verifyEvidence(await readEvidence(files, source.files, "verify"), options)).report;
     case "attestation": {
-      const document = await files.bytes(source.file);
+      const place: FilePlace = { command: "verify", option: "--attestation" };
+      const document = await ofKind(files, source.file, await files.bytes(source.file), place);
       files.throwFaults();
       const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
       return (await verifyAttestation(piece, options)).report;
     }
     case "key": {
-      const evidence = await readEvidence(files, source.files);
+      const evidence = await readEvidence(files, source.files, "verify");
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       return (
@@ -91,6 +88,12 @@ async function reportOn(
           { ...options, ephemeralKey: fromHex(source.ephemeralKey)! },
         )
       ).report;
+    }
+    case "apps": {
+      const { fetchLatestBootProofs } = await import("./fetch.js");
+      const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
+      const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
+      return (await verifyEvidence({ bootProofs }, options)).report;
     }
     case "activity":
       return reportOnActivity(source, options, files, io);
@@ -105,7 +108,7 @@ async function reportOnActivity(
   io: Io,
 ): Promise<Report> {
   const { file, connection } = source;
-  const given = file === undefined ? undefined : await files.piece(file);
+  const given = file === undefined ? undefined : await readActivity(files, file, "verify");
   files.throwFaults();
   const { fetchActivityEvidence } = await import("./fetch.js");
   const wanted =
@@ -113,14 +116,13 @@ async function reportOnActivity(
       ? { activityId: source.activityId! }
       : { activity: unwrap(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
-  const facts = given === undefined ? {} : { bytes: given.bytes };
   return (
     await verifyEvidence(
       {
         bootProofs: bootProofs.map(
           ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
         ),
-        activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
+        activity: new NamedEvidence(given?.name ?? null, { activity }, given?.bytes ? { bytes: given.bytes } : {}),
       },
       options,
     )
@@ -152,8 +154,9 @@ export async function readExpected(
 
 /** The body of a submit, as it was sent (client/README.md, "Activities"). */
 async function readRequest(files: InputFiles, path: string): Promise<Expected | undefined> {
-  const json = await files.json(path);
-  if (json === undefined) return undefined;
+  const read = await readPiece(files, path, { command: "verify", option: "--request" });
+  if (read === undefined) return undefined;
+  const json = read.value;
   const request: JsonObject = isJsonObject(json) ? json : {};
   const { organizationId, type, timestampMs, parameters } = request;
   const requestedAt = decimalMilliseconds(timestampMs);
@@ -169,68 +172,10 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
-/** The evidence of files, each piece under the name of its file. */
-export async function readEvidence(
-  files: InputFiles,
-  { bootProofs, appProofs, activity }: EvidenceFiles,
-): Promise<Evidence> {
-  const boots: unknown[] = [];
-  for (const path of bootProofs)
-    boots.push(...(await piecesOf(files, path, (json) => bootProofList(files, path, json))));
-  const apps: unknown[] = [];
-  for (const path of appProofs)
-    apps.push(...(await piecesOf(files, path, (json) => boundedAppProofs(files, path, json))));
-  const read = activity === undefined ? undefined : await files.piece(activity);
-  if (read !== undefined) boundedAppProofs(files, activity!, unwrap(read.value, "activity"));
-  files.throwFaults();
-  const named = read && new NamedEvidence(nameOf(activity!), read.value, { bytes: read.bytes });
-  return { bootProofs: boots, appProofs: apps, ...(named && { activity: named }) };
-}
-
-/** As reports name it. */
-function nameOf(path: string): string {
-  return path === STDIN ? "stdin" : path;
-}
-
-/** The pieces of a file: each goes by its name and its bytes. */
-async function piecesOf(
-  files: InputFiles,
-  path: string,
-  list: (json: JsonValue) => readonly unknown[] | Promise<readonly unknown[]>,
-): Promise<NamedEvidence[]> {
-  const read = await files.piece(path);
-  if (read === undefined) return [];
-  return (await list(read.value)).map((value) => new NamedEvidence(nameOf(path), value, { bytes: read.bytes }));
-}
-
-/** The boot proofs of a file: one, an array of them, or those of a bundle. */
-async function bootProofList(files: InputFiles, path: string, json: JsonValue): Promise<readonly unknown[]> {
-  const list = isJsonObject(json) ? json["bootProofs"] : json;
-  if (!Array.isArray(list) || list.length === 0) return [json];
-  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
-  return bounded(files, path, list, { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS });
-}
-
-function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {
-  return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
-}
-
-/** Each entry is verified and reported on its own: without a limit, a file of commas would take minutes. */
-function bounded(
-  files: InputFiles,
-  path: string,
-  entries: readonly unknown[],
-  { what, most }: { readonly what: string; readonly most: number },
-): readonly unknown[] {
-  if (entries.length <= most) return entries;
-  files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
-  return [];
-}
-
 async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
   const verifying = await import("../bundle/verify.js");
-  const read = await files.piece(file, MAX_BUNDLE_BYTES);
+  const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
       file,

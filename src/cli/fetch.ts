@@ -1,9 +1,12 @@
 /** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
+import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { printable, printableJson } from "../report/printable.js";
+import { inTurns } from "../verify/in-turns.js";
 import {
   CONNECTION_HELP,
   type Connection,
@@ -14,6 +17,7 @@ import {
   reached,
 } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
+import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError } from "./io.js";
 import { ArgumentReader, ephemeralKeyOf } from "./options.js";
 
@@ -21,17 +25,19 @@ interface FetchFlags extends ConnectionFlags {
   readonly ephemeralKey?: string;
   readonly app?: string;
   readonly activity?: string;
+  readonly activityId?: string;
 }
 
 const EXAMPLES = `
 Nothing is verified: give what is fetched to bootproof verify. The output is
   {"bootProof": …}, for verify --boot-proof, with --ephemeral-key and --app;
-  a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity.
+  a bundle of the activity, its app proofs and their boot proofs, for verify FILE, with --activity-id and --activity.
 ${CONNECTION_HELP}
 
 Examples:
     $ bootproof fetch --app signer > boot.json && bootproof verify --boot-proof boot.json --policy policy.json
-    $ bootproof fetch --activity ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
+    $ bootproof fetch --activity activity.json > bundle.json
+    $ bootproof fetch --activity-id ID | bootproof verify - --policy policy.json --organization-id ORG --activity-id ID
 
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
 
@@ -43,9 +49,10 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
       .description("Fetch evidence from the service and write it to stdout, unverified.")
       .option("--ephemeral-key <hex>", "the boot proof that attests this key")
       .option("--app <name>", "the boot proof of the enclave of this application that booted last")
-      .option("--activity <id>", "the app proofs of this activity, and the boot proof of each key that they name"),
+      .option("--activity-id <id>", "this activity, its app proofs, and the boot proof of each key that they name")
+      .option("--activity <file>", 'what the activity in this file lacks of that: JSON, bare or as {"activity": …}'),
   )
-    .usage("(--ephemeral-key HEX | --app NAME | --activity ID) [connection]")
+    .usage("(--ephemeral-key HEX | --app NAME | --activity-id ID | --activity FILE) [connection]")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: FetchFlags) => {
@@ -53,36 +60,71 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
     const wanted = wantedOf(args, flags);
     const connection = connectionOf(args, flags, io);
     args.throwFaults();
+    if (flags.activity !== undefined && "activityId" in wanted!) io.stderr.write(OLD_SPELLING);
     const evidence = await fetchWanted(wanted!, connection!, io);
     io.stdout.write(printableJson(`${JSON.stringify(evidence, undefined, 2)}\n`));
     finish(EXIT.good);
   });
 }
 
-/** What is asked for, by one of three names. */
-type Wanted = { readonly ephemeralKey: string } | { readonly app: string } | { readonly activityId: string };
+/** What is asked for, by one of four names. */
+type Wanted =
+  | { readonly ephemeralKey: string }
+  | { readonly app: string }
+  | { readonly activityId: string }
+  | { readonly activityFile: string };
 
-function wantedOf(args: ArgumentReader, { ephemeralKey, app, activity }: FetchFlags): Wanted | undefined {
-  if ([ephemeralKey, app, activity].filter((value) => value !== undefined).length !== 1) {
-    return args.fault("one of --ephemeral-key HEX, --app NAME and --activity ID is wanted: what is to be fetched?");
+const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n";
+
+function wantedOf(args: ArgumentReader, flags: FetchFlags): Wanted | undefined {
+  const { ephemeralKey, app, activity, activityId } = flags;
+  if ([ephemeralKey, app, activity, activityId].filter((value) => value !== undefined).length !== 1) {
+    return args.fault(
+      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted: what is to be fetched?",
+    );
   }
-  if (app !== undefined) return app === "" ? args.fault("--app: empty") : { app };
-  if (activity !== undefined) return activity === "" ? args.fault("--activity: empty") : { activityId: activity };
+  if (app !== undefined) return { app };
+  if (activityId !== undefined) return { activityId };
+  if (activity !== undefined) return isOldSpelling(activity) ? { activityId: activity } : { activityFile: activity };
+  if (args.isEmpty("ephemeral-key")) return undefined;
   return ephemeralKeyOf(args, ephemeralKey!) && { ephemeralKey: ephemeralKey!.toLowerCase() };
 }
 
+/** An id, where there is no file of that name: `--activity` took ids before it took files. */
+function isOldSpelling(value: string): boolean {
+  return value !== STDIN && /^[A-Za-z0-9_-]+$/.test(value) && !existsSync(value);
+}
+
 async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Promise<object> {
-  if (!("activityId" in wanted)) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
-  const { packEvidence } = await import("../bundle/pack.js");
-  const { activity, bootProofs, missing } = await fetchActivityEvidence(wanted, connection, io);
-  if (bootProofs.length + missing.length === 0) throw noAppProofs(wanted.activityId, connection);
-  refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
+  if ("ephemeralKey" in wanted || "app" in wanted) return { bootProof: await fetchBootProofOf(wanted, connection, io) };
+  const given = "activityFile" in wanted ? { activity: await activityOf(wanted.activityFile, connection, io) } : wanted;
+  const { activity, bootProofs, missing } = await fetchActivityEvidence(given, connection, io);
+  if (bootProofs.length + missing.length === 0)
+    throw noAppProofs("activityId" in wanted ? wanted.activityId : `in ${wanted.activityFile}`, connection);
+  if ("activityId" in wanted)
+    refuseMistaken(activity, { id: wanted.activityId, organizationId: connection.organizationId }, connection);
   if (missing.length > 0)
     throw unreachable(
       connection,
       missing.map((key) => `there is no boot proof of the key ${key}, which an app proof of the activity names`),
     );
+  const { packEvidence } = await import("../bundle/pack.js");
   return packEvidence({ bootProofs: bootProofs.map(({ bootProof }) => bootProof), activity });
+}
+
+/** The activity of a file, which has to be done, and of the organization that is asked about. */
+async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
+  const { readActivity } = await import("./pieces.js");
+  const files = new InputFiles(io);
+  const read = await readActivity(files, path, "fetch");
+  const activity = unwrap(read?.value, "activity") as JsonValue;
+  const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
+  if (typeof own === "string" && own !== organizationId)
+    files.fault(path, `the activity is of organization ${own.slice(0, 100)}, and ${organizationId} is asked about`);
+  if (typeof status === "string" && status !== COMPLETED)
+    files.fault(path, `the activity is not completed (${status.slice(0, 100)}): fetch it anew, with --activity-id`);
+  files.throwFaults();
+  return activity;
 }
 
 /**
@@ -114,6 +156,35 @@ function refuseMistaken(
             "nothing is written that could be taken for a result",
         ];
   if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
+}
+
+/** Answers of the service that are waited for at once: each may be large. */
+const AT_ONCE = 4;
+
+/**
+ * The newest boot proof of each application. Throws {@link UnreachableError} with every failure, each under the name of
+ * its application.
+ */
+export async function fetchLatestBootProofs(
+  apps: readonly string[],
+  connection: Connection,
+  io: Io,
+): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
+  const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
+  const query: AskService = (name, parameters) => client.query(name, parameters);
+  const fetched = await inTurns(apps, AT_ONCE, async (app) => {
+    try {
+      const bootProof = await reached(fetchLatestBootProof(query, app), connection);
+      if (bootProof === null) throw unreachable(connection, ["there is no boot proof of this application"]);
+      return { app, bootProof };
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      return error.lines.map((line) => `${printable(app)}: ${line}`);
+    }
+  });
+  const failures = fetched.flatMap((one) => (Array.isArray(one) ? one : []));
+  if (failures.length > 0) throw new UnreachableError(failures);
+  return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
 }
 
 /** The boot proof of a key, or of the enclave of an application that booted last, as it came. */

@@ -2,9 +2,9 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { concatBytes, fromUtf8 } from "../bytes.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
+import { brokenJson, unreadableFormat } from "./file-formats.js";
 import { type Io, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -15,7 +15,7 @@ export const STDIN = "-";
 const CHUNK = 65536;
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
-  EISDIR: "is a directory, not a file",
+  EISDIR: "is a directory, not a file: name the files in it",
   EACCES: "permission denied",
   ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file",
@@ -27,6 +27,8 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export class InputFiles {
   readonly faults: string[] = [];
+  /** What was read, for whoever tells why it is no JSON. */
+  readonly #read = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io) {
@@ -34,36 +36,28 @@ export class InputFiles {
     this.#io = io;
   }
 
-  /** The bytes of a file that is not empty. */
+  /** The bytes of a file that is not empty, and of no format that nothing here reads. */
   async bytes(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
+    const bytes = await this.raw(path, maxBytes);
+    const format = bytes === undefined ? null : unreadableFormat(bytes);
+    return format === null ? bytes : this.fault(path, format);
+  }
+
+  /** The bytes of a file that is not empty, whatever they are. */
+  async raw(path: string, maxBytes = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
     try {
       const bytes = path === STDIN ? await readStdin(this.#io.stdin, maxBytes) : readFile(path, maxBytes);
-      if (bytes.length === 0) throw new Unreadable("empty");
+      if (bytes.length === 0) throw new Unreadable("empty: what wrote it may have failed");
+      this.#read.set(path, bytes);
       return bytes;
     } catch (error) {
       return this.fault(path, reasonOf(error));
     }
   }
 
-  async text(path: string, maxBytes = MAX_FILE_BYTES): Promise<string | undefined> {
-    const bytes = await this.bytes(path, maxBytes);
-    return bytes && (fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text"));
-  }
-
-  /** The value of a JSON file; the fault of one that is not JSON names line and column. */
-  async json(path: string, maxBytes = MAX_FILE_BYTES): Promise<JsonValue | undefined> {
-    const bytes = await this.bytes(path, maxBytes);
-    return bytes && this.decoded(path, () => parseJson(bytes));
-  }
-
-  /** The value of a JSON file, and its bytes. */
-  async piece(
-    path: string,
-    maxBytes = MAX_FILE_BYTES,
-  ): Promise<{ readonly value: JsonValue; readonly bytes: Uint8Array } | undefined> {
-    const bytes = await this.bytes(path, maxBytes);
-    const value = bytes && this.decoded(path, () => parseJson(bytes));
-    return bytes && value !== undefined ? { value, bytes } : undefined;
+  /** The text of a file's bytes. */
+  textOf(path: string, bytes: Uint8Array): string | undefined {
+    return fromUtf8(bytes) ?? this.fault(path, "not UTF-8 text");
   }
 
   /** What a decoder makes of a file; each of its faults becomes one of the file. */
@@ -85,14 +79,16 @@ export class InputFiles {
 
   #malformed(path: string, error: unknown): undefined {
     if (!(error instanceof MalformedError)) throw error;
-    const what = error.code === "json" ? "not strict JSON: " : "";
-    for (const fault of error.faults) this.fault(path, what + faultText([fault]));
+    const bytes = error.code === "json" ? this.#read.get(path) : undefined;
+    for (const fault of error.faults) {
+      const text = faultText([fault]);
+      this.fault(path, error.code === "json" ? `not strict JSON: ${bytes ? brokenJson(bytes, text) : text}` : text);
+    }
   }
 
   fault(path: string, message: string): undefined {
-    // As of a shell's variable that is not set.
-    const name = path === "" ? '"" (an empty name)' : path;
-    this.faults.push(printable(`${path === STDIN ? "stdin" : name}: ${message}`));
+    const named = path === "" ? "an empty file name: is a variable of the shell not set?" : `${path}: ${message}`;
+    this.faults.push(printable(path === STDIN ? `stdin: ${message}` : named));
     return undefined;
   }
 

@@ -11,6 +11,8 @@ import { UsageError } from "./io.js";
 export class ArgumentReader {
   readonly faults: string[] = [];
   readonly #given = new Map<string, number>();
+  /** Options that took nothing, or another option, for their value; and the sentence. */
+  readonly #empty = new Map<string, string>();
   readonly #command: Command;
 
   /** Has to be made before the command line is parsed, for it listens. */
@@ -18,8 +20,24 @@ export class ArgumentReader {
     this.#command = command;
     for (const option of command.options) {
       const name = option.name();
-      command.on(`option:${name}`, () => this.#given.set(name, (this.#given.get(name) ?? 0) + 1));
+      command.on(`option:${name}`, (value: unknown) => {
+        this.#given.set(name, (this.#given.get(name) ?? 0) + 1);
+        if (typeof value === "string") this.#noteEmpty(name, value);
+      });
     }
+  }
+
+  /** A variable of the shell that is not set is an empty word inside quotes; without them there is no word at all. */
+  #noteEmpty(name: string, value: string): void {
+    const isOption = this.#command.options.some(({ long }) => long === value);
+    if (value !== "" && !isOption) return;
+    const what = isOption ? `took ${value}, an option, for its value` : "empty";
+    this.#empty.set(name, `--${name}: ${what}: is a variable of the shell not set?`);
+  }
+
+  /** Whether the option stands there without a value: that is told, and nothing else has to be said of it. */
+  isEmpty(name: string): boolean {
+    return this.#empty.has(name);
   }
 
   /** Whether the option stands on the command line; for a negated one by its own name, such as `no-policy`. */
@@ -59,7 +77,8 @@ export class ArgumentReader {
 
   /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
-    if (this.faults.length > 0) throw new UsageError([...this.faults, `See ${pathOf(this.#command)} --help.`]);
+    const faults = [...this.#empty.values(), ...this.faults];
+    if (faults.length > 0) throw new UsageError([...faults, `See ${pathOf(this.#command)} --help.`]);
   }
 }
 

@@ -5,8 +5,9 @@
 import type { Command } from "commander";
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
-import type { NamedEvidence, VerifyOptions } from "../bootproof.js";
+import type { VerifyOptions } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -17,6 +18,7 @@ import { printable, printableJson } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { type FilePlace, ofKind } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { type GivenPolicy, readPolicyFile } from "./policy.js";
 import { readTrustAnchor } from "./verify.js";
@@ -170,11 +172,13 @@ interface Pinned {
   readonly messages: readonly string[];
 }
 
+const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };
+
 async function pin(flags: PinFlags, io: Io): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
   const verb = target === STDIN ? null : verbOf(requireWritable(target));
   const files = new InputFiles(io);
-  const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo);
+  const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo, ADD_TO);
   const pinned =
     flags.release === undefined ? await pinBootProofs(flags, base, files, io) : await pinRelease(flags, files);
   if (pinned === null) return EXIT.rejected;
@@ -261,31 +265,21 @@ async function pinBootProofs(
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
-  const [library, { readEvidence }, { AWS_NITRO_ROOT_G1 }] = await Promise.all([
-    import("../bootproof.js"),
-    import("./evidence.js"),
-    import("../verify/trust-anchor.js"),
-  ]);
-  const anchors: TrustAnchor[] = [];
-  for (const path of flags.trustAnchor ?? []) anchors.push(...[(await readTrustAnchor(files, path)) ?? []].flat());
-  const { bootProofs } = await readEvidence(files, {
-    bootProofs: flags.bootProof!,
-    appProofs: [],
-    activity: undefined,
-  });
+  const [library, { readBootProofs }] = await Promise.all([import("../bootproof.js"), import("./pieces.js")]);
+  const trustAnchors = await trustedBy(flags, base, files);
+  const pieces = await readBootProofs(files, flags.bootProof!, "pin");
+  files.throwFaults();
   const options: VerifyOptions = {
     policy: library.NO_POLICY_ANY_ENCLAVE,
     now: io.now(),
     allowDebug: flags.allowDebug === true,
-    // Who adds to a policy trusts what it trusts.
-    trustAnchors: anchors.length > 0 ? anchors : [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1],
+    trustAnchors,
     ...(flags.nonce !== undefined && { nonce: fromHex(flags.nonce)! }),
   };
-  const pieces = labelled(bootProofs as readonly NamedEvidence[]);
   const judged: Judged[] = [];
-  for (const { label, piece } of pieces) {
+  for (const piece of pieces) {
     const answer = await library.verifyEvidence({ bootProofs: [piece] }, options);
-    judged.push({ label, report: answer.report, verified: answer.bootProofs[0] ?? null });
+    judged.push({ label: piece.name ?? "", report: answer.report, verified: answer.bootProofs[0] ?? null });
   }
   const verified = judged.flatMap((one) => one.verified ?? []);
   if (verified.length < judged.length) return refuse(judged, io);
@@ -293,6 +287,18 @@ async function pinBootProofs(
   const made = attempt(() => makePolicy(verified, pinOptions(flags)));
   if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
   return { made: made.value, messages: adviceOnPinning(judged, made.value) };
+}
+
+/** Those that are given; else, who adds to a policy trusts what it trusts. */
+async function trustedBy(
+  { trustAnchor = [] }: PinFlags,
+  base: GivenPolicy | undefined,
+  files: InputFiles,
+): Promise<TrustAnchor[]> {
+  const { AWS_NITRO_ROOT_G1 } = await import("../verify/trust-anchor.js");
+  const anchors: TrustAnchor[] = [];
+  for (const path of trustAnchor) anchors.push(...[(await readTrustAnchor(files, path, "pin")) ?? []].flat());
+  return trustAnchor.length > 0 ? anchors : [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1];
 }
 
 function pinOptions({ name, appProofType }: PinFlags): PinOptions {
@@ -304,15 +310,6 @@ interface Judged {
   readonly label: string;
   readonly report: Report;
   readonly verified: VerifiedBootProof | null;
-}
-
-function labelled(pieces: readonly NamedEvidence[]): { readonly label: string; readonly piece: NamedEvidence }[] {
-  return pieces.map((piece, index) => {
-    const ofFile = pieces.filter(({ name }) => name === piece.name);
-    const place = pieces.slice(0, index + 1).filter(({ name }) => name === piece.name).length;
-    const label = piece.name ?? "";
-    return { label: ofFile.length === 1 ? label : `${label}, boot proof ${place} of ${ofFile.length}`, piece };
-  });
 }
 
 /** Every failure of every boot proof. */
@@ -354,9 +351,9 @@ function scopeWarnings(notes: readonly string[]): string[] {
 async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
   const path = flags.release!;
-  const text = await files.text(path, MAX_RELEASE_BYTES);
+  const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
-  const manifestSet = flags.manifestSet === undefined ? undefined : await files.json(flags.manifestSet);
+  const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
   files.throwFaults();
   const options: ReleaseOptions = {
     ...pinOptions(flags),
@@ -375,6 +372,17 @@ async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
       ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
     ],
   };
+}
+
+async function readRelease(files: InputFiles, path: string): Promise<string | undefined> {
+  const place: FilePlace = { command: "pin", option: "--release" };
+  const bytes = await ofKind(files, path, await files.bytes(path, MAX_RELEASE_BYTES), place);
+  return bytes && files.textOf(path, bytes);
+}
+
+async function readManifestSet(files: InputFiles, path: string): Promise<JsonValue | undefined> {
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
+  return bytes && files.decoded(path, () => parseJson(bytes));
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { type FilePlace, ofKind } from "./kinds.js";
 import { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
@@ -73,10 +74,10 @@ async function check(path: string, format: Format, io: Io): Promise<number> {
   const files = new InputFiles(io);
   const bytes = await files.bytes(path);
   files.throwFaults();
+  await ofKind(files, path, bytes, { command: "policy check", option: "POLICY" });
+  files.throwFaults();
   const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
   const isGood = answer.faults.length === 0;
-  const kind = isGood ? null : await otherKindOf(bytes!);
-  if (kind !== null) throw new UsageError([printable(`${nameOf(path)}: not a policy, but ${kind}`)]);
   const options = textOptions(io);
   io.stdout.write(
     format === "json"
@@ -88,13 +89,6 @@ async function check(path: string, format: Format, io: Io): Promise<number> {
 
 function nameOf(path: string): string {
   return path === STDIN ? "stdin" : path;
-}
-
-/** What the bytes are in place of a policy; null where nobody knows, or they call themselves one. */
-async function otherKindOf(bytes: Uint8Array): Promise<string | null> {
-  const { inspectUnverified } = await import("../inspect/inspect.js");
-  const kind = (await inspectUnverified(bytes).catch(() => null))?.kind;
-  return kind === undefined ? null : `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
 function addDrop(program: Command, io: Io, finish: (code: number) => void): void {
@@ -117,7 +111,7 @@ function addDrop(program: Command, io: Io, finish: (code: number) => void): void
 async function drop(path: string, name: string, io: Io): Promise<void> {
   const { dropDeployment } = await import("../appraise/edit.js");
   const files = new InputFiles(io);
-  const given = await readPolicyFile(files, path);
+  const given = await readPolicyFile(files, path, { command: "policy drop", option: "POLICY" });
   files.throwFaults();
   requireWritable(path);
   const { bytes, options } = given!;
@@ -140,10 +134,14 @@ export interface GivenPolicy {
 }
 
 /** Undefined where there is a fault, which the files keep. */
-export async function readPolicyFile(files: InputFiles, path: string): Promise<GivenPolicy | undefined> {
+export async function readPolicyFile(
+  files: InputFiles,
+  path: string,
+  place: FilePlace,
+): Promise<GivenPolicy | undefined> {
   const { parsePolicy } = await import("../appraise/policy.js");
   const options = { readFile: readerBeside(path) };
-  const bytes = await files.bytes(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), place);
   const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
   return bytes && policy && { path, bytes, policy, options };
 }

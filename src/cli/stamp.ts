@@ -32,7 +32,7 @@ export function addStampCommand(program: Command, io: Io, finish: (code: number)
     args.throwFaults();
     const stamper = await stamperOf(source!, io);
     const files = new InputFiles(io);
-    const body = await files.bytes(STDIN, MAX_BODY_BYTES);
+    const body = await files.raw(STDIN, MAX_BODY_BYTES);
     files.throwFaults();
     io.stdout.write(`${(await stamper.stamp(body!)).value}\n`);
     finish(EXIT.good);

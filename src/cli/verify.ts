@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
+import { fromUtf8 } from "../bytes.js";
 import type { Format } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
@@ -13,15 +14,18 @@ import {
   isConfigured,
   organizationOf,
 } from "./connection.js";
-import type { ExpectedFlags, EvidenceFiles, Judged, Source } from "./evidence.js";
+import type { ExpectedFlags, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, wantsColor } from "./io.js";
+import { type FileCommand, ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
+import type { EvidenceFiles } from "./pieces.js";
 
 interface VerifyFlags extends ConnectionFlags {
   readonly bootProof?: string[];
   readonly appProof?: string[];
+  readonly app?: string[];
   readonly activity?: string;
   readonly activityId?: string;
   readonly attestation?: string;
@@ -63,6 +67,7 @@ Examples:
     $ bootproof verify --attestation document.cbor --no-policy
 
   Fetched from the service, and verified in one go (the connection from the environment):
+    $ bootproof verify --app signer policy-engine --policy policy.json
     $ bootproof verify --ephemeral-key HEX --policy policy.json
     $ bootproof verify --activity-id ID --policy policy.json
 
@@ -86,24 +91,19 @@ anything, is accepted.
 
 const WHAT_IS_THERE =
   "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
-  "connection (--base-url and more), --ephemeral-key or --activity-id alone will do.";
+  "connection (--base-url and more), --app, --ephemeral-key or --activity-id alone will do.";
 
 export function addVerifyCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = addConnectionOptions(
-    program
-      .command("verify")
-      .summary("verify boot proofs, app proofs, activities and bundles")
-      .description(
-        "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
-          "stdin, once.",
-      )
-      .option("--boot-proof <file...>", 'boot proofs: JSON, bare or as {"bootProof": …}')
-      .option(
-        "--app-proof <file...>",
-        'app proofs: JSON, one, an array, or {"appProofs": […]}; each finds its boot proof by key',
-      )
-      .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
-      .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex")
+    addEvidenceOptions(
+      program
+        .command("verify")
+        .summary("verify boot proofs, app proofs, activities and bundles")
+        .description(
+          "Verify which code in which enclave made a result, and whether it is what a policy pins. FILE may be - for " +
+            "stdin, once.",
+        ),
+    )
       .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
       .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
       .option(
@@ -134,7 +134,8 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   )
     .allowExcessArguments()
     .usage(
-      "(BUNDLE | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) (--policy FILE | --no-policy) [options]",
+      "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) " +
+        "(--policy FILE | --no-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -144,6 +145,26 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     io.stdout.write(await rendered(judged, request.format, io));
     finish(exitCodeOf(judged.report.verdict));
   });
+}
+
+/** Where evidence comes from. */
+function addEvidenceOptions(command: Command): Command {
+  return command
+    .option(
+      "--boot-proof <file...>",
+      'boot proofs: JSON, one, bare or as {"bootProof": …}, an array, or {"bootProofs": […]}',
+    )
+    .option(
+      "--app-proof <file...>",
+      'app proofs: JSON, one, an array, or {"appProofs": […]}; each finds its boot proof by key',
+    )
+    .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
+    .option(
+      "--app <name...>",
+      "in place of --boot-proof: the boot proof of each application's enclave that booted last, fetched from the " +
+        "service",
+    )
+    .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex");
 }
 
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
@@ -162,11 +183,20 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     trustAnchor,
   ]);
   const format = args.format(flags.format);
-  const options = verifyOptions(args, flags, io);
+  const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
+  const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
   return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format };
+}
+
+/** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
+function asksForBootProofsOnly(args: ArgumentReader): boolean {
+  const others = ["app-proof", "activity", "activity-id", "request", "address"];
+  return (
+    ["boot-proof", "ephemeral-key", "app"].some((name) => args.has(name)) && !others.some((name) => args.has(name))
+  );
 }
 
 /** Commander has `policy` true where neither --policy nor --no-policy is given. */
@@ -175,7 +205,7 @@ function policyOf(args: ArgumentReader, { policy }: VerifyFlags): VerifyRequest[
   return args.has("no-policy") ? false : undefined;
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "activity", "attestation"];
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"];
 
 /** A file that stands for itself is a bundle, where no other evidence is given. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
@@ -192,10 +222,22 @@ const TAKES_EVERY_WORD = "--address takes every word up to the next option";
 
 /** A list of addresses takes the file that follows it for one of them. Answers that file, so that no more is missed. */
 function refuseFileAmongAddresses(args: ArgumentReader, addresses: readonly string[] = []): string | undefined {
-  const file = addresses.find((word) => word === STDIN || /\.json$/i.test(word));
+  const file = addresses.find(isFileName);
   if (file !== undefined)
     args.fault(`${TAKES_EVERY_WORD}, and took ${file}, a file: give it before --address, or after -- (-- ${file})`);
   return file;
+}
+
+function isFileName(word: string): boolean {
+  return word === STDIN || /\.json$/i.test(word);
+}
+
+/** A name that is there twice may have been meant for another. */
+function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
+  for (const app of apps.filter(isFileName))
+    args.fault(`--app ${app}: a file, and the name of an application is wanted`);
+  const repeated = new Set(apps.filter((app, index) => apps.indexOf(app) !== index));
+  for (const app of repeated) args.fault(`--app ${app}: given twice`);
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
@@ -213,6 +255,17 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
     "request",
     "address",
   ]);
+  refuseBeside(args, "app", "fetches all that it verifies", [
+    "boot-proof",
+    "app-proof",
+    "activity",
+    "activity-id",
+    "ephemeral-key",
+    "attestation",
+    "request",
+    "address",
+  ]);
+  refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
 }
@@ -256,7 +309,8 @@ type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S,
 
 /** What is to be fetched: the boot proof of a key, or what an activity lacks; undefined where neither is named. */
 function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefined {
-  const { activity, activityId, ephemeralKey, appProof = [] } = flags;
+  const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
+  if (app !== undefined) return { kind: "apps", apps: app };
   if (ephemeralKey !== undefined)
     return { kind: "key", ephemeralKey: ephemeralKey.toLowerCase(), files: filesOf(flags) };
   const isOfActivity = (activityId !== undefined || activity !== undefined) && appProof.length === 0;
@@ -271,8 +325,8 @@ function refuseIdleConnection(args: ArgumentReader): void {
   const idle = connectionOptionsGiven(args).filter((name) => name !== "organization-id");
   if (idle.length > 0)
     args.fault(
-      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --activity-id, or with ` +
-        `--ephemeral-key alone`,
+      `${idle.map((name) => `--${name}`).join(", ")}: nothing is fetched here, only with --app, with ` +
+        `--activity-id, or with --ephemeral-key alone`,
     );
 }
 
@@ -286,12 +340,9 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
-  if (flags.organizationId === "") args.fault("--organization-id: empty");
-  if (activityId === "") args.fault("--activity-id: empty");
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   }
-  if (addresses?.includes("")) args.fault("--address: empty");
   if (addresses !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--address: whose addresses? Give --organization-id, or the request with --request");
   }
@@ -340,14 +391,19 @@ async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {
   const { parsePolicy } = await import("../appraise/policy.js");
-  const bytes = await files.bytes(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "verify", option: "--policy" });
   return bytes && files.decoded(path, () => parsePolicy(bytes, { readFile: readerBeside(path) }));
 }
 
 /** The trust anchor of a PEM file, named after the file. */
-export async function readTrustAnchor(files: InputFiles, path: string): Promise<TrustAnchor | undefined> {
+export async function readTrustAnchor(
+  files: InputFiles,
+  path: string,
+  command: FileCommand = "verify",
+): Promise<TrustAnchor | undefined> {
   const { parseTrustAnchor } = await import("../verify/trust-anchor.js");
-  const pem = await files.text(path);
+  const bytes = await ofKind(files, path, await files.bytes(path), { command, option: "--trust-anchor" });
+  const pem = bytes && (fromUtf8(bytes) ?? files.fault(path, "not PEM text (openssl x509 -inform der writes it)"));
   return pem === undefined ? undefined : files.decoded(path, () => parseTrustAnchor(path, pem));
 }
 

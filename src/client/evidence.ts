@@ -6,6 +6,7 @@ import { toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
 import { isEmpty } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -65,6 +66,20 @@ export async function fetchEvidence<T>(
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
+}
+
+/**
+ * The boot proof of an application's enclave that booted last, as the service answers it; null where it has none. Which
+ * application it is of, its label says, and nobody signs that. Throws {@link ClientError} (`answer`) where the label
+ * names another one: that is not what was asked for.
+ */
+export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
+  const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
+  const bootProof = isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
+  const label = isJsonObject(bootProof) ? (bootProof["enclaveApp"] ?? null) : null;
+  if (typeof label !== "string" || label === appName) return bootProof;
+  const message = `${JSON.stringify(shownName(label))}, and ${JSON.stringify(shownName(appName))} was asked for`;
+  throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 
 /** The activity, with the app proofs that the service lists for it where it carries none. */

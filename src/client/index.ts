@@ -21,7 +21,14 @@ export type {
   VerifiedSubmitFunctions,
   VerifyActivityOptions,
 } from "./verified.js";
-export { MAX_BOOT_PROOFS, fetchActivity, fetchBootProof, fetchEvidence, withAppProofs } from "./evidence.js";
+export {
+  MAX_BOOT_PROOFS,
+  fetchActivity,
+  fetchBootProof,
+  fetchEvidence,
+  fetchLatestBootProof,
+  withAppProofs,
+} from "./evidence.js";
 export type { ActivityEvidence, AskService, KeyedBootProof } from "./evidence.js";
 
 export { nodeWebhookHandler } from "./node-webhook.js";

@@ -59,6 +59,12 @@ export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
+/** The boot proofs of a list: an array, or `{"bootProofs": […]}`, as bundles have them. Null: it is none. */
+export function bootProofList(input: unknown): readonly unknown[] | null {
+  const list = unwrap(input, "bootProofs");
+  return Array.isArray(list) ? list : null;
+}
+
 /** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
 export function readBootProof(input: unknown): BootProofReading {
   const faults = new FaultList();

@@ -13,7 +13,12 @@ export interface Conclusion {
   /** The evidence as it was given. */
   readonly given: readonly {
     readonly subject: CheckSubject;
-    readonly piece: { readonly name: string | null; readonly value: unknown; readonly bytes: Uint8Array | null };
+    readonly piece: {
+      readonly name: string | null;
+      readonly value: unknown;
+      readonly bytes: Uint8Array | null;
+      readonly latestOf: string | null;
+    };
   }[];
   readonly checklists: readonly Checklist[];
   /** Every piece that has to be verified; null stands for one that was rejected. */
@@ -39,6 +44,7 @@ export async function conclude(conclusion: Conclusion): Promise<Report> {
     validationTime,
     evidence: await Promise.all(given.map(evidencePiece)),
     checks,
+    notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
 }
@@ -50,7 +56,8 @@ function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy:
 
 /** What the report was made from, so that it can be filed and found again. */
 async function evidencePiece({ subject, piece }: Conclusion["given"][number]): Promise<EvidencePiece> {
-  return { subject, name: piece.name, sha256: await digestOf(piece.bytes ?? piece.value) };
+  const { name, bytes, value, latestOf } = piece;
+  return { subject, name, sha256: await digestOf(bytes ?? value), ...(latestOf !== null && { latestOf }) };
 }
 
 /** SHA-256 in hex, of bytes or of text; null of anything else, which has no bytes. */

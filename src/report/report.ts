@@ -36,6 +36,11 @@ export interface Report {
   readonly evidence: readonly EvidencePiece[];
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
+  /**
+   * Rules of the policy about app proofs that were not applied, such as `appProofs.required`, since only boot proofs
+   * were asked for. Left out where there are none.
+   */
+  readonly notApplied?: readonly string[];
   /** What was verified, and nothing else; null where the verdict is `rejected`. */
   readonly claims: Claims | null;
 }
@@ -51,6 +56,8 @@ export interface EvidencePiece {
   readonly name: string | null;
   /** SHA-256 of its bytes as given, in hex; null where it was given as a value. */
   readonly sha256: string | null;
+  /** Of a boot proof that was asked for as an application's newest one: the application. Left out of any other. */
+  readonly latestOf?: string;
 }
 
 export interface Claims {
@@ -163,6 +170,7 @@ export interface ReportParts {
   readonly validationTime: Date | null;
   readonly evidence: readonly EvidencePiece[];
   readonly checks: readonly Check[];
+  readonly notApplied?: readonly string[];
   readonly claims: Claims | null;
 }
 
@@ -174,6 +182,7 @@ const made = new WeakSet();
  */
 export function makeReport(parts: ReportParts): Report {
   const { verdict, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
+  const { notApplied = [] } = parts;
   const isRejected = verdict === "rejected";
   const hasFailed = checks.some((check) => check.status === "fail");
   if (hasFailed && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
@@ -189,6 +198,7 @@ export function makeReport(parts: ReportParts): Report {
     validationTime: validationTime?.toISOString() ?? null,
     evidence: [...evidence],
     checks: [...checks],
+    ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
     claims,
   });
   made.add(report);

@@ -71,7 +71,7 @@ const CHECK: Members<Check> = {
 };
 const OPTIONAL_OF_CHECK: readonly (keyof Check)[] = ["expected", "actual"];
 
-const PIECE: Members<EvidencePiece> = { subject, name: orNull(text), sha256: orNull(sha256) };
+const PIECE: Members<EvidencePiece> = { subject, name: orNull(text), sha256: orNull(sha256), latestOf: text };
 
 const HARDWARE: Members<HardwareClaims> = {
   trustAnchor: text,
@@ -144,7 +144,8 @@ const REPORT: Members<Report> = {
   policyDigest: orNull(sha256),
   verifiedAt: time,
   validationTime: orNull(time),
-  evidence: listOf(object(PIECE)),
+  notApplied: listOf(text),
+  evidence: listOf(object(PIECE, ["latestOf"])),
   checks: listOf(object(CHECK, OPTIONAL_OF_CHECK)),
   claims: orNull(object(CLAIMS)),
 };
@@ -183,7 +184,7 @@ export function reportSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A report of bootproof (bootproof-report/1)",
-    ...object<Report & { readonly bundle: unknown }>({ ...REPORT, bundle: BUNDLE }, ["bundle"]),
+    ...object<Report & { readonly bundle: unknown }>({ ...REPORT, bundle: BUNDLE }, ["notApplied", "bundle"]),
     // What was rejected claims nothing, and nothing else goes without claims.
     if: { properties: { verdict: { const: "rejected" } } },
     then: { properties: { claims: { type: "null" } } },

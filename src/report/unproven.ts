@@ -21,9 +21,11 @@ export function unprovenStatements(report: Report): string[] {
   if (claims === null) return [REJECTED];
   return [
     ...openIdentity(report),
+    ...rulesNotApplied(report, (rules) => `What the policy demands of app proofs (${rules}): none were asked for.`),
     ...claims.bootProofs.flatMap((boot, index) => {
       return openAboutBoot(boot, isAws(report, index), claims.bootProofs.length > 1 ? `boot[${index}]` : "the enclave");
     }),
+    ...openLatest(report),
     ...openApproval(report, claims),
     ...openResults(report, claims),
     ...openAlways(report, claims),
@@ -45,8 +47,15 @@ export function caveats(report: Report): string[] {
       ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
     ]),
     ...scopeCaveats(report, claims),
+    ...rulesNotApplied(report, (rules) => {
+      return `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`;
+    }),
     ...claimCaveats(report, claims),
   ];
+}
+
+function rulesNotApplied({ notApplied = [] }: Report, sentence: (rules: string) => string): string[] {
+  return notApplied.length === 0 ? [] : [sentence(listed(notApplied.map(printable), " and "))];
 }
 
 /** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
@@ -137,6 +146,15 @@ function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
     `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. ` +
       "What its public key and user data stand for is between you and the application.",
   ];
+}
+
+/** The service chooses which boot proof it answers, and what it says of it is signed by nobody. */
+function openLatest({ evidence, verdict }: Report): string[] {
+  const apps = evidence.flatMap(({ latestOf }) => (latestOf === undefined ? [] : [quoted(latestOf)]));
+  if (apps.length === 0) return [];
+  const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
+  const what = "That what was asked for by its application is that application's, and booted last";
+  return [`${what} (${listed(apps)}): the service's word.${proven}`];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {

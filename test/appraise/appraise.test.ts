@@ -584,6 +584,42 @@ describe("appProofs", () => {
   });
 });
 
+describe("boot proofs alone", () => {
+  const NOT_APPLIED = "only boot proofs were asked for: the policy's rules about app proofs were not applied";
+  const rules = { required: true, decision: true, coverage: true, types: ["T"], maxAge: "1s" };
+  const only = (appProofs: JsonObject, more: object = {}): Promise<Report> => {
+    const options = { ...optionsOf(live, { policy: { appProofs } }), bootProofsOnly: true, ...more };
+    return verifyEvidence({ bootProofs: [live.bootProof] }, options).then(({ report }) => report);
+  };
+
+  it("are held against no rule about app proofs, where only they are asked for, and the report says so", async () => {
+    const report = await only(rules);
+    expect([report.verdict, report.notApplied]).toEqual([
+      "verified",
+      ["appProofs.required", "appProofs.decision", "appProofs.coverage"],
+    ]);
+    expect(checkOf(report, "policy.app-proof")).toMatchObject({ status: "skip", detail: NOT_APPLIED });
+    expect(checkOf(report, "policy.deployment").status).toBe("pass");
+  });
+
+  it("have nothing more said of them where the policy demands no app proofs", async () => {
+    const report = await only({ types: ["T"], maxAge: "1s" });
+    expect(checkOf(report, "policy.app-proof")).toMatchObject({ status: "skip", detail: NOT_APPLIED });
+    expect(Object.hasOwn(report, "notApplied")).toBe(false);
+  });
+
+  it("are held against the rules where nobody said that only they are asked for, whatever is there", async () => {
+    for (const more of [{ bootProofsOnly: false }, { bootProofsOnly: undefined }])
+      expect(idsOf(await only({ required: true }, more), "fail")).toEqual(["policy.app-proof"]);
+  });
+
+  it("are held against everything else", async () => {
+    const aged = { ...optionsOf(live, { policy: { maxAge: "4m", appProofs: rules } }), bootProofsOnly: true };
+    const { report } = await verifyEvidence({ bootProofs: [live.bootProof] }, aged);
+    expect([idsOf(report, "fail"), report.notApplied?.length, report.claims]).toEqual([["policy.age"], 3, null]);
+  });
+});
+
 describe("a bare document", () => {
   const nitro: JsonObject = { name: "image", kind: "nitro", pcrs };
   const bare = async (deployments: JsonObject[], how: Judgement = {}): Promise<Report> =>
@@ -642,11 +678,17 @@ describe("a bare document", () => {
     ).toBe("warn");
   });
 
-  it("is held against maxAge and required app proofs too", async () => {
+  it("is held against maxAge too, and against rules about app proofs where that is asked for", async () => {
     expect(idsOf(await bare([nitro], { policy: { maxAge: "4m" } }), "fail")).toEqual(["policy.age"]);
-    expect(idsOf(await bare([nitro], { policy: { appProofs: { required: true } } }), "fail")).toEqual([
-      "policy.app-proof",
-    ]);
+    const demanding = { policy: { appProofs: { required: true } } };
+    const report = await bare([nitro], demanding);
+    expect([report.verdict, report.notApplied]).toEqual(["verified", ["appProofs.required"]]);
+    expect(checkOf(report, "policy.app-proof")).toMatchObject({
+      status: "skip",
+      detail: "only a bare document was asked for: the policy's rules about app proofs were not applied",
+    });
+    const options = { ...optionsOf(live, { ...demanding, deployments: () => [nitro] }), bootProofsOnly: false };
+    expect(idsOf((await verifyAttestation(live.document, options)).report, "fail")).toEqual(["policy.app-proof"]);
   });
 });
 

@@ -361,6 +361,14 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     fails: ["policy.age"],
   },
   rules("none, where one is required", { required: true }, { forge: { payloads: [] } }),
+  {
+    name: "app proofs: left out by the service, beside a good boot proof, where one is required",
+    judge: {
+      given: ({ bootProof }) => ({ bootProofs: [bootProof] }),
+      policy: { appProofs: { required: true, decision: true } },
+    },
+    fails: ["policy.app-proof"],
+  },
   rules("of a type that is not allowed", { types: ["APP_PROOF_TYPE_POLICY_OUTCOME"] }),
   rules(
     "a good one and one of a type that is not allowed",

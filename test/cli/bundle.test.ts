@@ -111,7 +111,16 @@ describe("bundle", () => {
       "--policy and --no-policy contradict each other",
     ],
     ["a missing file", ["--boot-proof", "missing.json", "--policy", POLICY], "missing.json: no such file"],
-    ["a policy that is none", ["--boot-proof", BOOT_1, "--policy", BOOT_1], "deployments: missing, an array wanted"],
+    [
+      "a policy that is none",
+      ["--boot-proof", BOOT_1, "--policy", fileOf({})],
+      "deployments: missing, an array wanted",
+    ],
+    [
+      "evidence as a policy",
+      ["--boot-proof", BOOT_1, "--policy", BOOT_1],
+      "this is a boot proof; --boot-proof takes it",
+    ],
     ["another time", ["--boot-proof", BOOT_1, "--no-policy", "--now", "noon"], "--now noon: an RFC 3339"],
     ["stdin twice", ["--boot-proof", "-", "--policy", "-"], "- (stdin) can be given for one file only"],
   ])("refuses %s", async (_, args, message) => {
@@ -197,7 +206,9 @@ describe("verify FILE", () => {
     const { code } = await bootproof(["verify", "--boot-proof", BUNDLE, "--app-proof", BUNDLE, "--policy", POLICY]);
     expect(code).toBe(0);
     const none = changed((bundle) => (bundle["bootProofs"] = []));
-    expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).code).toBe(1);
+    expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).stderr).toBe(
+      `bootproof: ${none}: there are no boot proofs in it: the list is empty\n`,
+    );
     const many = changed((bundle) => (bundle["bootProofs"] = Array(1000).fill({})));
     expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain(
       "a list of 1000, which cannot all be boot proofs",
@@ -205,7 +216,8 @@ describe("verify FILE", () => {
   });
 
   it.each<[string, () => string[], RegExp]>([
-    ["what is no bundle", () => [BOOT_1], /bootproof-1\.json: not a bundle \(bootproof bundle makes them\)/],
+    ["what is no bundle", () => [fileOf({ a: 1 })], /json: not a bundle \(bootproof bundle makes them\)/],
+    ["a boot proof", () => [BOOT_1], /bootproof-1\.json: this is a boot proof; --boot-proof takes it\n$/],
     [
       "another version",
       () => [changed((bundle) => (bundle["bundle"] = "bootproof-bundle/2"))],

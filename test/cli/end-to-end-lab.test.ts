@@ -77,7 +77,7 @@ describe("the built command and its lab", () => {
     expect(verified.stdout).toMatch(/^VERIFIED/);
 
     const evidence = join(folder, "evidence.json");
-    writeFileSync(evidence, built(["fetch", "--activity", id, ...connection]).stdout);
+    writeFileSync(evidence, built(["fetch", "--activity-id", id, ...connection]).stdout);
     const bundle = join(folder, "bundle.json");
     const { status, stdout } = built(["bundle", "--boot-proof", evidence, "--activity", evidence, "--policy", policy]);
     expect(status).toBe(0);
@@ -86,6 +86,42 @@ describe("the built command and its lab", () => {
     expect(built(["verify", bundle]).status).toBe(0);
     expect(built(["verify", bundle, "--now", "2046-01-01T00:00:00Z"]).status).toBe(1);
     expect(built(["verify", bundle, "--no-policy"]).status).toBe(1);
+  });
+
+  it("verify the newest boot proof of each application in one step, with the right exit code", () => {
+    const policyFile = readJson(policy) as Loose;
+    const demanding = join(folder, "demanding.json");
+    writeFileSync(demanding, JSON.stringify({ ...policyFile, appProofs: { required: true } }));
+    const asked = ["verify", "--app", "signer", "policy-engine", "--policy", demanding];
+    const { status, stdout, stderr } = built([...asked, ...connection]);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout.replace(/\s+/g, " ")).toMatch(
+      /VERIFIED.* BUT no app proofs were asked for: .*\(appProofs\.required\) was not applied.*service's word/,
+    );
+    const missing = built(["verify", "--app", "signer", "nobody", "none", "--policy", policy, ...connection]);
+    expect([missing.status, missing.stdout]).toEqual([3, ""]);
+    expect(missing.stderr.match(/^bootproof: (?:nobody|none): /gm)).toHaveLength(2);
+    expect(built(asked).status).toBe(2);
+    const other = join(folder, "other.json");
+    const deployments = (policyFile["deployments"] as Loose[]).map((one) => ({ ...one, pivotHash: "00".repeat(32) }));
+    writeFileSync(other, JSON.stringify({ ...policyFile, deployments }));
+    expect(built(["verify", "--app", "signer", "--policy", other, ...connection]).status).toBe(1);
+  });
+
+  it("fetch what the activity in a file lacks, and take an id in the old spelling with a note", async () => {
+    const id = await submit();
+    const whole = JSON.parse(built(["fetch", "--activity-id", id, ...connection]).stdout) as Loose;
+    const { appProofs, ...bare } = whole["activity"] as Loose;
+    expect(appProofs).not.toHaveLength(0);
+    const file = join(folder, "bare-activity.json");
+    writeFileSync(file, JSON.stringify(bare));
+    const { status, stdout, stderr } = built(["fetch", "--activity", file, ...connection]);
+    expect([status, stderr]).toEqual([0, ""]);
+    const bundle = join(folder, "fetched-bundle.json");
+    writeFileSync(bundle, stdout);
+    expect(built(["verify", bundle, "--policy", policy]).status).toBe(0);
+    const old = built(["fetch", "--activity", id, ...connection]);
+    expect([old.status, old.stderr]).toEqual([0, expect.stringMatching(/^note: .* --activity-id ID\n$/)]);
   });
 
   it("make keys, which the lab does not know", () => {

@@ -45,6 +45,49 @@ describe("the built command", () => {
     expect(built(["verify", "--boot-proof", BOOT_1]).status).toBe(2);
   });
 
+  it("names a file of another kind, and what a file is that is no JSON", () => {
+    const wrong = built(["verify", "--boot-proof", APP_1, "--app-proof", BOOT_1, "--no-policy"]);
+    expect([wrong.status, wrong.stdout, wrong.stderr]).toEqual([
+      2,
+      "",
+      `bootproof: ${APP_1}: this is an app proof; --app-proof takes it\n` +
+        `bootproof: ${BOOT_1}: this is a boot proof; --boot-proof takes it\n`,
+    ]);
+    const stdin = built(["bundle", "--boot-proof", "-", "--no-policy"], { input: readFileSync(APP_1) });
+    expect([stdin.status, stdin.stderr]).toEqual([2, "bootproof: stdin: this is an app proof; --app-proof takes it\n"]);
+    const piped = shell('gzip -c "$BOOT_1" | "$NODE" "$COMMAND" pin --boot-proof -');
+    expect([piped.status, piped.stderr]).toEqual([
+      2,
+      "bootproof: stdin: compressed with gzip: decompress it first (gunzip; curl --compressed)\n",
+    ]);
+  });
+
+  it("says that a variable of the shell is not set, with quotes around it and without", () => {
+    const quoted = shell('"$NODE" "$COMMAND" verify --boot-proof "$BOOT_1" --policy "$UNSET"');
+    expect([quoted.status, quoted.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^bootproof: --policy: empty: is a variable of the shell not set\?\n/),
+    ]);
+    const bare = shell('"$NODE" "$COMMAND" verify --policy $UNSET --boot-proof "$BOOT_1"');
+    expect([bare.status, bare.stderr]).toEqual([
+      2,
+      expect.stringContaining("bootproof: --policy: took --boot-proof, an option, for its value: is a variable"),
+    ]);
+  });
+
+  it("takes boot proofs in a list, and skips rules about app proofs where none are asked for", () => {
+    const pinned = JSON.parse(built(["pin", "--boot-proof", BOOT_1]).stdout) as object;
+    const policy = fileOf({ ...pinned, appProofs: { required: true } });
+    const file = fileOf([readJson(BOOT_1), { bootProof: readJson(BOOT_1) }]);
+    const { status, stdout } = built(["verify", "--boot-proof", file, "--policy", policy, "--format", "json"]);
+    expect([status, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { evidence: [{ name: `${file}[0]` }, { name: `${file}[1]` }], notApplied: ["appProofs.required"] },
+    ]);
+    const asked = ["--app-proof", fileOf([]), "--policy", policy];
+    expect(built(["verify", "--boot-proof", file, ...asked]).status).toBe(1);
+  });
+
   it("inspects, and pins a release", () => {
     expect(built(["inspect", BOOT_1]).stdout).toMatch(/^NOT VERIFIED/);
     const release = fileURLToPath(new URL("test-vectors/releases/r2025.9.3.yaml", root));

@@ -54,7 +54,7 @@ describe("fetch", () => {
   });
 
   it("an activity with all that proves it, for verify to take in whichever way", async () => {
-    const { code, stdout, stderr } = await online("fetch", "--activity", lab.walletActivityId);
+    const { code, stdout, stderr } = await online("fetch", "--activity-id", lab.walletActivityId);
     expect([code, stderr]).toEqual([0, ""]);
     expect(JSON.parse(stdout)).toMatchObject({
       bundle: "bootproof-bundle/1",
@@ -71,22 +71,72 @@ describe("fetch", () => {
     );
   });
 
+  it("what the activity in a file lacks, as if it were fetched by its id", async () => {
+    const whole = JSON.parse((await online("fetch", "--activity-id", lab.walletActivityId)).stdout) as Loose;
+    const bare = { ...(whole["activity"] as Loose), appProofs: undefined };
+    for (const content of [whole["activity"], bare, { activity: bare }, whole]) {
+      const { code, stdout, stderr } = await online("fetch", "--activity", fileOf(content));
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(JSON.parse(stdout)).toEqual(whole);
+    }
+    const { code, stdout } = await bootproof(["fetch", "--activity", "-", ...connection], {
+      stdin: JSON.stringify(bare),
+    });
+    expect([code, JSON.parse(stdout)]).toEqual([0, whole]);
+  });
+
+  it("takes an id for --activity as it did, and says how it is spelled now", async () => {
+    const { code, stdout, stderr } = await online("fetch", "--activity", activityId);
+    expect([code, (JSON.parse(stdout) as Loose)["activity"].id]).toEqual([0, activityId]);
+    expect(stderr).toBe(
+      "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n",
+    );
+  });
+
+  it.each<[string, (activity: Loose) => unknown, RegExp]>([
+    [
+      "another organization's",
+      (activity) => ({ ...activity, organizationId: "x" }),
+      /is of organization x, and .* is asked/,
+    ],
+    [
+      "one that waits for votes",
+      (activity) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" }),
+      /not completed \(ACTIVITY_STATUS_CONSENSUS_NEEDED\): fetch it anew, with --activity-id/,
+    ],
+    ["an app proof", () => readJson(APP_1), /this is an app proof; bootproof verify --app-proof takes it/],
+  ])("writes nothing for a file with %s", async (_, change, message) => {
+    const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
+    const { code, stdout, stderr } = await online("fetch", "--activity", fileOf(change(activity as Loose)));
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(message)]);
+  });
+
+  it("takes what looks like a file for one, where it is not there", async () => {
+    for (const file of ["./activity", "activity.json"])
+      expect(await online("fetch", "--activity", file)).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: `bootproof: ${file}: no such file\n`,
+      });
+  });
+
   it("writes no incomplete evidence", async () => {
-    const { code, stdout, stderr } = await online("fetch", "--activity", await withoutProofs());
+    const { code, stdout, stderr } = await online("fetch", "--activity-id", await withoutProofs());
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/there are no app proofs of the activity .*generateAppProofs/);
   });
 
   it.each([
-    ["nothing", [], "one of --ephemeral-key HEX, --app NAME and --activity ID is wanted"],
+    ["nothing", [], "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted"],
     [
       "two things",
-      ["--app", "signer", "--activity", "x"],
-      "one of --ephemeral-key HEX, --app NAME and --activity ID is wanted",
+      ["--app", "signer", "--activity-id", "x"],
+      "one of --ephemeral-key HEX, --app NAME, --activity-id ID and --activity FILE is wanted",
     ],
     ["no key", ["--ephemeral-key", "04ff"], "--ephemeral-key: 4 hex digits, 260 hex digits wanted"],
     ["no name", ["--app", ""], "--app: empty"],
-    ["no id", ["--activity", ""], "--activity: empty"],
+    ["no id", ["--activity-id", ""], "--activity-id: empty"],
+    ["no file", ["--activity", ""], "--activity: empty"],
     ["something else", ["--app", "signer", "stray"], "too many arguments"],
     ["the same twice", ["--app", "signer", "--app", "signer"], "--app is given twice"],
   ])("refuses %s", async (_, args, message) => {
@@ -123,7 +173,7 @@ describe("verify, fetching", () => {
 
   it("a key's boot proof, with app proofs from files", async () => {
     const activity = fileOf(
-      (JSON.parse((await online("fetch", "--activity", lab.walletActivityId)).stdout) as Loose)["activity"],
+      (JSON.parse((await online("fetch", "--activity-id", lab.walletActivityId)).stdout) as Loose)["activity"],
     );
     const [proof] = readJson(activity)["appProofs"] as { publicKey: string }[];
     expect(
@@ -284,7 +334,7 @@ describe("verify, fetching", () => {
         "--activity-id",
         "x",
         "--policy",
-        BOOT_1,
+        fileOf({ policy: "bootproof/1", deployments: [], unheard: "of" }),
         "--base-url",
         "http://127.0.0.1:1",
         "--organization-id",
@@ -298,6 +348,138 @@ describe("verify, fetching", () => {
     const { code, stdout, stderr } = await offline("verify", ...args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
+  });
+});
+
+describe("verify --app", () => {
+  const json = (...args: string[]): Promise<Answer> => online("verify", "--app", ...args, "--format", "json");
+  const reportOf = ({ stdout }: Answer): Report => JSON.parse(stdout) as Report;
+  const anchor = (): string => fileOf(lab.trustAnchorPem);
+  const apps = (): string[] => [...new Set(lab.enclaves.map(({ app }) => app))];
+  const flat = (text: string): string => text.replace(/\s+/g, " ");
+
+  it("fetches the newest boot proof of each application, and verifies them together", async () => {
+    expect(apps().length).toBeGreaterThan(1);
+    const answer = await json(...apps(), "--policy", policy);
+    expect([answer.code, answer.stderr]).toEqual([0, ""]);
+    const report = reportOf(answer);
+    expect([report.verdict, report.evidence.map(({ name, latestOf }) => [name, latestOf])]).toEqual([
+      "verified",
+      apps().map((app) => [app, app]),
+    ]);
+    expect(report.claims!.bootProofs.map(({ image }) => image.manifest!.namespace)).toEqual(
+      apps().map((app) => `lab/${app}`),
+    );
+  });
+
+  it("says what of it is the service's word", async () => {
+    const word =
+      "That what was asked for by its application is that application's, and booted last " +
+      '("signer"): the service\'s word.';
+    const proven = " The policy proves which of its deployments each is, and no more.";
+    const verified = flat((await online("verify", "--app", "signer", "--policy", policy)).stdout);
+    expect(verified).toContain(word + proven);
+    const authentic = flat(
+      (await online("verify", "--app", "signer", "--no-policy", "--trust-anchor", anchor())).stdout,
+    );
+    expect(authentic).toContain(word);
+    expect(authentic).not.toContain(proven);
+    const byKey = flat((await online("verify", "--ephemeral-key", signer, "--policy", policy)).stdout);
+    expect(byKey).not.toContain("booted last");
+  });
+
+  it("is rejected where a policy pins another deployment", async () => {
+    const file = lab.policyFile as Loose;
+    const others = (file["deployments"] as Loose[]).map((one) => ({ ...one, pivotHash: "00".repeat(32) }));
+    expect((await json("signer", "--policy", fileOf({ ...file, deployments: others }))).code).toBe(1);
+  });
+
+  it("skips a policy's rules about app proofs, and says so", async () => {
+    const demanding = fileOf({
+      ...(lab.policyFile as object),
+      appProofs: { required: true, decision: true, types: ["X"] },
+    });
+    for (const asked of [
+      ["--app", "signer"],
+      ["--ephemeral-key", signer],
+    ]) {
+      const { code, stdout } = await online("verify", ...asked, "--policy", demanding);
+      expect(code).toBe(0);
+      expect(flat(stdout)).toContain(
+        "BUT no app proofs were asked for: what the policy demands of them (appProofs.required and appProofs.decision)",
+      );
+    }
+    const asked = ["--activity-id", lab.walletActivityId, "--policy", demanding, "--format", "json"];
+    const { code, stdout } = await online("verify", ...asked);
+    expect([code, failed(stdout)]).toEqual([1, ["policy.app-proof"]]);
+  });
+
+  it("tells every application that could not be fetched, with exit code 3", async () => {
+    const { code, stdout, stderr } = await online(
+      "verify",
+      "--app",
+      "nobody",
+      "signer",
+      "none\u001b",
+      "--policy",
+      policy,
+    );
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toBe(
+      `bootproof: nobody: ${lab.baseUrl}: there is no boot proof of this application\n` +
+        `bootproof: none\\u{1b}: ${lab.baseUrl}: there is no boot proof of this application\n`,
+    );
+  });
+
+  it("is exit code 3 where nobody listens, and where the key is not known", async () => {
+    const args = ["verify", "--app", "signer", "--policy", policy];
+    const nowhere = connectionTo({ ...lab, baseUrl: `http://localhost:${await closedPort()}` });
+    expect((await bootproof([...args, ...nowhere])).stderr).toMatch(/^bootproof: signer: http.*cannot be reached/);
+    const { code, stderr } = await bootproof([...args, ...connectionTo({ ...lab, apiKey: generateApiKey() })]);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/^bootproof: signer: .*PUBLIC_KEY_NOT_FOUND/)]);
+  });
+
+  it("reads the key once, however many are fetched", async () => {
+    const args = connectionTo(lab);
+    chmodSync(args[5]!, 0o640);
+    const { code, stderr } = await bootproof(["verify", "--app", ...apps(), "--policy", policy, ...args], present());
+    expect([code, stderr.match(/warning/g)]).toEqual([0, ["warning"]]);
+  });
+
+  it("is usage without a connection, beside other evidence, and of a name that is given twice", async () => {
+    const alone = await offline("verify", "--app", "signer", "--policy", policy);
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      expect.stringContaining("--base-url URL (or BOOTPROOF_BASE_URL) is wanted"),
+    ]);
+    const file = fileOf({});
+    const { code, stderr } = await online(
+      ...["verify", "--app", "signer", "policy-engine", "signer", "evidence.json", "--policy", policy],
+      ...[
+        "--boot-proof",
+        BOOT_1,
+        "--app-proof",
+        APP_1,
+        "--activity",
+        file,
+        "--activity-id",
+        "x",
+        "--ephemeral-key",
+        signer,
+      ],
+      ...["--attestation", file, "--request", file, "--address", "0x01"],
+    );
+    expect(code).toBe(2);
+    for (const part of [
+      "--app fetches all that it verifies, and does not go with --boot-proof, --app-proof, --activity, " +
+        "--activity-id, " +
+        "--ephemeral-key, --attestation, --request, --address",
+      "--app signer: given twice",
+      "--app evidence.json: a file, and the name of an application is wanted",
+    ])
+      expect(stderr).toContain(part);
+    const bundle = await online("verify", "bundle.json", "--app", "signer", "--policy", policy);
+    expect([bundle.code, bundle.stderr]).toEqual([2, expect.stringContaining("bundle.json: what is it?")]);
   });
 });
 
@@ -346,7 +528,7 @@ describe("the connection", () => {
     ["a user", `https://user:${SECRET}@example.com`, "without user and password"],
     ["a query", `https://example.com/?key=${SECRET}`, "without query and fragment"],
     ["the path", "https://example.com/public/v1/", "without /public/v1"],
-    ["nothing", "", "--base-url URL (or BOOTPROOF_BASE_URL) is wanted"],
+    ["nothing", "", "--base-url: empty: is a variable of the shell not set?"],
   ])("is not made to %s", async (_, url, message) => {
     const { code, stderr } = await fetching("--base-url", url, "--api-key-file", "k");
     expect(code).toBe(2);
@@ -418,7 +600,11 @@ describe("the connection", () => {
       () => fileOf({ publicKey: lab.apiKey.publicKey, privateKey: "ff".repeat(32) }),
       /is not a private key of P-256/,
     ],
-    ["evidence", () => BOOT_1, /: (too large for|not) a key file/],
+    ["evidence", () => BOOT_1, /bootproof-1\.json: this is a boot proof; bootproof verify --boot-proof takes it\n$/],
+    ["small evidence", () => APP_1, /appproof-1\.json: this is an app proof; bootproof verify --app-proof takes it\n$/],
+    ["of another format", () => fileOf(Buffer.from([0x1f, 0x8b, 8])), /: compressed with gzip/],
+    ["too large", () => fileOf("x".repeat(5000)), /: too large for a key file/],
+    ["a folder", () => "/tmp", /\/tmp: cannot be read/],
   ])("takes no key file that is %s", async (_, file, message) => {
     const { code, stdout, stderr } = await fetching("--base-url", lab.baseUrl, "--api-key-file", file());
     expect([code, stdout]).toEqual([2, ""]);
@@ -538,7 +724,7 @@ describe("a service that answers anything", () => {
   it("without get_activity has no evidence of an id: app proofs alone answer no question", async () => {
     answer = labBut({ get_activity: null });
     for (const words of [
-      ["fetch", "--activity", activityId],
+      ["fetch", "--activity-id", activityId],
       ["verify", "--activity-id", activityId, "--policy", policy],
     ]) {
       const { code, stdout, stderr } = await bootproof([...words, ...args.slice(0, -2)], present());
@@ -548,7 +734,7 @@ describe("a service that answers anything", () => {
   });
 
   it("with the app proofs beside the activity has them judged inside it", async () => {
-    const { activity } = JSON.parse((await online("fetch", "--activity", activityId)).stdout) as Loose;
+    const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
     const { appProofs, ...bare } = activity as { appProofs: unknown[] };
     answer = labBut({ get_activity: { activity: bare }, list_app_proofs: { appProofs } });
     const { code, stdout } = await bootproof(
@@ -563,7 +749,7 @@ describe("a service that answers anything", () => {
     ["another organization's", (activity: Loose) => ({ ...activity, organizationId: "another" })],
     ["one that waits for votes", (activity: Loose) => ({ ...activity, status: "ACTIVITY_STATUS_CONSENSUS_NEEDED" })],
   ])("with %s is rejected", async (what, change) => {
-    const { activity } = JSON.parse((await online("fetch", "--activity", activityId)).stdout) as Loose;
+    const { activity } = JSON.parse((await online("fetch", "--activity-id", activityId)).stdout) as Loose;
     answer = labBut({ get_activity: { activity: change(activity as Loose) } });
     const { code, stdout } = await bootproof(
       ["verify", "--activity-id", activityId, "--policy", policy, "--format", "json", ...args.slice(0, -2)],
@@ -574,7 +760,7 @@ describe("a service that answers anything", () => {
       expect.arrayContaining(["activity.request"]),
       null,
     ]);
-    const fetched = await bootproof(["fetch", "--activity", activityId, ...args.slice(0, -2)]);
+    const fetched = await bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]);
     if (what.startsWith("another"))
       expect([fetched.code, fetched.stderr]).toEqual([
         3,
@@ -595,9 +781,32 @@ describe("a service that answers anything", () => {
       present(),
     );
     expect([verified.code, failed(verified.stdout)]).toEqual([1, expect.arrayContaining(["app.key"])]);
-    const { code, stdout, stderr } = await bootproof(["fetch", "--activity", activityId, ...args.slice(0, -2)]);
+    const { code, stdout, stderr } = await bootproof(["fetch", "--activity-id", activityId, ...args.slice(0, -2)]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/there is no boot proof of the key 04[0-9a-f]+, which an app proof of the activity names/);
+  });
+
+  it("with another application's boot proof has not answered what was asked for", async () => {
+    const bootProof = { ...readJson(BOOT_1), enclaveApp: "another\u001b" };
+    answer = labBut({ get_latest_boot_proof: { bootProof } });
+    const { code, stdout, stderr } = await bootproof(
+      ["verify", "--app", "signer", "--policy", policy, ...args.slice(0, -2)],
+      present(),
+    );
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(/^bootproof: signer: .*bootProof\.enclaveApp: .*another.*, and "signer" was asked for/);
+    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
+  });
+
+  it("with a boot proof that has no label, as deployed services answer, is judged by what is in it", async () => {
+    const fetched = JSON.parse((await online("fetch", "--app", "signer")).stdout) as Loose;
+    const unlabelled = { ...(fetched["bootProof"] as Loose), enclaveApp: undefined };
+    answer = labBut({ get_latest_boot_proof: { bootProof: unlabelled } });
+    const anchor = fileOf(lab.trustAnchorPem);
+    const asked = ["verify", "--app", "signer", "--no-policy", "--trust-anchor", anchor, ...args.slice(0, -2)];
+    expect((await bootproof(asked, present())).code).toBe(0);
+    answer = labBut({ get_latest_boot_proof: { bootProof: { ...unlabelled, qosManifestB64: "%" } } });
+    expect((await bootproof(asked, present())).code).toBe(1);
   });
 
   it("with neither activity nor app proofs has no evidence", async () => {

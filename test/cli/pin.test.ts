@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
-import { APP_1, BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
+import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
 const lab = new Forge();
@@ -62,7 +62,7 @@ describe("from a boot proof", () => {
       forged.bootProof,
       { ...readJson(BOOT_1), qosManifestB64: readJson(BOOT_1)["qosManifestEnvelopeB64"] },
       {},
-      [],
+      [{}],
     ]) {
       const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", fileOf(evidence)]);
       expect([code, stdout]).toEqual([1, ""]);
@@ -249,7 +249,7 @@ describe("wrong usage", () => {
     ],
     [["--boot-proof", "-", "--trust-anchor", "-"], "- (stdin) can be given for one file only"],
     [["--boot-proof", "missing.json"], "missing.json: no such file"],
-    [["--boot-proof", BOOT_1, "--trust-anchor", APP_1], "0 PEM certificates"],
+    [["--boot-proof", BOOT_1, "--trust-anchor", fileOf("none")], "0 PEM certificates"],
   ])("%j", async (args, message) => {
     const { code, stdout, stderr } = await bootproof(["pin", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

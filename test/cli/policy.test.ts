@@ -334,7 +334,7 @@ describe("policy check", () => {
     expect(await bootproof(["policy", "check", BOOT_1])).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: `bootproof: ${BOOT_1}: not a policy, but a boot proof\n`,
+      stderr: `bootproof: ${BOOT_1}: this is a boot proof; bootproof verify --boot-proof takes it\n`,
     });
     expect(await bootproof(["policy", "check", "missing.json"])).toMatchObject({ code: 2, stdout: "" });
   });

@@ -50,6 +50,7 @@ describe("bootproof/client", () => {
       "fetchActivity",
       "fetchBootProof",
       "fetchEvidence",
+      "fetchLatestBootProof",
       "generateApiKey",
       "nodeWebhookHandler",
       "openCredentialBundle",

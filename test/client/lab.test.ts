@@ -7,15 +7,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import {
+  type AskService,
   type Client,
   type RejectedActivityError,
   apiKeyStamper,
   createClient,
   encryptOnRampSecret,
+  fetchLatestBootProof,
   openSession,
   webauthnStamper,
   webhookHandler,
 } from "../../src/client/index.js";
+import { NamedEvidence, verifyEvidence } from "../../src/index.js";
 import { SoftwarePasskey, startLab } from "../../src/lab/index.js";
 import { rejectionOf } from "./support.js";
 
@@ -31,6 +34,33 @@ const connection = {
 };
 const client = createClient(connection);
 const verified = client.withVerification(lab.policy);
+
+describe("the newest boot proof of an application", () => {
+  const query: AskService = (name, parameters) => client.query(name, parameters);
+
+  it("is fetched and verified, by what the command does it with", async () => {
+    const bootProof = await fetchLatestBootProof(query, "signer");
+    const piece = new NamedEvidence("signer", bootProof, { latestOf: "signer" });
+    const { report } = await verifyEvidence(
+      { bootProofs: [piece] },
+      { policy: lab.policy, now: new Date(), bootProofsOnly: true },
+    );
+    expect([report.verdict, report.evidence[0]!.latestOf]).toEqual(["verified", "signer"]);
+  });
+
+  it("is null where the service has none, and none of another application's label", async () => {
+    expect(await fetchLatestBootProof(query, "nobody")).toBeNull();
+    const mistaken: AskService = (name) => query(name, { appName: "signer" });
+    await expect(fetchLatestBootProof(mistaken, "policy-engine")).rejects.toMatchObject({
+      code: "answer",
+      message: expect.stringContaining('"signer", and "policy-engine" was asked for') as string,
+    });
+    expect(await fetchLatestBootProof(async () => ({ bootProof: { enclaveApp: null } }), "x")).toEqual({
+      enclaveApp: null,
+    });
+    await expect(fetchLatestBootProof(() => Promise.reject(new Error("down")), "x")).rejects.toThrow("down");
+  });
+});
 
 describe("verified calls", () => {
   it("of every submit", async () => {

@@ -1,0 +1,111 @@
+/** A file of another kind than its option takes: what it is, and what takes it. */
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import type { EvidenceKind } from "../inspect/kind.js";
+import type { InputFiles } from "./files.js";
+
+/** The options that take a file, and the commands that have each, the one to be named first. */
+const OPTIONS = {
+  "--boot-proof": ["verify", "pin", "bundle"],
+  "--app-proof": ["verify", "bundle"],
+  "--activity": ["verify", "bundle", "fetch"],
+  "--attestation": ["verify"],
+  "--policy": ["verify", "bundle"],
+  "--add-to": ["pin"],
+  POLICY: ["policy check", "policy drop"],
+  "--trust-anchor": ["verify", "pin"],
+  "--request": ["verify"],
+  "--release": ["pin"],
+  "--manifest-set": ["pin"],
+  "--api-key-file": ["fetch", "verify", "stamp"],
+  BUNDLE: ["verify"],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+type FileOption = keyof typeof OPTIONS;
+export type FileCommand = (typeof OPTIONS)[FileOption][number];
+
+/** What takes each kind: an option; or, where no option does, what to do. */
+const KINDS: Readonly<Record<EvidenceKind, readonly [is: string, by: FileOption | { readonly advice: string }]>> = {
+  "boot proof": ["this is a boot proof", "--boot-proof"],
+  "boot proofs": ["these are boot proofs", "--boot-proof"],
+  "app proof": ["this is an app proof", "--app-proof"],
+  "app proofs": ["these are app proofs", "--app-proof"],
+  activity: ["this is an activity", "--activity"],
+  "attestation document": ["this is a bare attestation document", "--attestation"],
+  manifest: [
+    "this is a manifest",
+    { advice: "bootproof inspect shows it; a boot proof has it with what vouches for it" },
+  ],
+  "manifest envelope": [
+    "this is a manifest envelope",
+    { advice: "bootproof inspect shows it; a boot proof has it with what vouches for it" },
+  ],
+  certificate: ["this is a certificate", "--trust-anchor"],
+  certificates: ["these are certificates", "--trust-anchor"],
+  bundle: ["this is a bundle", { advice: "it stands for itself: bootproof verify FILE" }],
+  policy: ["this is a policy", "--policy"],
+  report: ["this is a report, somebody's word", { advice: "verify the evidence it names" }],
+  release: ["this is a published release", "--release"],
+  request: ["this is a request", "--request"],
+  "API key": ["this is an API key file", "--api-key-file"],
+};
+
+/** The kinds that each option takes; and the members of an object that holds one, whatever else it is. */
+const TAKES: Readonly<Record<FileOption, readonly [kinds: readonly EvidenceKind[], members: readonly string[]]>> = {
+  "--boot-proof": [
+    ["boot proof", "boot proofs"],
+    ["bootProof", "bootProofs"],
+  ],
+  "--app-proof": [
+    ["app proof", "app proofs"],
+    ["appProof", "appProofs"],
+  ],
+  "--activity": [["activity"], ["activity"]],
+  "--attestation": [["attestation document"], []],
+  "--policy": [["policy"], []],
+  "--add-to": [["policy"], []],
+  POLICY: [["policy"], []],
+  "--trust-anchor": [["certificate", "certificates"], []],
+  "--request": [["request"], []],
+  "--release": [["release"], []],
+  "--manifest-set": [[], []],
+  "--api-key-file": [["API key"], []],
+  BUNDLE: [["bundle"], []],
+};
+
+/** Where a file was given. */
+export interface FilePlace {
+  readonly command: FileCommand;
+  readonly option: FileOption;
+}
+
+/**
+ * The bytes, where they are what the option takes, or of no kind that is known: whoever reads them tells what is wrong
+ * with those. Of another kind: undefined, and a fault that names what takes it.
+ */
+export async function ofKind(
+  files: InputFiles,
+  path: string,
+  bytes: Uint8Array | undefined,
+  place: FilePlace,
+): Promise<Uint8Array | undefined> {
+  if (bytes === undefined) return undefined;
+  const { kindOf } = await import("../inspect/kind.js");
+  const kind = kindOf(bytes);
+  return kind === null || takes(place.option, kind, bytes) ? bytes : files.fault(path, otherKind(kind, place.command));
+}
+
+function takes(option: FileOption, kind: EvidenceKind, bytes: Uint8Array): boolean {
+  const [kinds, members] = TAKES[option];
+  if (kinds.includes(kind)) return true;
+  const json = members.length === 0 ? undefined : attempt(() => parseJson(bytes)).value;
+  return isJsonObject(json) && members.some((name) => Object.hasOwn(json, name));
+}
+
+/** What a file is that a command does not take where it was given, and what does. */
+function otherKind(kind: EvidenceKind, command: FileCommand): string {
+  const [is, by] = KINDS[kind];
+  if (typeof by !== "string") return `${is}: ${by.advice}`;
+  const commands: readonly FileCommand[] = OPTIONS[by];
+  return `${is}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
+}

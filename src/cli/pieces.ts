@@ -1,0 +1,120 @@
+/** Files of evidence: each is what its option takes, one piece or several, and each piece has the name of reports. */
+import { type Evidence, NamedEvidence } from "../bootproof.js";
+import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { bootProofList } from "../decode/boot-proof.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonValue, parseJson } from "../decode/json.js";
+import { type InputFiles, MAX_BUNDLE_BYTES, STDIN } from "./files.js";
+import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
+
+/** Files of evidence. */
+export interface EvidenceFiles {
+  readonly bootProofs: readonly string[];
+  readonly appProofs: readonly string[];
+  readonly activity: string | undefined;
+}
+
+/** The evidence of files, each piece under the name of its file. */
+export async function readEvidence(
+  files: InputFiles,
+  { bootProofs, appProofs, activity }: EvidenceFiles,
+  command: FileCommand,
+): Promise<Evidence> {
+  const boots = await readBootProofs(files, bootProofs, command);
+  const apps: NamedEvidence[] = [];
+  for (const path of appProofs) apps.push(...(await readAppProofs(files, path, command)));
+  const named = activity === undefined ? undefined : await readActivity(files, activity, command);
+  files.throwFaults();
+  return {
+    bootProofs: boots,
+    ...(appProofs.length > 0 && { appProofs: apps }),
+    ...(named && { activity: named }),
+  };
+}
+
+/**
+ * The boot proofs of files, each file one or several, each named as reports name it. Faults stay with the files: see
+ * {@link InputFiles.throwFaults}.
+ */
+export async function readBootProofs(
+  files: InputFiles,
+  paths: readonly string[],
+  command: FileCommand,
+): Promise<NamedEvidence[]> {
+  const { MAX_BUNDLE_BOOT_PROOFS } = await import("../bundle/file.js");
+  const pieces: NamedEvidence[] = [];
+  for (const path of paths) {
+    const read = await readPiece(files, path, { command, option: "--boot-proof" });
+    if (read === undefined) continue;
+    const list = bootProofList(read.value);
+    if (list?.length === 0) files.fault(path, "there are no boot proofs in it: the list is empty");
+    const most = { what: "boot proofs", most: MAX_BUNDLE_BOOT_PROOFS };
+    if (list === null) pieces.push(namedPiece(nameOf(path), read.value, read));
+    else pieces.push(...listed(path, read, bounded(files, path, list, most)));
+  }
+  return pieces;
+}
+
+async function readAppProofs(files: InputFiles, path: string, command: FileCommand): Promise<NamedEvidence[]> {
+  const read = await readPiece(files, path, { command, option: "--app-proof" });
+  if (read === undefined) return [];
+  const isList = Array.isArray(unwrap(read.value, "appProofs"));
+  const list = boundedAppProofs(files, path, read.value);
+  return isList ? listed(path, read, list) : list.map((value) => namedPiece(nameOf(path), value, read));
+}
+
+/** The activity of a file, bare or in its wrapper. */
+export async function readActivity(
+  files: InputFiles,
+  path: string,
+  command: FileCommand,
+): Promise<NamedEvidence | undefined> {
+  const read = await readPiece(files, path, { command, option: "--activity" });
+  if (read === undefined) return undefined;
+  boundedAppProofs(files, path, unwrap(read.value, "activity"));
+  return namedPiece(nameOf(path), read.value, read);
+}
+
+/** A file of evidence, as JSON. */
+interface ReadPiece {
+  readonly value: JsonValue;
+  readonly bytes: Uint8Array;
+}
+
+/** The JSON of a file that is what its option takes. */
+export async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
+  const most = place.option === "BUNDLE" ? MAX_BUNDLE_BYTES : undefined;
+  const bytes = await ofKind(files, path, await files.bytes(path, most), place);
+  const value = bytes && files.decoded(path, () => parseJson(bytes));
+  return bytes && value !== undefined ? { value, bytes } : undefined;
+}
+
+/** As reports name it. */
+export function nameOf(path: string): string {
+  return path === STDIN ? "stdin" : path;
+}
+
+/** The pieces of a file's list, each by its place in it, such as `boot.json[3]`. */
+function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedEvidence[] {
+  return list.map((value, index) => namedPiece(`${nameOf(path)}[${index}]`, value, read));
+}
+
+function namedPiece(name: string, value: unknown, { bytes }: ReadPiece): NamedEvidence {
+  return new NamedEvidence(name, value, { bytes });
+}
+
+function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {
+  return bounded(files, path, appProofList(input), { what: "app proofs", most: MAX_APP_PROOFS });
+}
+
+/** Each entry is verified and reported on its own: without a limit, a file of commas would take minutes. */
+function bounded(
+  files: InputFiles,
+  path: string,
+  entries: readonly unknown[],
+  { what, most }: { readonly what: string; readonly most: number },
+): readonly unknown[] {
+  if (entries.length <= most) return entries;
+  files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
+  return [];
+}
