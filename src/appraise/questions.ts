@@ -128,8 +128,7 @@ function openIn(answers: Answers): AnyQuestion[] {
 /** The sentences of what a deployment leaves open and does not say so; empty where it is well-formed. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
-    const pinsImage =
-      pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8])) ?? false;
+    const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8]));
     return pinsImage ? [] : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
   }
   const undeclared = openIn(answersOf(pins, pinsNoRole(pins))).filter((question) => !isDeclared(pins, question));

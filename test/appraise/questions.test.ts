@@ -218,6 +218,7 @@ describe("a deployment that pins", () => {
     `under commitment legacy, ${pins} answer nothing: the application itself may have asked for the document`;
   it.each<[name: string, JsonObject, notes: string[]]>([
     ["nothing", { pcrs: IMAGE, pivotHash }, []],
+    ["nothing, of a live enclave with its quorum key", { pcrs: IMAGE, quorumKey: KEY }, []],
     ["nothing, of a legacy enclave", { commitment: "legacy", pcrs: IMAGE }, []],
     ["nothing, in its setup", { commitment: "setup", pcrs: IMAGE, pivotHash }, []],
     ["a program, of a legacy enclave", { commitment: "legacy", pcrs, pivotHash }, [asked("pivotHash")]],
