@@ -53,6 +53,8 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["PCR0 to 3", { pcrs }, ["application"]],
   ["PCR3", { pcrs: { "3": A } }, ["image", "application"]],
   ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, ["image", "application"]],
+  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
+  ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
   ["image and binary", { pcrs: IMAGE, pivotHash }, ["operator"]],
   ["image and workloads", { pcrs: IMAGE, workloads }, ["operator"]],
   [
@@ -79,6 +81,8 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
     ["operator"],
   ],
   ["in its setup: image, binary and role", { commitment: "setup", pcrs, pivotHash }, []],
+  ["in its setup: a manifest set and a binary", { commitment: "setup", manifestSet, pivotHash }, []],
+  ["in its setup: a manifest, no role", { commitment: "setup", pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
   ["in its setup: a manifest set and a namespace", { commitment: "setup", manifestSet, namespace }, []],
   [
     "legacy: image, binary, quorum key and role",
@@ -226,6 +230,14 @@ describe("a deployment that pins", () => {
       "workloads and quorum key, of a legacy enclave",
       { commitment: "legacy", pcrs, workloads, quorumKey: KEY },
       [asked("workloads and quorumKey")],
+    ],
+    [
+      "a quorum key whose shares are public",
+      { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: nobodys },
+      [
+        "the share set is nobody's: keys whose secrets are public reach its threshold, so that anybody rebuilds the " +
+          "quorum key",
+      ],
     ],
     ["a quorum key, in its setup", { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY }, [unheld]],
     ["perhaps zeros", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, [zeros]],
