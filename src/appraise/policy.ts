@@ -76,7 +76,7 @@ export interface ParsePolicyOptions {
 }
 
 /** In bytes. */
-export const MAX_POLICY_BYTES = 1024 * 1024;
+const MAX_POLICY_BYTES = 1024 * 1024;
 const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
 const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}`;

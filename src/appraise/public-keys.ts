@@ -35,7 +35,7 @@ const KEYS = [
 export const PUBLIC_KEYS: readonly string[] = KEYS.map((halves) => halves.join(""));
 
 const HALVES: ReadonlySet<string> = new Set(KEYS.flat());
-/** Of half of the bytes, two for each. */
+/** In digits: half of the bytes, two digits for each. */
 const HALF_DIGITS = QOS_PUBLIC_KEY_LENGTH;
 
 /** Whether the secret of the key is public, or that of one of its halves. `key` is hex in lower case. */

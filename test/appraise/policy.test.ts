@@ -287,6 +287,11 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
     "an object, a string wanted",
   ),
   one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "never met together with pivotHash"),
+  ...["", "00".repeat(1025)].map((userData): [string, JsonObject, Faults] => [
+    `user data of ${userData.length / 2} bytes`,
+    { ...least, deployments: [{ kind: "nitro", pcrs: image, userData }] },
+    [[d("userData"), `${userData.length} hex digits, 2 to 2048 wanted`]],
+  ]),
   [
     "workloads beside all that only a pivot has",
     { ...least, deployments: [{ ...code, pivotArgs: [], pivotEnv: {}, workloads: { signer: `sha256:${HASH}` } }] },
