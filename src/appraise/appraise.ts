@@ -247,7 +247,6 @@ function durationText(milliseconds: number): string {
     ["d", 86_400_000],
     ["h", 3_600_000],
     ["m", 60_000],
-    ["s", 1000],
   ] as const;
   const [unit, size] = units.find(([, length]) => milliseconds >= length) ?? ["s", 1000];
   return `${Math.floor((10 * milliseconds) / size) / 10}${unit}`;

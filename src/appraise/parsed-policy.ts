@@ -64,7 +64,7 @@ export function keepParsed(policy: Policy, parsed: Parsed): void {
  * Whether `parsePolicy` made it: nothing else was found well-formed, and an object without pins would fit anything.
  */
 export function isPolicy(value: unknown): value is Policy {
-  return typeof value === "object" && value !== null && parsedPolicies.has(value);
+  return parsedPolicies.has(value as object);
 }
 
 /**

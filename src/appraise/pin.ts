@@ -1,14 +1,13 @@
 /** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
-import { toUtf8 } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
-import { type Fault, FaultList, MalformedError, attempt, shownName } from "../errors.js";
+import { type Fault, FaultList, MalformedError, attempt, listed, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, certificatePem, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { writePins } from "./pins.js";
 import { type DocumentFacts, type SetFile, factsOf } from "./pins.js";
-import { type DeploymentFile, MAX_POLICY_BYTES, type PolicyFile, parsePolicy } from "./policy.js";
+import { type DeploymentFile, type PolicyFile, parsePolicy } from "./policy.js";
 import { QUESTIONS, type Question, scopeOf } from "./questions.js";
 
 /** A policy that was made, and what a person has to know of it before it is committed: sentences. */
@@ -161,8 +160,7 @@ function finished(policy: PolicyFile, facts: DocumentFacts | null): Finished {
 
 /** As it is written to a file, which has a greatest size. */
 function asText(policy: PolicyFile): string {
-  const text = JSON.stringify(policy, undefined, 2);
-  return toUtf8(text).length <= MAX_POLICY_BYTES ? text : text.padEnd(MAX_POLICY_BYTES + 1);
+  return JSON.stringify(policy, undefined, 2);
 }
 
 const MAX_NAME = 200;
@@ -237,28 +235,18 @@ function readRelease(release: unknown, app: string): ReleasedApplication {
   const faults = new FaultList();
   const reader = MemberReader.of(release, "", faults);
   if (reader === undefined) throw new MalformedError("release", faults);
-  const version = reader.string("version") ?? "";
+  const version = reader.string("version");
   const entry = applicationIn(reader, app);
-  const pivotHash = entry?.string("appBinaryDigest") ?? "";
-  const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`) ?? ""] as const);
+  const pivotHash = entry?.string("appBinaryDigest");
+  const pcrs = RELEASE_PCRS.map((index) => [String(index), entry?.string(`PCR${index}`)] as const);
   if (faults.length > 0) throw new MalformedError("release", faults);
-  return { version, pivotHash, pcrs: Object.fromEntries(pcrs) };
+  return { version: version!, pivotHash: pivotHash!, pcrs: Object.fromEntries(pcrs) as ReleasedApplication["pcrs"] };
 }
 
 function applicationIn(release: MemberReader, app: string): MemberReader | undefined {
   const known = Object.keys(release.object).filter((name) => name !== "version");
   if (known.includes(app)) return release.nested(app);
-  return release.fault(app, `not in this release, which has ${shownNames(known)}`);
-}
-
-function shownNames(names: readonly string[]): string {
-  const most = 32;
-  const rest = names.length - most;
-  return (
-    (rest > 0
-      ? `${names.slice(0, most).map(shortened).join(", ")} and ${rest} more`
-      : names.map(shortened).join(", ")) || "nothing"
-  );
+  return release.fault(app, `not in this release, which has ${listed(known.map(shortened), ", ") || "nothing"}`);
 }
 
 /**

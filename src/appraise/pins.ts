@@ -243,7 +243,7 @@ function quoted(value: unknown): string {
 const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
 
 /** A PCR of zeros fits everybody: of no role, of no signing certificate, of a debug enclave. */
-export function isZeroPcr(value: string): boolean {
+export function isZeroPcr(value: string | undefined): boolean {
   return value === ZERO_PCR;
 }
 
@@ -356,7 +356,8 @@ const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { work
   if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads");
   const names = Object.keys(pin);
   const met =
-    names.length === Object.keys(workloads).length && names.every((name) => pin[name]!.includes(workloads[name] ?? ""));
+    names.length === Object.keys(workloads).length &&
+    names.every((name) => pin[name]!.some((value) => value === workloads[name]));
   return answer(
     met,
     () => names.map((name) => `${name} ${listed(pin[name]!, " or ")}`).join("\n"),

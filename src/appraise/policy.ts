@@ -76,9 +76,10 @@ export interface ParsePolicyOptions {
 }
 
 /** In bytes. */
-export const MAX_POLICY_BYTES = 1024 * 1024;
+const MAX_POLICY_BYTES = 1024 * 1024;
 const MAX_DEPLOYMENTS = 1000;
 const MAX_TRUST_ANCHORS = 100;
+const ANCHOR_WORDS = `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}`;
 
 /** Bytes and names of the anchors, which the policy's readers get copies of. */
 type AnchorSource = Pick<TrustAnchor, "name"> & { readonly der: Uint8Array };
@@ -164,11 +165,11 @@ export function policySchema(): JsonObject {
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
-  if (bytes === null) refuseSize(JSON.stringify(value)?.length ?? 0);
+  if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
   const place = new Place();
   const read = readMembers(value as JsonValue, policyMembers(options), REQUIRED, place);
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
-  if (read === undefined || place.faults.length > 0) throw new MalformedError("policy", place.faults);
+  if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
   const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
   keepParsed(policy, { bytes, appraise });
   return policy;
@@ -210,7 +211,7 @@ function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deploy
 }
 
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
-  return Object.freeze({ name, certificate: decodeCertificate(der.slice()) });
+  return Object.freeze({ name, certificate: decodeCertificate(der) });
 }
 
 const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
@@ -288,7 +289,7 @@ function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean
 
 /** What tells one application from another: the namespace and the program. */
 function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins): string {
-  const sorted = (values: readonly string[] | undefined): string[] | null => values?.toSorted() ?? null;
+  const sorted = (values: readonly string[] | undefined): string[] | undefined => values?.toSorted();
   const program = workloads
     ? Object.entries(workloads)
         .map(([name, digests]) => [name, sorted(digests)])
@@ -306,7 +307,7 @@ function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
   });
   return {
     schema: { anyOf: [{ const: AWS_NITRO_ROOT_G1_NAME }, entry("pem"), entry("file")] },
-    words: `"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …}`,
+    words: ANCHOR_WORDS,
     read: (value, place) => {
       const anchor = attempt(() => trustAnchor(value, place, options));
       return anchor.value ?? place.fault(faultText(anchor.faults));
@@ -325,7 +326,7 @@ function trustAnchor(value: JsonValue, place: Place, options: ParsePolicyOptions
     if (Object.keys(rest).length === 1 && typeof file === "string")
       return sourceOf(parseTrustAnchor(`file ${file}`, anchorFile(file, options)));
   }
-  throw anchorFault(`"${AWS_NITRO_ROOT_G1_NAME}", {"pem": …} or {"file": …} wanted`);
+  throw anchorFault(`${ANCHOR_WORDS} wanted`);
 }
 
 function namedBySubject(anchor: TrustAnchor): AnchorSource {
@@ -333,7 +334,7 @@ function namedBySubject(anchor: TrustAnchor): AnchorSource {
 }
 
 function sourceOf({ name, certificate }: TrustAnchor): AnchorSource {
-  return { name, der: certificate.der.slice() };
+  return { name, der: certificate.der };
 }
 
 function anchorFile(path: string, options: ParsePolicyOptions): string {

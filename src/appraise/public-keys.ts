@@ -3,6 +3,7 @@
  * key made of them says nothing about who runs a deployment. Source: tkhq/rust-sdk `tvc/src/config/app.rs`
  * (Apache-2.0), 2026.
  */
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import type { SetPin } from "./pins.js";
 
 /** By halves, in hex: encryption point, signing point. */
@@ -34,7 +35,8 @@ const KEYS = [
 export const PUBLIC_KEYS: readonly string[] = KEYS.map((halves) => halves.join(""));
 
 const HALVES: ReadonlySet<string> = new Set(KEYS.flat());
-const HALF_DIGITS = KEYS[0][0].length;
+/** In digits: half of the bytes, two digits for each. */
+const HALF_DIGITS = QOS_PUBLIC_KEY_LENGTH;
 
 /** Whether the secret of the key is public, or that of one of its halves. `key` is hex in lower case. */
 export function isPublicSecret(key: string): boolean {

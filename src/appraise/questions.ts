@@ -20,7 +20,7 @@ export const QUESTIONS = ["application", "operator"] as const;
 export type Question = (typeof QUESTIONS)[number];
 type AnyQuestion = "image" | Question;
 
-/** A deployment, as far as it decides who passes. */
+/** A deployment, as far as it decides who passes. One of kind `qos` has a commitment, named in the file or not. */
 interface Questioned extends Pins {
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
@@ -77,7 +77,7 @@ export type Answers = Readonly<Record<AnyQuestion, readonly PinName[]>>;
  * allow it.
  */
 function answersOf(pins: Questioned, roleless: boolean): Answers {
-  const kind = KINDS[pins.commitment ?? "live"];
+  const kind = KINDS[pins.commitment!];
   const { pcrs, manifestSet, quorumKey, shareSet } = pins;
   const manifest = kind.manifest || !roleless;
   const named = (name: PinName, answers: boolean): PinName[] => (pins[name] !== undefined && answers ? [name] : []);
@@ -94,7 +94,7 @@ function answersOf(pins: Questioned, roleless: boolean): Answers {
     ...(pins.namespace === undefined ? [] : set),
     ...hash,
   ];
-  const isSecret = !(quorumKey?.some(isPublicSecret) ?? false) && isSomebodys(shareSet);
+  const isSecret = quorumKey?.some(isPublicSecret) !== true && isSomebodys(shareSet);
   return {
     image,
     application: image.length === 0 ? [] : application,
@@ -119,7 +119,7 @@ function everyImagePins(images: Pins["pcrs"], indexes: readonly number[]): boole
 }
 
 function someImageAccepts(images: Pins["pcrs"], accepts: (pin: PcrPin) => boolean): boolean {
-  return images?.some((image) => image.some(accepts)) ?? false;
+  return images?.some((image) => image.some(accepts)) === true;
 }
 
 function openIn(answers: Answers): AnyQuestion[] {
@@ -129,12 +129,11 @@ function openIn(answers: Answers): AnyQuestion[] {
 /** The sentences of what a deployment leaves open and does not say so; empty where it is well-formed. */
 export function openFaults(pins: Questioned): string[] {
   if (pins.kind === "nitro") {
-    const pinsImage =
-      pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8])) ?? false;
+    const pinsImage = pins.pcrs?.every((image) => everyImagePins([image], [0, 1, 2]) || everyImagePins([image], [8]));
     return pinsImage ? [] : [`leaves the image open: ${NITRO_IMAGE.attack}. ${NITRO_IMAGE.remedy}`];
   }
   const undeclared = openIn(answersOf(pins, pinsNoRole(pins))).filter((question) => !isDeclared(pins, question));
-  const notes = undeclared.length === 0 ? [] : noAnswers(pins);
+  const notes = noAnswers(pins);
   return undeclared.map((question) => {
     const { attack, remedy } = LEFT_OPEN[question];
     return `leaves the ${question} open: ${attack}. ${remedy}${notes.length === 0 ? "" : ` (${notes.join("; ")})`}`;
@@ -146,13 +145,13 @@ function pinsNoRole({ pcrs }: Pins): boolean {
 }
 
 function isDeclared(pins: Questioned, question: AnyQuestion): boolean {
-  return question !== "image" && pins.open.includes(question);
+  return (pins.open as readonly AnyQuestion[]).includes(question);
 }
 
 /** Pins that look like an answer and are none, each with its reason. */
 function noAnswers(pins: Questioned): string[] {
-  const { commitment = "live", quorumKey, pcrs } = pins;
-  const { program, quorumKey: holdsKey } = KINDS[commitment];
+  const { commitment, quorumKey, pcrs = [] } = pins;
+  const { program, quorumKey: holdsKey } = KINDS[commitment!];
   const named = (["pivotHash", "workloads", "quorumKey"] as const).filter((name) => pins[name] !== undefined);
   return [
     ...(program || named.length === 0
@@ -167,7 +166,7 @@ function noAnswers(pins: Questioned): string[] {
     ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr))
       ? ["a PCR of zeros fits everybody, and answers nothing"]
       : []),
-    ...(pcrs !== undefined && pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
+    ...(pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
     ...publicKeyNotes(pins),
   ];
 }
@@ -205,7 +204,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
   const answers = answersOf(pins, roleless);
   const open = openIn(answers);
   // Of a debug enclave, which was allowed, nothing about its code is proven: `mode.debug` says so.
-  const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index) ?? ""));
+  const isDebug = [0, 1, 2].some((index) => isZeroPcr(facts?.pcrs.get(index)));
   const undeclared = open.filter((question) => !isDeclared(pins, question) && !(question === "image" && isDebug));
   return {
     answers,
@@ -263,7 +262,7 @@ function keysOf({ quorumKey, manifestSet, shareSet }: BootProofFacts): Pins {
 }
 
 function isRoleless({ pcrs }: DocumentFacts): boolean {
-  return isZeroPcr(pcrs.get(3) ?? "");
+  return isZeroPcr(pcrs.get(3));
 }
 
 /** In a bare enclave the program is part of the image; who signed the image names who made it, and not the program. */

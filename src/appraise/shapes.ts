@@ -23,17 +23,15 @@ const MAX_COMPARED_NAME = 64;
 /** Where a value stands in its input. The path is made only for a fault that is kept. */
 export class Place {
   readonly faults: Fault[];
-  readonly #parent: Place | null;
-  readonly #step: string | number;
+  readonly #within: { readonly place: Place; readonly step: string | number } | null;
 
-  constructor(faults: Fault[] = [], parent: Place | null = null, step: string | number = "") {
+  constructor(faults: Fault[] = [], within: { readonly place: Place; readonly step: string | number } | null = null) {
     this.faults = faults;
-    this.#parent = parent;
-    this.#step = step;
+    this.#within = within;
   }
 
   at(step: string | number): Place {
-    return new Place(this.faults, this, step);
+    return new Place(this.faults, { place: this, step });
   }
 
   fault(message: string | (() => string)): undefined {
@@ -43,10 +41,11 @@ export class Place {
   }
 
   get path(): string {
-    if (this.#parent === null) return "";
-    const before = this.#parent.path;
-    if (typeof this.#step === "number") return `${before}[${this.#step}]`;
-    return before === "" ? shownName(this.#step) : `${before}.${shownName(this.#step)}`;
+    if (this.#within === null) return "";
+    const { place, step } = this.#within;
+    const before = place.path;
+    if (typeof step === "number") return `${before}[${step}]`;
+    return before === "" ? shownName(step) : `${before}.${shownName(step)}`;
   }
 }
 
@@ -67,14 +66,13 @@ const MAX_NAME = 256;
 /** A text of so many characters, that reports repeat. */
 export function short(least: number): Shape<string> {
   return {
-    schema: { type: "string", ...(least > 0 && { minLength: least }), maxLength: MAX_NAME },
+    schema: { type: "string", minLength: least, maxLength: MAX_NAME },
     words: "a string",
     read: (value, place) => {
       const read = text.read(value, place);
       if (read === undefined) return undefined;
       // As JSON Schema counts: an emoji is one character.
-      if (read.length > 2 * MAX_NAME || [...read].length > MAX_NAME)
-        return place.fault(`longer than ${MAX_NAME} characters`);
+      if ([...read].length > MAX_NAME) return place.fault(`longer than ${MAX_NAME} characters`);
       return read.length < least ? place.fault("empty") : read;
     },
   };
@@ -113,7 +111,8 @@ export function wholeNumber(least: number): Shape<number> {
     schema: { type: "integer", minimum: least, maximum: most },
     words,
     read: (value, place) => {
-      if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+      const number = value as number;
+      if (Number.isInteger(number) && number >= least && number <= most) return number;
       return place.fault(() => `${typeof value === "number" ? value : jsonKind(value)}, ${words} wanted`);
     },
   };
@@ -139,9 +138,8 @@ export const duration = simple(
 export function hex(least: number, most = least): Shape<string> {
   const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
   const words = `hex of ${digits} digits`;
-  const range = least === most ? `${2 * least}` : `${2 * least},${2 * most}`;
   return {
-    schema: { type: "string", pattern: `^[0-9a-fA-F]{${range}}$` },
+    schema: { type: "string", pattern: `^[0-9a-fA-F]{${2 * least},${2 * most}}$` },
     words,
     read: (value, place) => {
       if (typeof value !== "string") return place.fault(() => `${jsonKind(value)}, ${words} wanted`);
@@ -287,10 +285,10 @@ export function object<T extends object, R extends keyof T & string = never>(
 /** Words for the known name that is nearest, where one is near. */
 export function nearest(name: string, known: readonly string[]): string {
   if (name.length > MAX_COMPARED_NAME) return "";
-  const [best] = known
+  const best = known
     .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  return best !== undefined && best.distance <= Math.ceil(best.one.length / 2) ? `, did you mean ${best.one}?` : "";
+    .sort((a, b) => a.distance - b.distance)[0]!;
+  return best.distance <= Math.ceil(best.one.length / 2) ? `, did you mean ${best.one}?` : "";
 }
 
 /** How many letters have to be put in, taken out or exchanged (Levenshtein). */

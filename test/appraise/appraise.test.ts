@@ -1,7 +1,7 @@
 /** Matching: whole evidence of the lab, held against policies that pin one thing or another. */
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
-import type { Check, CheckId } from "../../src/checks.js";
+import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { parsePolicy, verifyAttestation, verifyEvidence } from "../../src/index.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
@@ -209,6 +209,22 @@ describe("a deployment that pins", () => {
     );
     expect(idsOf(report, "fail")).toEqual(["policy.deployment", "policy.pcrs"]);
     expect(checkOf(report, "policy.pcrs").actual).toContain("absent");
+  });
+
+  it("tells all that one check found: arguments and environment", async () => {
+    const check = checkOf(await underDeployments([{ ...all, pivotArgs: ["x"], pivotEnv: {} }]), "policy.args");
+    expect(check.detail).toBe("the arguments are others than pinned; the environment is another than pinned");
+    expect(check.expected).toBe('"x"\nno environment');
+    expect(check.actual).toBe('"--config" "/etc/signer.json"\nLOG_LEVEL="info"');
+  });
+
+  it("by several images claims the PCRs that all of them pin", async () => {
+    const claimed = async (images: JsonObject[]): Promise<readonly number[]> =>
+      (await underDeployments([{ ...all, pcrs: images }])).claims!.bootProofs[0]!.image.pinnedPcrs;
+    const other = { "0": OTHER_PCR, "1": OTHER_PCR, "2": OTHER_PCR };
+    expect(await claimed([pcrs])).toEqual([0, 1, 2, 3]);
+    expect(await claimed([other, pcrs])).toEqual([0, 1, 2]);
+    expect(await claimed([pcrs, put("8", OTHER_PCR)(other), drop("1")(put("3", OTHER_PCR)(pcrs))])).toEqual([0, 2]);
   });
 
   it("tells of a failed image only the PCRs that differ", async () => {
@@ -422,6 +438,11 @@ describe("several boot proofs", () => {
     const bad = forge({ ephemeralKey: generateQosKeyPair(), alterDocument: { signature: () => new Uint8Array(96) } });
     const report = await judge(live, { given: () => ({ bootProofs: [live.bootProof, bad.bootProof] }) });
     expect(idsOf(report, "fail")).toEqual(["cose.signature"]);
+    const unasked = CHECK_IDS.filter((id) => id.startsWith("policy.") && id !== "policy.app-proof");
+    const { checks } = await judge(bad);
+    expect(checks.filter(({ id, status }) => unasked.includes(id) && status === "skip").map(({ id }) => id)).toEqual(
+      unasked,
+    );
     const skipped = report.checks.filter(({ id, status }) => id === "policy.deployment" && status === "skip");
     expect(skipped.map(({ detail }) => detail)).toEqual([expect.stringContaining("boot[1]")]);
   });
@@ -462,6 +483,18 @@ describe("maxAge", () => {
     expect(check.detail).toContain("3d");
     expect(check.expected).toContain("12h");
     expect(check.actual).toContain(AT.toISOString());
+  });
+
+  it.each([
+    ["30s", 59_999, "59.9s", "30s"],
+    ["1m", 60_001, "1m", "1m"],
+    ["59m", 3_600_000, "1h", "59m"],
+    ["90m", 86_399_999, "23.9h", "1.5h"],
+    ["23h", 86_400_000, "1d", "23h"],
+  ])("of %s, after %d ms, is told as an age of %s and at most %s", async (maxAge, age, old, most) => {
+    const { detail, expected } = checkOf(await judged(maxAge, later(age)), "policy.age");
+    expect(detail).toBe(`the boot proof is ${old} old`);
+    expect(expected).toBe(`at most ${most} at ${later(age).toISOString()}`);
   });
 
   it("is not validity: certificates may be long over", async () => {
@@ -520,6 +553,12 @@ describe("appProofs", () => {
       [outcome, policyOutcomePayload(after(59), "x", "OUTCOME_REJECTED")],
       "fail",
     ],
+    [
+      "the decision, no and yes in the same moment",
+      { decision: true },
+      [policyOutcomePayload(after(60), LAB_ADDRESS.organizationId, "OUTCOME_DENY_EXPLICIT"), outcome],
+      "fail",
+    ],
     ["no decision wanted", { decision: false }, [address], "pass"],
     ["required of a type, and of another", { required: true, types: [ADDRESS] }, [outcome], "fail"],
     ["not required", { required: false }, [], "skip"],
@@ -546,6 +585,7 @@ describe("appProofs", () => {
       "policy.app-proof",
     );
     for (const words of [ADDRESS, OUTCOME, "A, B", "old"]) expect(detail).toContain(words);
+    expect(detail.split("; ").length).toBe(4);
   });
 
   it("is not met by a proof that was rejected", async () => {
@@ -553,6 +593,18 @@ describe("appProofs", () => {
     const report = await judge(bad, { policy: { appProofs: { required: true } } });
     expect(report.verdict).toBe("rejected");
     expect(checkOf(report, "policy.app-proof").status).toBe("skip");
+    const given = (good: ForgedEvidence) => ({
+      bootProofs: [good.bootProof],
+      appProofs: [...good.appProofs, ...bad.appProofs],
+    });
+    expect(checkOf(await judge(live, { given }), "policy.app-proof").detail).toBe("1 of 2 app proofs were rejected");
+  });
+
+  it("of a deployment that does not match is not asked", async () => {
+    const own = { ...all, appProofs: { types: [OUTCOME] } };
+    const mismatch = await underDeployments([{ ...own, namespace: "x" }]);
+    expect(idsOf(mismatch, "fail")).toEqual(["policy.deployment", "policy.namespace"]);
+    expect(idsOf(await underDeployments([own]), "fail")).toEqual(["policy.app-proof"]);
   });
 
   it("may be those of the activity", async () => {
@@ -653,6 +705,8 @@ describe("a bare document", () => {
     const report = await bare([all]);
     expect(idsOf(report, "fail")).toEqual(["policy.deployment"]);
     expect(checkOf(report, "policy.deployment").detail).toContain("no deployment of kind nitro");
+    for (const id of CHECK_IDS.filter((one) => /^policy\.(?!deployment|age|app-proof)/.test(one)))
+      expect(checkOf(report, id)).toMatchObject({ status: "skip", detail: "no deployment is of kind nitro" });
     const other = await underDeployments([nitro]);
     expect(idsOf(other, "fail")).toEqual(["policy.deployment"]);
     expect(checkOf(other, "policy.deployment").detail).toContain("no deployment of kind qos");

@@ -16,7 +16,7 @@ import {
   verifyBootProof,
   verifyEvidence,
 } from "../../src/index.js";
-import { makePolicy, makeReleasePolicy } from "../../src/appraise/pin.js";
+import { makePolicy, makeReleasePolicy, memberSetFile } from "../../src/appraise/pin.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { Forge } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
@@ -180,6 +180,26 @@ describe("a policy pinned from the lab", () => {
       }
     },
   );
+
+  it("pins workloads, which answer for the program: no manifest's hash beside them", async () => {
+    const evidence = forge({ version: "v3" });
+    const policy = pinPolicy(await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true })));
+    expect(Object.keys(policy.deployments[0]!.workloads!)).toEqual(["signer"]);
+    for (const name of ["manifestHash", "pivotHash", "open"]) expect(policy.deployments[0]).not.toHaveProperty(name);
+    const options = { policy: throughFile(policy), now: NOW };
+    expect((await verifyBootProof(evidence.bootProof, options)).report.verdict).toBe("verified");
+  });
+
+  it("is refused for a name that a policy cannot say, and for nothing that it could leave out", async () => {
+    const evidence = forge(manifest(({ pivot }) => ({ pivot: { ...pivot!, args: ["\u0001".repeat(200_000)] } })));
+    const proof = await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true }));
+    expect(pinPolicy(proof, { name: "n".repeat(256) }).name).toBe("n".repeat(256));
+    expect(refusalOf(() => pinPolicy(proof, { name: "n".repeat(257) }))).toEqual({
+      code: "policy",
+      faults: "name: longer than 256 characters",
+      paths: ["name"],
+    });
+  });
 
   it("writes its anchor as PEM", async () => {
     const policy = await pinned();
@@ -355,6 +375,24 @@ describe("policyFromRelease", () => {
     );
   });
 
+  it("of a legacy enclave without a role leaves open what a set and a manifest would answer", () => {
+    const roleless = put("signer.PCR3", "00".repeat(48))(release);
+    const options = { commitment: "legacy", manifestSet: set, namespace: "lab/signer" } as const;
+    const policy = policyFromRelease(roleless, "signer", options);
+    expect(policy.deployments[0]!.open).toEqual(["application", "operator"]);
+    expect(() => throughFile(policy)).not.toThrow();
+  });
+
+  it("names the applications that a release has, where the one asked for is not among them", () => {
+    const of = (count: number): string => {
+      const names = Array.from({ length: count }, (_, index) => [`app-${index}`, {}] as const);
+      return refusalOf(() => policyFromRelease({ version: "r1", ...Object.fromEntries(names) }, "x")).faults;
+    };
+    expect(of(0)).toBe("x: not in this release, which has nothing");
+    expect(of(2)).toBe("x: not in this release, which has app-0, app-1");
+    expect(of(1000)).toMatch(/which has app-0, .*, and \d+ more$/);
+  });
+
   it("is of five applications", () => {
     expect(apps.length).toBe(5);
   });
@@ -466,6 +504,28 @@ describe("policyFromRelease", () => {
   });
 });
 
+describe("a set from a file", () => {
+  const [a, b] = ["0a".repeat(130), "0b".repeat(130)] as const;
+
+  it("has members as keys, or as a manifest names them", () => {
+    const read = { threshold: 1, members: [a, b] };
+    expect(memberSetFile({ threshold: 1, members: [a, b] })).toEqual(read);
+    expect(memberSetFile({ threshold: 1, members: [{ alias: "alice", pubKey: a }, b] })).toEqual(read);
+  });
+
+  it.each<[JsonValue]>([
+    [null],
+    [7],
+    ["x"],
+    [[a]],
+    [{}],
+    [{ members: { length: 1 } }],
+    [{ threshold: 1, members: [null, 7, { alias: "alice" }, [a]] }],
+  ])("%j is handed on as it is, for who reads the policy to refuse", (json) => {
+    expect(memberSetFile(json)).toEqual(json);
+  });
+});
+
 describe("pinning always answers", () => {
   const zeroRole = { ...lab.measurements, pcr3: new Uint8Array(48) };
   const zeroImage = { ...zeroRole, pcr0: new Uint8Array(48), pcr1: new Uint8Array(48), pcr2: new Uint8Array(48) };
@@ -541,6 +601,15 @@ describe("pinning always answers", () => {
       { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"] },
     ],
     [
+      "arguments that are too long for a policy, of a legacy enclave without a role",
+      {
+        ...withMeasurements(zeroRole),
+        ...manifest(({ pivot }) => ({ pivot: { ...pivot!, args: [long, long] } })),
+        generation: "legacy",
+      },
+      { has: ["manifestHash", "pcrs"], hasNot: ["pivotArgs"], open: ["application", "operator"] },
+    ],
+    [
       "a namespace that is too long for a policy",
       manifest(({ namespace }) => ({ namespace: { ...namespace, name: long + long } })),
       { has: ["manifestHash"], hasNot: ["namespace"] },
@@ -560,6 +629,25 @@ describe("pinning always answers", () => {
     );
     expect(idsOf(report, "fail")).toEqual([]);
     expect(report.verdict).toBe("verified");
+  });
+
+  it("of arguments that a policy has room for, as it is written, and of more", async () => {
+    const pinnedWith = async (length: number): Promise<PolicyFile> => {
+      const args = ["x".repeat(length), ...Array.from({ length: 1000 }, () => "-v")];
+      const evidence = forge(manifest(({ pivot }) => ({ pivot: { ...pivot!, args } })));
+      return pinPolicy(await verified(evidence.bootProof, optionsOf(evidence, { noPolicy: true })));
+    };
+    const room = 1024 * 1024 - JSON.stringify(await pinnedWith(0), null, 2).length;
+    const whole = await pinnedWith(room - 200);
+    expect(whole.deployments[0]!.pivotArgs!.length).toBe(1001);
+    expect(whole.deployments[0]).not.toHaveProperty("manifestHash");
+    expect(() => throughFile(whole)).not.toThrow();
+    expect(Object.keys((await pinnedWith(room + 1)).deployments[0]!)).toEqual([
+      "name",
+      "pcrs",
+      "manifestHash",
+      "commitment",
+    ]);
   });
 
   it("whatever is forged: what is pinned is well-formed, and verifies what it was made from", async () => {

@@ -1,4 +1,5 @@
 /** The table of pins, walked: each row is read, compared, told by its check, and written where `pin` writes it. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   type BootProofFacts,
@@ -96,6 +97,8 @@ const SAMPLES: Readonly<Record<PinName, { meets: JsonValue[]; differs: JsonValue
   },
 };
 
+const LABELS = 'owner "lab"\ndeploymentLabel "lab.1"';
+
 /** As it is read in a policy, and compared. */
 function compared(name: PinName, file: JsonValue, against: DocumentFacts): ReturnType<typeof comparePin> {
   const place = new Place();
@@ -172,6 +175,117 @@ it("the rows stand in the order of their checks, which are all checks of pins", 
   expect(places).toEqual([...places].sort((a, b) => a - b));
   const others = ["policy.scope", "policy.deployment", "policy.age", "policy.app-proof"];
   expect(CHECK_IDS.filter((id) => id.startsWith("policy.") && !others.includes(id))).toEqual(PIN_CHECKS);
+});
+
+it("the rows are those of the room's README: name, kind, check", () => {
+  const readme = readFileSync(new URL("../../src/appraise/README.md", import.meta.url), "utf8");
+  const rows = [...readme.matchAll(/^\| `(\w+)` \| (both|qos|nitro) \| .* \| `(policy\.[a-z-]+)` \|/gm)];
+  expect(rows.map(([, name, kind, check]) => [name, kind === "both" ? ["qos", "nitro"] : [kind], check])).toEqual(
+    PIN_NAMES.map((name) => [name, PINS[name].kinds, PINS[name].check]),
+  );
+});
+
+describe("what is told of a pin that is not met", () => {
+  const absent: DocumentFacts = { ...facts, pcrs: new Map(), userData: null, publicKey: null };
+  const keys = (...all: string[]): string => [...all].sort().join("\n");
+  const pcr = (index: number): string => facts.pcrs.get(index)!;
+  const A = "ab".repeat(48);
+  const B = "bc".repeat(48);
+  const rows: [name: PinName, file: JsonValue, expected: string, actual: string, against?: DocumentFacts][] = [
+    ["pcrs", { "0": [A, B], "1": pcr(1), "2": B }, `PCR0 ${A} or ${B}\nPCR2 ${B}`, `PCR0 ${pcr(0)}\nPCR2 ${pcr(2)}`],
+    ["pcrs", [{ "0": A, "1": A }, { "0": B }, { "1": A }], `PCR0 ${B}`, `PCR0 ${pcr(0)}`],
+    ["pcrs", { "3": A }, `PCR3 ${A}`, "PCR3 absent", absent],
+    ["manifestHash", [DIGEST, "cd".repeat(32)], `${DIGEST} or ${"cd".repeat(32)}`, pivotFacts.manifestHash],
+    ["namespace", ["x", 'y"'], '"x" or "y\\""', '"lab/signer"'],
+    ["minNonce", 8, "8 or more", "7"],
+    [
+      "workloads",
+      { a: [`sha256:${DIGEST}`, `sha256:${"cd".repeat(32)}`], b: `sha256:${DIGEST}` },
+      `a ${DIGEST} or ${"cd".repeat(32)}\nb ${DIGEST}`,
+      `signer ${DIGEST}\nproxy ${"cd".repeat(32)}`,
+      ofWorkloads,
+    ],
+    [
+      "manifestSet",
+      { threshold: 1, members: [other, key] },
+      `threshold 1\n${keys(other, key)}`,
+      `threshold 2\n${keys(...pivotFacts.manifestSet.members)}`,
+    ],
+    ["userData", "00", "00", "absent", absent],
+    ["publicKey", "00", "00", facts.publicKey!],
+    ["commitment", "setup", "setup", "live"],
+    ["labels", { owner: "x", enclaveApp: "signer", deploymentLabel: "y" }, 'owner "x"\ndeploymentLabel "y"', LABELS],
+  ];
+  it.each(rows)("%s %j", (name, file, expected, actual, against = facts) => {
+    expect(compared(name, file, against)!.explain().compared).toEqual({ expected, actual });
+  });
+});
+
+describe("pin writes what a policy can say, and nothing else", () => {
+  const written = (change: Partial<BootProofFacts>, document: Partial<DocumentFacts> = {}) =>
+    writePins({ ...facts, ...document }, { ...pivotFacts, ...change });
+  const [a, b] = ["0a".repeat(130), "0b".repeat(130)];
+
+  it.each<[name: string, threshold: number, members: string[], said: boolean]>([
+    ["one of one", 1, [a], true],
+    ["two of two", 2, [a, b], true],
+    ["no threshold", 0, [a, b], false],
+    ["a threshold that nobody reaches", 3, [a, b], false],
+    ["nobody", 0, [], false],
+    ["a member of another length", 1, [a, b.slice(2)], false],
+    ["a member twice", 1, [a, a], false],
+  ])("of a set of %s", (_, threshold, members, said) => {
+    const { manifestSet } = written({ manifestSet: { threshold, members } });
+    expect(manifestSet).toEqual(said ? { threshold, members } : undefined);
+    const place = new Place();
+    PINS.manifestSet.shape.read({ threshold, members }, place);
+    expect(place.faults.length === 0).toBe(said);
+  });
+
+  it("of PCRs those that are there and no zeros", () => {
+    const zeros = "00".repeat(48);
+    const some = new Map([
+      [0, zeros],
+      [1, DIGEST + DIGEST.slice(32)],
+      [2, DIGEST],
+      [4, facts.pcrs.get(0)!],
+    ]);
+    expect(written({}, { pcrs: some }).pcrs).toEqual({ "1": DIGEST + DIGEST.slice(32) });
+    expect(written({}, { pcrs: new Map([[0, zeros]]) })).not.toHaveProperty("pcrs");
+  });
+
+  it("of a namespace without a name no nonce either", () => {
+    expect(written({ namespace: "" })).not.toHaveProperty("minNonce");
+    expect(written({ namespace: "", nonce: 0 })).not.toHaveProperty("namespace");
+    expect(written({ nonce: 0 }).minNonce).toBe(0);
+  });
+});
+
+it("a set counts its members in any order, as the manifest's", () => {
+  const { manifest } = bootProof!;
+  for (const members of [manifest.manifestSet.members, [...manifest.manifestSet.members].reverse()]) {
+    const turned = {
+      ...bootProof,
+      attestation: bootProof!.attestation,
+      manifest: { ...manifest, manifestSet: { threshold: 2, members } },
+    };
+    expect(factsOf(turned as unknown as VerifiedBootProof).bootProof!.manifestSet).toEqual(pivotFacts.manifestSet);
+  }
+});
+
+it("a pin with a fault in it is not read, whatever stands beside the fault", () => {
+  const good = "ab".repeat(48);
+  const faulty: JsonValue[] = [
+    { "0": good, comment: 7 },
+    { "0": "00", comment: "why" },
+    { "0": "00", "1": good },
+    { "0": good, "32": good },
+  ];
+  for (const file of faulty) {
+    const place = new Place();
+    expect(PINS.pcrs.shape.read(file, place)).toBeUndefined();
+    expect(place.faults.length).toBe(1);
+  }
 });
 
 describe("manifests of workloads", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { toHex, toUtf8 } from "../../src/bytes.js";
+import { fromHex, toHex, toUtf8 } from "../../src/bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../src/decode/json.js";
 import { PINS } from "../../src/appraise/pins.js";
 import { policyBytes } from "../../src/appraise/parsed-policy.js";
@@ -19,7 +19,7 @@ import { labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { NOW, drop, forge, lab, otherLab, put } from "../attacks/support.js";
 import { attempt } from "../../src/errors.js";
-import { isRefused } from "../support/faults.js";
+import { isRefused, refusalOf } from "../support/faults.js";
 import { fc } from "../support/property.js";
 
 const PCR = "ab".repeat(48);
@@ -181,6 +181,7 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one(`${D}.unknown`, 1, d("unknown"), "unknown member"),
   one(`${D}.pivothash`, HASH, d("pivothash"), "unknown member"),
   one(`${D}.name`, 1, d("name"), "a number, a string wanted"),
+  one("appProofs.types", ["a", ""], "appProofs.types[1]", "empty"),
   isNull(`${D}.name`, d("name")),
 
   // PCRs.
@@ -287,6 +288,31 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
     "an object, a string wanted",
   ),
   one(`${D}.workloads`, { signer: `sha256:${HASH}` }, d("workloads"), "never met together with pivotHash"),
+  ...["", "00".repeat(1025)].map((userData): [string, JsonObject, Faults] => [
+    `user data of ${userData.length / 2} bytes`,
+    { ...least, deployments: [{ kind: "nitro", pcrs: image, userData }] },
+    [[d("userData"), `${userData.length} hex digits, 2 to 2048 wanted`]],
+  ]),
+  [
+    "workloads beside all that only a pivot has",
+    { ...least, deployments: [{ ...code, pivotArgs: [], pivotEnv: {}, workloads: { signer: `sha256:${HASH}` } }] },
+    [[d("workloads"), "never met together with pivotHash, pivotArgs, pivotEnv: a manifest has one or the other"]],
+  ],
+  [
+    "workloads beside arguments",
+    { ...least, deployments: [{ pcrs: image, pivotArgs: [], workloads: { signer: `sha256:${HASH}` } }] },
+    [[d("workloads"), "never met together with pivotArgs: "]],
+  ],
+  [
+    "workloads beside an environment",
+    { ...least, deployments: [{ pcrs: image, pivotEnv: {}, workloads: { signer: `sha256:${HASH}` } }] },
+    [[d("workloads"), "never met together with pivotEnv: "]],
+  ],
+  [
+    "pins of a boot proof in a bare document's deployment, and no image",
+    { ...least, deployments: [{ kind: "nitro", pivotHash: HASH }] },
+    [[d("pivotHash"), "not in a deployment of kind nitro"]],
+  ],
   one(`${D}.userData`, "00", d("userData"), "not in a deployment of kind qos"),
   one(`${D}.publicKey`, KEY, d("publicKey"), "not in a deployment of kind qos"),
   one(`${D}.kind`, "QOS", d("kind"), '"qos" or "nitro" wanted'),
@@ -302,6 +328,8 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
     { signer: `sha256:${HASH}0` },
     { signer: `SHA256:${HASH}` },
     { signer: [] },
+    { signer: 7 },
+    { signer: null },
     { Signer: `sha256:${HASH}` },
     { "-": `sha256:${HASH}` },
     Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`w${index}`, `sha256:${HASH}`])),
@@ -336,11 +364,17 @@ const malformed: [name: string, policy: JsonObject, faults: Faults][] = [
   one("$schema", {}, "$schema", "an object, a string wanted"),
   one(`${D}.$schema`, "x", d("$schema"), "unknown member"),
   one(`${D}.pcrs.comment`, null, d("pcrs.comment"), "null, a string wanted"),
+  one("trustAnchors", [{ pem: PEM, comment: 7 }], "trustAnchors[0].comment", "a number, a string wanted"),
   one(`${D}.pivot_hash`, HASH, d("pivot_hash"), "unknown member, did you mean pivotHash?"),
   one(`${D}.quorumkey`, KEY, d("quorumkey"), "unknown member, did you mean quorumKey?"),
   one(`${D}.pcr`, image, d("pcr"), "unknown member, did you mean pcrs?"),
   one("deployment", [], "deployment", "unknown member, did you mean deployments?"),
   one("appProofs.require", true, "appProofs.require", "unknown member, did you mean required?"),
+  // Up to half of the letters may have to be put in, taken out or exchanged, whatever their case.
+  ...["DEPLOYMENTS", "abcdefdeployments", "deploymentsabcdef", "deploym", "oyments", "deploabcdef", "abcdefments"].map(
+    (name) => one(name, 1, name, "unknown member, did you mean deployments?"),
+  ),
+  one("abcdeftrustanchors", 1, "abcdeftrustanchors", "unknown member, did you mean trustAnchors?"),
 
   // Trust anchors.
   one("trustAnchors", "aws-nitro-root-g1", "trustAnchors", "a string, an array wanted"),
@@ -420,6 +454,14 @@ describe("a malformed policy", () => {
     expectFaults(JSON.stringify(policy), faults);
   });
 
+  it.each(["abcdefgdeployments", "deploymentsabcdefg", "depl", "deplabcdefg", "x".repeat(65), "x".repeat(1000)])(
+    "does not guess what %s means",
+    (name) => {
+      const { faults } = refusalOf(() => parsePolicy({ ...least, [name]: 1 }));
+      expect(faults).toMatch(/: unknown member$/);
+    },
+  );
+
   it("is shown in more than a hundred and twenty ways", () => {
     expect(malformed.length).toBeGreaterThan(120);
   });
@@ -494,9 +536,14 @@ describe("a malformed policy", () => {
     ],
     ["a byte order mark", `\ufeff${JSON.stringify(full)}`, "byte order mark"],
     ["too deep nesting", `{"name":${"[".repeat(100)}${"]".repeat(100)}}`, "nested deeper"],
+    ["half of a character", '{"name":"\\ud83d"}', "surrogate"],
   ])("in its text: %s", (_, input, says) => {
     expectFaults(input, [["", says]], {}, "json");
     expectFaults(toUtf8(input), [["", says]], {}, "json");
+  });
+
+  it("in a text that no UTF-8 says", () => {
+    expectFaults('{"name":"\ud83d"}', [["", "surrogate"]], {}, "json");
   });
 
   it("in bytes that are not UTF-8", () => {
@@ -621,6 +668,49 @@ describe("trust anchors in files", () => {
   });
 });
 
+/** What may stand in the full policy. */
+const accepted: [at: string, value: JsonValue][] = [
+  [`${D}.pcrs.0`, PCR.toUpperCase()],
+  [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]],
+  [`${D}.pcrs.31`, PCR],
+  [`${D}.pcrs.8`, PCR],
+  [`${D}.pcrs.10`, [PCR]],
+  [
+    `${D}.pcrs`,
+    [
+      { "0": PCR, "1": PCR, "2": PCR },
+      { "0": HASH + HASH.slice(32), "1": PCR, "2": PCR, "3": [PCR, PCR] },
+    ],
+  ],
+  [`${D}.pivotHash`, HASH.toUpperCase()],
+  [`${D}.pivotHash`, [HASH]],
+  [`${D}.pivotHash`, [HASH, "00".repeat(32)]],
+  [`${D}.namespace`, ["prod/signer", "prod/signer-2"]],
+  [`${D}.namespace`, " "],
+  [`${D}.minNonce`, 0],
+  [`${D}.minNonce`, 4294967295],
+  [`${D}.quorumKey`, [KEY.toUpperCase(), OTHER_KEY]],
+  [`${D}.manifestSet`, { threshold: 2, members: [KEY.toUpperCase(), OTHER_KEY] }],
+  [`${D}.commitment`, "setup"],
+  [`${D}.commitment`, "legacy"],
+  [`${D}.labels`, { owner: "" }],
+  [`${D}.labels`, {}],
+  [`${D}.name`, ""],
+  [`${D}.pivotArgs`, []],
+  [`${D}.pivotEnv`, {}],
+  ["maxAge", "1s"],
+  ["maxAge", "999999999d"],
+  ["appProofs", {}],
+  ["appProofs.types", ["a", "b"]],
+  ["allowDebug", true],
+  ["name", ""],
+  ["trustAnchors", [{ pem: PEM }]],
+  [
+    "trustAnchors",
+    [{ pem: `root of the lab\n${PEM}` }, "aws-nitro-root-g1", { pem: certificatePem(otherLab.pki.rootCertificate) }],
+  ],
+];
+
 describe("a good policy", () => {
   it("is README's example, with bytes in the place of its words", () => {
     const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
@@ -731,44 +821,6 @@ describe("a good policy", () => {
     expect(fitsSchema(drop(path)(full))).toBe(true);
   });
 
-  const accepted: [at: string, value: JsonValue][] = [
-    [`${D}.pcrs.0`, PCR.toUpperCase()],
-    [`${D}.pcrs.0`, [PCR, PCR.toUpperCase(), "00".repeat(48)]],
-    [`${D}.pcrs.31`, PCR],
-    [`${D}.pcrs.8`, PCR],
-    [`${D}.pcrs.10`, [PCR]],
-    [
-      `${D}.pcrs`,
-      [
-        { "0": PCR, "1": PCR, "2": PCR },
-        { "0": HASH + HASH.slice(32), "1": PCR, "2": PCR, "3": [PCR, PCR] },
-      ],
-    ],
-    [`${D}.pivotHash`, HASH.toUpperCase()],
-    [`${D}.pivotHash`, [HASH]],
-    [`${D}.pivotHash`, [HASH, "00".repeat(32)]],
-    [`${D}.namespace`, ["prod/signer", "prod/signer-2"]],
-    [`${D}.namespace`, " "],
-    [`${D}.minNonce`, 0],
-    [`${D}.minNonce`, 4294967295],
-    [`${D}.quorumKey`, [KEY.toUpperCase(), OTHER_KEY]],
-    [`${D}.manifestSet`, { threshold: 2, members: [KEY.toUpperCase(), OTHER_KEY] }],
-    [`${D}.commitment`, "setup"],
-    [`${D}.commitment`, "legacy"],
-    [`${D}.labels`, { owner: "" }],
-    [`${D}.labels`, {}],
-    ["maxAge", "1s"],
-    ["maxAge", "999999999d"],
-    ["appProofs", {}],
-    ["appProofs.types", ["a", "b"]],
-    ["allowDebug", true],
-    ["name", ""],
-    ["trustAnchors", [{ pem: PEM }]],
-    [
-      "trustAnchors",
-      [{ pem: `root of the lab\n${PEM}` }, "aws-nitro-root-g1", { pem: certificatePem(otherLab.pki.rootCertificate) }],
-    ],
-  ];
   it.each(accepted)("may have %s %j", (at, value) => {
     expect(() => parsePolicy(JSON.stringify(put(at, value)(full)))).not.toThrow();
     expect(fitsSchema(put(at, value)(full))).toBe(true);
@@ -803,6 +855,28 @@ describe("a good policy", () => {
   });
 });
 
+describe("the JSON Schema of the file", () => {
+  it("accepts whatever a policy may say", () => {
+    const rest = { pivotArgs: ["a", ""], pivotEnv: { A: "" }, open: ["operator"], appProofs: { types: ["x"] } };
+    const workloads = { "signer-2": [`sha256:${HASH}`] };
+    const bare = { kind: "nitro", pcrs: image, userData: "00", publicKey: "00".repeat(1024) };
+    for (const deployment of [rest, { ...rest, kind: "qos", manifestHash: HASH }, { workloads }, bare])
+      expect(fitsSchema({ ...least, $schema: "x", comment: "x", deployments: [deployment] })).toBe(true);
+    expect(fitsSchema({ ...least, trustAnchors: [{ file: "root.pem", comment: "x" }] })).toBe(true);
+  });
+
+  it("counts as reading does", () => {
+    const many = (count: number, value: JsonValue): JsonValue[] => Array.from({ length: count }, () => value);
+    expect(fitsSchema({ ...least, deployments: many(1000, code) })).toBe(true);
+    expect(fitsSchema({ ...least, deployments: many(1001, code) })).toBe(false);
+    expect(fitsSchema({ ...least, trustAnchors: many(101, "aws-nitro-root-g1") })).toBe(false);
+    expect(fitsSchema({ ...least, name: "😀".repeat(257) })).toBe(false);
+    expect(fitsSchema(put(`${D}.open`, many(3, "operator"))(least))).toBe(false);
+    for (const userData of ["", "0", "00".repeat(1025)])
+      expect(fitsSchema({ ...least, deployments: [{ kind: "nitro", pcrs: image, userData }] })).toBe(false);
+  });
+});
+
 describe("types of app proof, where the policy names them", () => {
   const typed = (...deployments: JsonObject[]): JsonObject => ({
     ...least,
@@ -812,12 +886,14 @@ describe("types of app proof, where the policy names them", () => {
   const signer = { ...code, name: "signer" };
   const own = { appProofs: { types: ["A"] } };
 
-  it.each<[name: string, other: JsonObject]>([
+  it.each<[name: string, other: { readonly [name: string]: JsonValue | undefined }]>([
     ["program", { pivotHash: "ef".repeat(32) }],
     ["namespace", { namespace: "prod/fetcher" }],
     ["program of several", { pivotHash: [HASH, "ef".repeat(32)] }],
+    ["kind of program", { pivotHash: undefined, workloads: { signer: `sha256:${HASH}` } }],
+    ["manifest", { pivotHash: undefined, manifestHash: "ef".repeat(32) }],
   ])("have to be each deployment's own where there is another %s", (_, other) => {
-    const fetcher = { ...code, name: "fetcher", ...other };
+    const fetcher = parseJson(JSON.stringify({ ...code, name: "fetcher", ...other })) as JsonObject;
     const says = "has to name its own";
     expectFaults(typed(signer, fetcher), [
       ["deployments[0].appProofs.types", says],
@@ -826,6 +902,34 @@ describe("types of app proof, where the policy names them", () => {
     expectFaults(typed({ ...signer, ...own }, fetcher), [["deployments[1].appProofs.types", says]]);
     expect(() => parsePolicy(typed({ ...signer, ...own }, { ...fetcher, ...own }))).not.toThrow();
     expect(() => parsePolicy({ ...typed(signer, fetcher), appProofs: {} })).not.toThrow();
+  });
+
+  it.each<[name: string, one: JsonObject, other: JsonObject]>([
+    ["image of a workload", { a: `sha256:${HASH}` }, { a: `sha256:${"ef".repeat(32)}` }],
+    ["name of a workload", { a: `sha256:${HASH}` }, { b: `sha256:${HASH}` }],
+    ["number of workloads", { a: `sha256:${HASH}` }, { a: `sha256:${HASH}`, b: `sha256:${HASH}` }],
+  ])("have to be each deployment's own where there is another %s", (_, one, other) => {
+    const policy = typed({ pcrs: image, workloads: one }, { pcrs: image, workloads: other });
+    expectFaults(policy, [
+      ["deployments[0].appProofs.types", "has to name its own"],
+      ["deployments[1].appProofs.types", "has to name its own"],
+    ]);
+  });
+
+  it("have to be each deployment's own where each pins a manifest of its own", () => {
+    const policy = typed({ manifestHash: HASH }, { manifestHash: "ef".repeat(32) });
+    expectFaults(policy, [
+      ["deployments[0].appProofs.types", "has to name its own"],
+      ["deployments[1].appProofs.types", "has to name its own"],
+    ]);
+    expect(() => parsePolicy(typed({ manifestHash: HASH }, { manifestHash: HASH }))).not.toThrow();
+  });
+
+  it("need not be where the same workloads stand in another order", () => {
+    const digests = [`sha256:${HASH}`, `sha256:${"ef".repeat(32)}`];
+    const one = { a: digests[0]!, b: digests };
+    const other = { b: [...digests].reverse(), a: digests[0]! };
+    expect(() => parsePolicy(typed({ pcrs: image, workloads: one }, { pcrs: image, workloads: other }))).not.toThrow();
   });
 
   it("need not be where all are one application", () => {
@@ -879,6 +983,18 @@ describe("a policy that was parsed", () => {
     expect(aws.trustAnchors).toEqual([AWS_NITRO_ROOT_G1]);
     const { report } = await verifyEvidence({ bootProofs: [evidence.bootProof] }, { policy, now: NOW });
     expect(report.verdict).toBe("verified");
+  });
+
+  it("trusts the AWS root as it was when this package was loaded", () => {
+    const { der } = AWS_NITRO_ROOT_G1.certificate;
+    const before = toHex(der);
+    der.fill(0);
+    try {
+      const [anchor] = parsePolicy(least).trustAnchors;
+      expect(toHex(anchor!.certificate.der)).toBe(before);
+    } finally {
+      der.set(fromHex(before)!);
+    }
   });
 
   it("hands out copies of the bytes that it was read from, and none of a value", () => {
@@ -936,6 +1052,38 @@ describe("limits", () => {
     const many = (count: number): JsonObject => ({ ...least, deployments: Array.from({ length: count }, () => code) });
     expect(parsePolicy(JSON.stringify(many(1000))).deployments.length).toBe(1000);
     expectFaults(many(1001), [["deployments", "1001 entries, at most 1000 allowed"]]);
+  });
+
+  it("no more than 100 trust anchors", () => {
+    const many = (count: number): JsonObject => ({
+      ...least,
+      trustAnchors: Array.from({ length: count }, () => "aws-nitro-root-g1"),
+    });
+    expect(parsePolicy(many(100)).trustAnchors.length).toBe(100);
+    expectFaults(many(101), [["trustAnchors", "101 entries, at most 100 allowed"]]);
+  });
+
+  it("no more than 16 workloads, as in a manifest", () => {
+    const many = (count: number): JsonObject => ({
+      ...least,
+      deployments: [
+        {
+          pcrs: image,
+          workloads: Object.fromEntries(Array.from({ length: count }, (_, i) => [`w${i}`, `sha256:${HASH}`])),
+        },
+      ],
+    });
+    expect(() => parsePolicy(many(16))).not.toThrow();
+    expectFaults(many(17), [[d("workloads"), "17 workloads, at most 16 allowed"]]);
+  });
+
+  it("no more than 1 MiB of what was given, however it could be spelled", () => {
+    const text = JSON.stringify({ ...least, deployments: [{ ...code, namespace: "x", minNonce: 7 }], comment: "" });
+    const spelled = text.replace('"minNonce":7', '"minNonce":4e9');
+    const full = spelled.replace('"comment":""', `"comment":"${"x".repeat(MIB - spelled.length)}"`);
+    expect(full.length).toBe(MIB);
+    expect(() => parsePolicy(full)).not.toThrow();
+    expectFaults(JSON.parse(full) as object, [["", "larger than 1048576 bytes"]]);
   });
 
   it("no more than 1 MiB", () => {

@@ -2,10 +2,12 @@
  * The three questions: what answers them, what looks like an answer and is none, and what is told where one is open.
  */
 import { describe, expect, it } from "vitest";
+import type { DocumentFacts } from "../../src/appraise/pins.js";
 import { PUBLIC_KEYS } from "../../src/appraise/public-keys.js";
 import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
 import { type MalformedError, parsePolicy } from "../../src/index.js";
+import { scopeOf as scopeOfPins } from "../../src/appraise/questions.js";
 import { Forge, labDeployment } from "../../src/lab/forge.js";
 import { forge, idsOf, judge, lab, manifest, pcrs as withPcrs } from "../attacks/support.js";
 
@@ -51,6 +53,8 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   ["PCR0 to 3", { pcrs }, ["application"]],
   ["PCR3", { pcrs: { "3": A } }, ["image", "application"]],
   ["PCR0 and 1, binary, role", { pcrs: { "0": A, "1": A, "3": A }, pivotHash }, ["image", "application"]],
+  ["PCR0 and 2, binary, role", { pcrs: { "0": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
+  ["PCR1 and 2, binary, role", { pcrs: { "1": A, "2": A, "3": A }, pivotHash }, ["image", "application"]],
   ["image and binary", { pcrs: IMAGE, pivotHash }, ["operator"]],
   ["image and workloads", { pcrs: IMAGE, workloads }, ["operator"]],
   [
@@ -77,6 +81,8 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
     ["operator"],
   ],
   ["in its setup: image, binary and role", { commitment: "setup", pcrs, pivotHash }, []],
+  ["in its setup: a manifest set and a binary", { commitment: "setup", manifestSet, pivotHash }, []],
+  ["in its setup: a manifest, no role", { commitment: "setup", pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
   ["in its setup: a manifest set and a namespace", { commitment: "setup", manifestSet, namespace }, []],
   [
     "legacy: image, binary, quorum key and role",
@@ -102,6 +108,11 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
     { commitment: "legacy", pcrs: { ...IMAGE, "3": [A, ZERO] }, manifestSet, namespace },
     ["application", "operator"],
   ],
+  [
+    "legacy: a manifest, zeros among the other PCRs",
+    { commitment: "legacy", pcrs: { ...pcrs, "8": ZERO }, manifestHash },
+    [],
+  ],
   ["live: a manifest, no role", { pcrs: { ...IMAGE, "3": ZERO }, manifestHash }, []],
 
   ["zeros for PCR0", { pcrs: { ...pcrs, "0": ZERO }, pivotHash }, ["image", "application"]],
@@ -126,6 +137,11 @@ const rows: [name: string, deployment: JsonObject, open: string[]][] = [
   [
     "a quorum key with the public signing half",
     { pcrs: IMAGE, pivotHash, quorumKey: KEY.slice(130) + defaultKey.slice(130) },
+    ["operator"],
+  ],
+  [
+    "a quorum key with the public encryption half",
+    { pcrs: IMAGE, pivotHash, quorumKey: defaultKey.slice(0, 130) + KEY.slice(130) },
     ["operator"],
   ],
   [
@@ -198,6 +214,41 @@ describe("a deployment that pins", () => {
   ])("%j says what looks like an answer", (deployment, says) => {
     expect(faultsOf(deployment).join("\n")).toContain(says);
   });
+
+  const zeros = "a PCR of zeros fits everybody, and answers nothing";
+  const several = "of several pcrs, each has to answer";
+  const unheld = "under commitment setup, quorumKey answers nothing: the enclave does not hold it yet";
+  const asked = (pins: string): string =>
+    `under commitment legacy, ${pins} answer nothing: the application itself may have asked for the document`;
+  it.each<[name: string, JsonObject, notes: string[]]>([
+    ["nothing", { pcrs: IMAGE, pivotHash }, []],
+    ["nothing, of a live enclave with its quorum key", { pcrs: IMAGE, quorumKey: KEY }, []],
+    ["nothing, of a legacy enclave", { commitment: "legacy", pcrs: IMAGE }, []],
+    ["nothing, in its setup", { commitment: "setup", pcrs: IMAGE, pivotHash }, []],
+    ["a program, of a legacy enclave", { commitment: "legacy", pcrs, pivotHash }, [asked("pivotHash")]],
+    [
+      "workloads and quorum key, of a legacy enclave",
+      { commitment: "legacy", pcrs, workloads, quorumKey: KEY },
+      [asked("workloads and quorumKey")],
+    ],
+    [
+      "a quorum key whose shares are public",
+      { pcrs: IMAGE, pivotHash, quorumKey: KEY, shareSet: nobodys },
+      [
+        "the share set is nobody's: keys whose secrets are public reach its threshold, so that anybody rebuilds the " +
+          "quorum key",
+      ],
+    ],
+    ["a quorum key, in its setup", { commitment: "setup", pcrs: IMAGE, pivotHash, quorumKey: KEY }, [unheld]],
+    ["perhaps zeros", { pcrs: { ...IMAGE, "3": [A, ZERO] }, pivotHash }, [zeros]],
+    ["two images, one of no role", { pcrs: [pcrs, { ...IMAGE, "3": ZERO }], pivotHash }, [zeros, several]],
+  ])("says that of what is pinned %s looks like an answer", (_, deployment, notes) => {
+    for (const fault of faultsOf(deployment))
+      expect(
+        / \((?<notes>[^()]*)\)$/.exec(fault.replace("quorumKey (live)", "quorumKey"))?.groups?.["notes"] ?? "",
+      ).toBe(notes.join("; "));
+    expect(faultsOf(deployment)).not.toEqual([]);
+  });
 });
 
 describe("a deployment of kind nitro", () => {
@@ -212,6 +263,8 @@ describe("a deployment of kind nitro", () => {
     ["PCR8 of zeros", { pcrs: { "8": ZERO } }, false],
     ["PCR8 of perhaps zeros", { pcrs: { "8": [A, ZERO] } }, false],
     ["PCR0 and 1", { pcrs: { "0": A, "1": A } }, false],
+    ["PCR0 and 2", { pcrs: { "0": A, "2": A } }, false],
+    ["PCR1 and 2", { pcrs: { "1": A, "2": A } }, false],
     ["zeros for PCR1", { pcrs: { ...IMAGE, "1": ZERO } }, false],
     ["one image of two", { pcrs: [IMAGE, { "3": A }] }, false],
   ])("that pins %s", (_, pins, good) => {
@@ -228,10 +281,33 @@ describe("a deployment of kind nitro", () => {
     ]);
   });
 
+  it.each([
+    [[3], true],
+    [[4], true],
+    [[8], true],
+    [[0, 1, 2], false],
+    [[5, 9], false],
+  ])("that pins PCR%j names who runs it: %s", (indexes, named) => {
+    const deployment = {
+      kind: "nitro" as const,
+      open: [],
+      pcrs: [indexes.map((index) => ({ index, accepted: [A] }))],
+    };
+    expect(scopeOfPins(deployment, null).reasons.length).toBe(named ? 0 : 1);
+    expect(scopeOfPins({ ...deployment, pcrs: [...deployment.pcrs, []] }, null).reasons.length).toBe(1);
+    expect(scopeOfPins({ ...deployment, publicKey: KEY }, null).reasons).toEqual([]);
+  });
+
   it("is the only other kind", () => {
     expect(faultsOf({ kind: "tpm", pcrs })).toEqual(['deployments[0].kind: "qos" or "nitro" wanted']);
   });
 });
+
+/** A document whose PCRs are none of them zeros, but for those given. */
+function attested(values: Readonly<Record<number, string>>): DocumentFacts {
+  const pcrs = new Map(Array.from({ length: 32 }, (_, index) => [index, values[index] ?? A]));
+  return { pcrs, userData: null, publicKey: null, bootProof: null };
+}
 
 describe("policy.scope", () => {
   const all = labDeployment(lab);
@@ -267,6 +343,11 @@ describe("policy.scope", () => {
       { ...all, open: ["operator"] },
       ["manifestSet, quorumKey, pcrs answers for it"],
     ],
+    [
+      "what is said to be open, and one pin answers",
+      { pcrs: image, ...only("pivotHash", "quorumKey"), open: ["operator"] },
+      ["says that it leaves the operator open; quorumKey answers for it"],
+    ],
   ])("warns of %s", async (_, deployment, says) => {
     const [status, detail] = await scopeOf([deployment]);
     expect(status).toBe("warn");
@@ -279,6 +360,7 @@ describe("policy.scope", () => {
     ["image, binary and quorum key", { ...only("pivotHash", "quorumKey"), pcrs: image }],
     ["image, binary and set", only("pcrs", "pivotHash", "manifestSet")],
     ["a manifest", { manifestHash: toHex(forge().manifestHash) }],
+    ["a manifest and its set, without a floor", { manifestHash: toHex(forge().manifestHash), ...only("manifestSet") }],
   ])("passes %s", async (_, deployment) => {
     expect(await scopeOf([deployment])).toMatchObject(["pass", expect.anything()]);
   });
@@ -297,10 +379,44 @@ describe("policy.scope", () => {
     expect([status, detail]).toEqual(["warn", expect.stringContaining("every debug enclave of anybody has those")]);
   });
 
+  it.each([0, 1, 2])("takes an enclave whose PCR%i is zeros for a debug enclave", (index) => {
+    const pins = { kind: "qos" as const, open: [], commitment: "live" as const, manifestHash: [manifestHash] };
+    expect(scopeOfPins(pins, attested({ [index]: ZERO })).reasons).toEqual([
+      expect.stringContaining("runs in debug mode"),
+    ]);
+    expect(scopeOfPins(pins, attested({ 3: ZERO, 4: ZERO })).reasons).toEqual([]);
+    expect(scopeOfPins(pins, null).reasons).toEqual([]);
+  });
+
+  it("of a legacy document of no role says each question that is open, unless the deployment says it", () => {
+    const pins = { kind: "qos" as const, commitment: "legacy" as const, manifestHash: [manifestHash] };
+    const told = (open: ("application" | "operator")[], values: Readonly<Record<number, string>>) => {
+      const { faults, reasons } = scopeOfPins({ ...pins, open }, attested(values));
+      const of = (sentences: readonly string[]) =>
+        sentences.map((one) => /leaves the (\w+) open/.exec(one)?.[1] ?? one.split(":")[0]);
+      return { faults: of(faults), reasons: of(reasons) };
+    };
+    const roleless = { 3: ZERO };
+    expect(told([], {})).toEqual({ faults: [], reasons: ["legacy"] });
+    expect(told([], roleless).faults).toEqual(["image", "application", "operator"]);
+    expect(told(["operator"], roleless).faults).toEqual(["image", "application"]);
+    expect(told(["application"], roleless).faults).toEqual(["image", "operator"]);
+    expect(told(["application", "operator"], roleless).faults).toEqual(["image"]);
+    // Of a debug enclave, which was allowed, the image is told of, and no fault.
+    const debug = { ...roleless, 0: ZERO, 1: ZERO, 2: ZERO };
+    expect(told(["operator"], debug)).toEqual({
+      faults: ["application"],
+      reasons: ["runs in debug mode, which is allowed", "image", "operator", "legacy"],
+    });
+  });
+
   it("warns of every legacy document", async () => {
     const [status, detail] = await scopeOf([{ ...all, commitment: "legacy" }], forge({ generation: "legacy" }));
     expect(status).toBe("warn");
     expect(detail).toContain("legacy: any application of that role and image could have made this document");
+    const open = { ...all, pcrs: image, commitment: "legacy", open: ["application", "operator"] };
+    const ofNoRole = await scopeOf([open], forge({ lab: roleless, generation: "legacy" }));
+    expect(ofNoRole[1]).toContain("legacy: any application of that image could have made this document");
   });
 
   it("fails where only the evidence shows that a legacy document is of no role, unless that is said", async () => {
@@ -315,6 +431,19 @@ describe("policy.scope", () => {
       expect((await scopeOf([{ ...pins, commitment: "legacy", open: ["application", "operator"] }], evidence))[0]).toBe(
         "warn",
       );
+    }
+    for (const [said, unsaid] of [
+      ["application", "operator"],
+      ["operator", "application"],
+    ] as const) {
+      const half = { ...all, pcrs: image, commitment: "legacy", open: [said] };
+      const { checks, verdict } = await judge(evidence, { deployments: () => [half] });
+      const told = checks.filter(({ status }) => status === "fail").map(({ id, detail }) => [id, detail]);
+      expect(told).toEqual([
+        ["policy.scope", expect.stringContaining(`leaves the ${unsaid} open, since`)],
+        ["policy.deployment", expect.stringMatching(/differs in policy\.scope$/)],
+      ]);
+      expect(verdict).toBe("rejected");
     }
     const open = { pcrs: image, commitment: "legacy", open: ["application", "operator"], name: "said" };
     const report = await judge(evidence, { deployments: () => [{ ...all, pcrs: image, commitment: "legacy" }, open] });

@@ -100,7 +100,7 @@ describe("pin of several boot proofs", () => {
     });
     expect([code, names(path)]).toEqual([0, [FIRST, "0xkey/signer nonce 18"]]);
     expect(stderr).toContain("3 boot proofs are of 2 deployments.");
-    expect(stderr).toContain(`warning: ${both}, boot proof 2 of 2: bind.commitment: legacy`);
+    expect(stderr).toContain(`warning: ${both}[1]: bind.commitment: legacy`);
     expect(stderr).toContain(`warning: policy.scope: ${FIRST}: manifestHash is pinned`);
   });
 
@@ -111,7 +111,7 @@ describe("pin of several boot proofs", () => {
     expect([code, readdirSync(join(path, ".."))]).toEqual([1, []]);
     expect(stderr).toMatch(/^Not pinned\.\n/);
     expect(stderr).toContain(`${foreign}: REJECTED`);
-    expect(stderr).toContain(`${none}, boot proof 1 of 2: REJECTED`);
+    expect(stderr).toContain(`${none}[0]: REJECTED`);
     expect(stderr).not.toContain(BOOT_1);
     expect(stderr).toMatch(/chain\.anchor[^]*boot\.decode/);
   });

@@ -77,10 +77,12 @@ class Mutation {
 
   /** What a method answers, or what it was called on. */
   dropped(id: number, on: ArrayLike<unknown>, call: (on: unknown) => ArrayLike<unknown>): unknown {
+    // Some change what they are called on.
+    const before = Array.isArray(on) ? [...(on as unknown[])] : on;
     const answer = call(on);
-    if (answer.length !== on.length || Array.from(answer).some((item, index) => item !== on[index]))
+    if (answer.length !== before.length || Array.from(answer).some((item, index) => item !== before[index]))
       this.changes[id] = 1;
-    return id === this.active && this.#hit() ? on : answer;
+    return id === this.active && this.#hit() ? before : answer;
   }
 
   #hit(): true {
