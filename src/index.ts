@@ -73,6 +73,8 @@ export type * from "./report/report.js";
 
 export { inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectedKind, Inspection } from "./inspect/inspect.js";
+export { kindOf } from "./inspect/kind.js";
+export type { EvidenceKind } from "./inspect/kind.js";
 export { renderInspection } from "./inspect/text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";

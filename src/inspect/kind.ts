@@ -1,0 +1,173 @@
+/** What kind of thing some bytes are, told by what is in them: never by a name, and without verifying anything. */
+import { fromUtf8 } from "../bytes.js";
+import { DOCUMENT_MEMBER } from "../decode/boot-proof.js";
+import { decodeCertificate } from "../decode/certificate.js";
+import { unwrap } from "../decode/input.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
+import { decodeFile } from "../decode/text-encoding.js";
+import { attempt } from "../errors.js";
+import { PEM_START } from "../verify/trust-anchor.js";
+
+export type EvidenceKind =
+  | "boot proof"
+  | "boot proofs"
+  | "app proof"
+  | "app proofs"
+  | "activity"
+  | "attestation document"
+  | "manifest"
+  | "manifest envelope"
+  | "certificate"
+  | "certificates"
+  | "bundle"
+  | "policy"
+  | "report"
+  | "release"
+  | "request"
+  | "API key";
+
+/** Bytes whose kind is known, as far as finding it out decoded them. */
+export interface Recognised {
+  readonly kind: EvidenceKind;
+  /** How the bytes were written, such as `JSON` or `CBOR in base64`. */
+  readonly encoding: string;
+  /** Those that the file stands for: without the base64 or hex around them. */
+  readonly bytes: Uint8Array;
+  /** Where they are JSON. */
+  readonly json: JsonValue | undefined;
+}
+
+/**
+ * The kind of these bytes, by their content alone; null where it is none that is known, or they begin as JSON and are
+ * not. Never throws. What it answers says nothing about whether the evidence is good, or even whole.
+ */
+export function kindOf(bytes: Uint8Array): EvidenceKind | null {
+  if (!(bytes instanceof Uint8Array)) return null;
+  return attempt(() => recognise(bytes)).value?.kind ?? null;
+}
+
+/** {@link kindOf} with what was decoded on the way. Throws `MalformedError` (`json`). */
+export function recognise(file: Uint8Array): Recognised | null {
+  const plain = recogniseContent(file);
+  if (plain !== null) return plain;
+  const { bytes, encoding } = decodeFile(file);
+  const inside = encoding === "binary" ? null : recogniseContent(bytes);
+  return inside && { ...inside, encoding: `${inside.encoding} in ${encoding}` };
+}
+
+function recogniseContent(bytes: Uint8Array): Recognised | null {
+  if (beginsAsJson(bytes)) {
+    const json = parseJson(bytes);
+    const kind = kindOfJson(json);
+    return kind && { kind, encoding: "JSON", bytes, json };
+  }
+  const [kind, encoding] = kindOfText(bytes) ?? kindOfBinary(bytes) ?? [];
+  return kind && encoding ? { kind, encoding, bytes, json: undefined } : null;
+}
+
+/** Whether a file is JSON, if it is anything: then its faults are faults of JSON. */
+function beginsAsJson(bytes: Uint8Array): boolean {
+  const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
+  // Borsh begins with a length of four bytes, some of them zero, whatever the first one looks like.
+  return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);
+}
+
+function has(value: unknown, ...names: string[]): boolean {
+  return isJsonObject(value) && names.every((name) => Object.hasOwn(value, name));
+}
+
+function hasOneOf(value: unknown, ...names: string[]): boolean {
+  return names.some((name) => has(value, name));
+}
+
+/** A member that names a format of this package, of whatever version. */
+function names(value: unknown, member: string, format: string): boolean {
+  if (!isJsonObject(value) || !has(value, member)) return false;
+  const name = value[member];
+  return typeof name === "string" && name.startsWith(format);
+}
+
+function isBootProof(value: unknown): boolean {
+  return hasOneOf(unwrap(value, "bootProof"), DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64");
+}
+
+function isAppProof(value: unknown): boolean {
+  return has(unwrap(value, "appProof"), "proofPayload");
+}
+
+/** Both spellings of an envelope's member. */
+const APPROVALS = ["manifestSetApprovals", "manifest_set_approvals"];
+
+/** A list of things of one kind, bare or in its wrapper. */
+function isListOf(value: unknown, wrapper: string, isOne: (item: unknown) => boolean): boolean {
+  const list = unwrap(value, wrapper);
+  return Array.isArray(list) && list.length > 0 && list.every(isOne);
+}
+
+/**
+ * The kinds that JSON has, the first that fits counts: a secret before all, so that it is never shown as something
+ * else; then what names its format; then evidence, by the members that only it has; last what lacks its format's name.
+ */
+const JSON_KINDS: readonly (readonly [EvidenceKind, (json: JsonValue) => boolean])[] = [
+  ["API key", (json) => has(json, "publicKey", "privateKey")],
+  ["bundle", (json) => names(json, "bundle", "bootproof-bundle/")],
+  ["report", (json) => names(json, "format", "bootproof-report/")],
+  ["policy", (json) => names(json, "policy", "bootproof/")],
+  ["boot proof", isBootProof],
+  ["manifest envelope", (json) => has(json, "manifest") && hasOneOf(json, ...APPROVALS)],
+  ["manifest", (json) => has(json, "namespace") && hasOneOf(json, "pivot", "workloads")],
+  ["activity", (json) => has(json, "activity") || (has(json, "intent") && hasOneOf(json, "result", "status"))],
+  ["bundle", (json) => has(json, "bundle") || has(json, "bootProofs", "appProofs")],
+  ["boot proofs", (json) => isListOf(json, "bootProofs", isBootProof)],
+  ["app proofs", (json) => isListOf(json, "appProofs", (item) => has(item, "proofPayload"))],
+  ["app proof", isAppProof],
+  ["request", (json) => names(json, "type", "ACTIVITY_TYPE_") && has(json, "parameters")],
+  ["policy", (json) => has(json, "deployments")],
+  ["release", (json) => isJsonObject(json) && has(json, "version") && Object.values(json).some(isReleasedApplication)],
+];
+
+function isReleasedApplication(value: JsonValue): boolean {
+  return has(value, "appBinaryDigest");
+}
+
+function kindOfJson(json: JsonValue): EvidenceKind | null {
+  return JSON_KINDS.find(([, fits]) => fits(json))?.[0] ?? null;
+}
+
+type KindAndEncoding = readonly [EvidenceKind, string];
+
+function kindOfText(bytes: Uint8Array): KindAndEncoding | null {
+  const text = fromUtf8(bytes);
+  if (text === null) return null;
+  const first = text.indexOf(PEM_START);
+  if (first < 0) return isRelease(text) ? ["release", "YAML"] : null;
+  return [text.includes(PEM_START, first + 1) ? "certificates" : "certificate", "PEM"];
+}
+
+/** Of a text that may be a release: releases are a few kilobytes. */
+const MAX_RELEASE_START = 65_536;
+/** A member of the outermost map: what a YAML text of this shape begins with. */
+const YAML_MEMBER = /^(?:[\w.-]+|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]|$)/;
+const YAML_IGNORED = /^[ \t]*(?:#.*)?$|^(?:---|%YAML\b.*|%TAG\b.*)[ \t]*$/;
+const RELEASE_MEMBER = /^[ \t]+(?:appBinaryDigest|"appBinaryDigest"|'appBinaryDigest')[ \t]*:/;
+
+/** Whether a text is the YAML of a release, by its lines: whether it is whole is for a YAML parser to say. */
+function isRelease(text: string): boolean {
+  const lines = text.slice(0, MAX_RELEASE_START).split(/\r?\n/);
+  const first = lines.find((line) => !YAML_IGNORED.test(line));
+  return first !== undefined && YAML_MEMBER.test(first) && lines.some((line) => RELEASE_MEMBER.test(line));
+}
+
+function kindOfBinary(bytes: Uint8Array): KindAndEncoding | null {
+  if (attempt(() => decodeCertificate(bytes)).value !== undefined) return ["certificate", "DER"];
+  if (attempt(() => decodeManifestEnvelope(bytes)).value !== undefined) return ["manifest envelope", "borsh"];
+  if (attempt(() => decodeManifest(bytes)).value !== undefined) return ["manifest", "borsh"];
+  return beginsAsCoseSign1(bytes) ? ["attestation document", "CBOR"] : null;
+}
+
+/** An array of four whose first item is the byte string of the protected header, tagged 18 or not. */
+function beginsAsCoseSign1(bytes: Uint8Array): boolean {
+  const start = bytes[0] === 0xd2 ? 1 : 0;
+  return bytes[start] === 0x84 && bytes[start + 1] === 0x44;
+}

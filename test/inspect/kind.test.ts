@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { type EvidenceKind, kindOf } from "../../src/inspect/kind.js";
+import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+
+const VECTORS = new URL("../../test-vectors/", import.meta.url);
+const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
+const json = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
+
+const lab = new Forge();
+const at = new Date("2026-03-04T05:06:07.000Z");
+const live = forgeEvidence({ lab, at });
+const v1 = forgeEvidence({ lab, at, version: "v1" });
+const boot = decodeBootProof(live.bootProof);
+const borsh = decodeBootProof(v1.bootProof);
+const [proof] = live.appProofs;
+const text = (value: string): Uint8Array => toUtf8(value);
+const release = read("releases/r2025.9.3.yaml");
+const releaseText = new TextDecoder().decode(release);
+
+const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: EvidenceKind | null])[] = [
+  ["a boot proof", json(live.bootProof), "boot proof"],
+  ["a boot proof in its wrapper", json({ bootProof: live.bootProof }), "boot proof"],
+  ["a boot proof under the other name of its document", json({ awsAttestationDocB64: "" }), "boot proof"],
+  ["boot proofs", json([live.bootProof, v1.bootProof]), "boot proofs"],
+  ["boot proofs, each in its wrapper", json([{ bootProof: live.bootProof }]), "boot proofs"],
+  ["boot proofs in a wrapper", json({ bootProofs: [live.bootProof] }), "boot proofs"],
+  ["an app proof", json(proof), "app proof"],
+  ["an app proof in its wrapper", json({ appProof: proof }), "app proof"],
+  ["app proofs", json(live.appProofs), "app proofs"],
+  ["app proofs in their wrapper", json({ appProofs: live.appProofs }), "app proofs"],
+  ["an activity", json(live.activity), "activity"],
+  ["an activity in its wrapper", json({ activity: live.activity }), "activity"],
+  ["an activity that is not done", json({ ...live.activity, result: undefined }), "activity"],
+  ["a document", live.document, "attestation document"],
+  ["a document under its tag", Uint8Array.of(0xd2, ...live.document), "attestation document"],
+  ["a document in base64", text(`${toBase64(live.document)}\n`), "attestation document"],
+  ["a document in hex", text(toHex(live.document)), "attestation document"],
+  ["a JSON manifest", boot.manifest, "manifest"],
+  ["a borsh manifest", borsh.manifest, "manifest"],
+  ["a borsh manifest in base64", text(toBase64(borsh.manifest)), "manifest"],
+  ["a JSON envelope", boot.manifestEnvelope, "manifest envelope"],
+  ["a borsh envelope", borsh.manifestEnvelope, "manifest envelope"],
+  ["a PEM certificate", text(live.anchorPem), "certificate"],
+  ["a DER certificate", live.anchorDer, "certificate"],
+  ["PEM certificates", text(`chain\n${live.anchorPem}\n${live.anchorPem}`), "certificates"],
+  ["a bundle", json({ bundle: "bootproof-bundle/1", bootProofs: [live.bootProof], appProofs: [] }), "bundle"],
+  ["a bundle of another version", json({ bundle: "bootproof-bundle/9" }), "bundle"],
+  ["a bundle without its name", json({ bootProofs: [live.bootProof], appProofs: [] }), "bundle"],
+  ["a policy", json({ policy: "bootproof/1", deployments: [] }), "policy"],
+  ["a policy without its name", json({ deployments: [] }), "policy"],
+  ["a report", json({ format: "bootproof-report/1", policy: "production" }), "report"],
+  ["a report on a bundle", json({ format: "bootproof-report/1", policy: null, bundle: { packed: null } }), "report"],
+  ["a release", release, "release"],
+  ["a release behind comments", text(`# measurements\n\n---\n${releaseText}`), "release"],
+  ["a release with its version last", text(releaseText.replace(/^(version.*\n)([^]*)$/, "$2$1")), "release"],
+  ["a release as JSON", json({ version: "r1", signer: { appBinaryDigest: "", PCR0: "" } }), "release"],
+  ["a request", json({ type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: "1", parameters: {} }), "request"],
+  ["an API key", json({ publicKey: "02", privateKey: "01" }), "API key"],
+  ["an API key among the members of other things", json({ ...proof, privateKey: "01" }), "API key"],
+  // Two things at once: the one that inspect shows.
+  ["a boot proof beside app proofs", json({ bootProof: live.bootProof, appProofs: live.appProofs }), "boot proof"],
+  ["a boot proof that calls itself a report", json({ ...live.bootProof, format: "bootproof-report/1" }), "report"],
+  ["an activity beside app proofs", json({ activity: live.activity, appProofs: [proof] }), "activity"],
+  // What is none.
+  ["nothing", new Uint8Array(), null],
+  ["prose", text("version: of the story\nDear auditor,"), null],
+  ["other YAML", text("version: r1\nsigner:\n  image: x\n"), null],
+  ["an appBinaryDigest within prose", text("Dear auditor,\n  appBinaryDigest: 00\n"), null],
+  ["other JSON", json({ hello: "world" }), null],
+  ["broken JSON", text('{"bootProof": '), null],
+  ["JSON with a member twice", text('{"bundle":"bootproof-bundle/1","bundle":1}'), null],
+  ["an empty list", json([]), null],
+  ["empty app proofs", json({ appProofs: [] }), null],
+  ["a list of a boot proof and an app proof", json([live.bootProof, proof]), null],
+  ["a list of a list of app proofs", json([live.appProofs]), null],
+  ["a JSON text of base64", json(toBase64(live.document)), null],
+  ["UTF-16", new Uint8Array(Buffer.from("\ufeff{}", "utf16le")), null],
+];
+
+describe("kindOf", () => {
+  it.each(kinds)("%s", (_, bytes, kind) => {
+    expect(kindOf(bytes)).toBe(kind);
+  });
+
+  it("looks at nothing but the members that are the value's own", () => {
+    expect(kindOf(text('{"__proto__":{"proofPayload":""}}'))).toBeNull();
+  });
+
+  it("answers whatever it is given", () => {
+    for (const value of [undefined, null, "{}", {}, 1e12]) expect(kindOf(value as unknown as Uint8Array)).toBeNull();
+    const known = kinds.map(([, bytes]) => bytes);
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...known),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        fc.integer({ min: 0, max: 255 }),
+        fc.boolean(),
+        (piece, place, value, isCut) => {
+          const bytes = piece.slice();
+          const index = Math.floor(place * bytes.length);
+          bytes[index] = value;
+          kindOf(isCut ? bytes.subarray(0, index) : bytes);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("answers a file of eight megabytes that is nested, or of values, or of lines", () => {
+    const size = 8 * 1024 * 1024;
+    expect(kindOf(text("[".repeat(size)))).toBeNull();
+    expect(kindOf(text(`{"proofPayload":[${"0,".repeat(size / 2)}0]}`))).toBeNull();
+    expect(kindOf(text("a:\n".repeat(size / 3)))).toBeNull();
+    expect(kindOf(text(" ".repeat(size)))).toBeNull();
+    expect(kindOf(text(`a: ${" ".repeat(size)}`))).toBeNull();
+    expect(kindOf(text("#".repeat(size)))).toBeNull();
+    expect(kindOf(text("00".repeat(size / 2)))).toBeNull();
+  });
+});
