@@ -3,9 +3,14 @@
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>;
   /** The result. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: {
+    write(text: string): unknown;
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
   /** Messages. */
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The clock. */
   readonly now: () => Date;
@@ -14,6 +19,12 @@ export interface Io {
 /** Colour for a terminal, unless NO_COLOR (no-color.org) is set to something. */
 export function wantsColor(io: Io): boolean {
   return io.stdout.isTTY === true && (io.env["NO_COLOR"] ?? "") === "";
+}
+
+/** The terminal's columns, else those of COLUMNS, else 80; 60 to 200 of them. */
+export function widthOf(io: Io): number {
+  const columns = io.stdout.columns ?? (Number.parseInt(io.env["COLUMNS"] ?? "", 10) || 80);
+  return Math.min(Math.max(columns, 60), 200);
 }
 
 /** The command ends here, with these lines on stderr and no stack trace. */

@@ -201,7 +201,7 @@ function isCommitmentKind(text: string | undefined): text is CommitmentKind {
 const MAX_RELEASE_BYTES = 65_536;
 
 /** Every scalar as text: a digest of decimal digits alone is no number. */
-async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
+export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
   const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
   const lineCounter = new LineCounter();
   const faults: string[] = [];

@@ -16,7 +16,7 @@ export interface CoseSign1 {
   readonly signature: Uint8Array;
 }
 
-const COSE_SIGN1_TAG = 18;
+export const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
 /** The greatest payload, and ample room for all else: what is longer is not looked into. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;

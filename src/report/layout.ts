@@ -1,5 +1,6 @@
 /** Lines of text for a terminal: wrapped to a width, coloured where that is wanted. */
 
+/** Columns, where nobody says how many there are. */
 const WIDTH = 100;
 /** What is left for text beside the deepest indentation. */
 const NARROWEST = 32;
@@ -16,11 +17,11 @@ export function painter(color: boolean): Paint {
 }
 
 /**
- * The text's words in lines of at most {@link WIDTH} columns: the first line after `first`, the others after as many
+ * The text's words in lines of at most `width` columns: the first line after `first`, the others after as many
  * spaces. A word that is longer than a line is cut into even pieces.
  */
-export function wrapped(first: string, text: string): string[] {
-  const room = Math.max(WIDTH - first.length, NARROWEST);
+export function wrapped(first: string, text: string, width = WIDTH): string[] {
+  const room = Math.max(width - first.length, NARROWEST);
   const lines: string[] = [];
   let line: string | undefined;
   for (const word of text.split(" ").flatMap((whole) => evenPieces(whole, room))) {

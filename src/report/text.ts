@@ -11,6 +11,8 @@ import { caveats, unprovenStatements } from "./unproven.js";
 export interface TextOptions {
   /** ANSI colours. */
   readonly color: boolean;
+  /** Columns, 60 to 200. */
+  readonly width?: number;
 }
 
 /** `cose` of `cose.signature`. */
