@@ -91,7 +91,7 @@ function partsOf(content: Content): Parts {
   return new Map(sortOf(content) === "object" ? Object.entries(content as ContentObject) : []);
 }
 
-/** A text as it is; all else as JSON text, numbers as they were written. */
+/** A text as it is; all else as JSON text, numbers as they were written, members by their names. */
 export function contentText(content: Content): string {
   return typeof content === "string" ? content : jsonText(content);
 }
@@ -100,7 +100,9 @@ function jsonText(content: Content): string {
   if (content instanceof JsonNumber) return content.text;
   if (Array.isArray(content)) return `[${content.map(jsonText).join(",")}]`;
   if (sortOf(content) === "scalar") return JSON.stringify(content);
-  const members = [...partsOf(content)].map(([name, value]) => `${JSON.stringify(String(name))}:${jsonText(value)}`);
+  const named = [...partsOf(content)].map(([name, value]) => [String(name), value] as const);
+  if (sortOf(content) === "object") named.sort(([one], [other]) => (one < other ? -1 : 1));
+  const members = named.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`);
   return `{${members.join(",")}}`;
 }
 

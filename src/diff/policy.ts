@@ -109,25 +109,41 @@ function textOf(pin: unknown): string {
   );
 }
 
-/** Each pin: what it is about, in words for a sentence, and what it accepts. */
-const PIN_ROWS: { readonly [K in PinName]: { readonly about: string; readonly accepts: Accepts<PinTypes[K]["pin"]> } } =
-  {
-    manifestSet: { about: "who approves what runs", accepts: acceptsSets },
-    shareSet: { about: "who rebuilds the quorum key", accepts: acceptsSets },
-    quorumKey: { about: "the quorum key", accepts: acceptsList },
-    namespace: { about: "the namespace", accepts: acceptsList },
-    minNonce: { about: "how old a manifest may be", accepts: acceptsFrom },
-    manifestHash: { about: "the manifest", accepts: acceptsList },
-    pcrs: { about: "the image, and who runs it", accepts: acceptsImages },
-    commitment: { about: "the kind of commitment", accepts: acceptsExactly },
-    pivotHash: { about: "the program", accepts: acceptsList },
-    workloads: { about: "the programs", accepts: acceptsWorkloads },
-    pivotArgs: { about: "the program's arguments", accepts: acceptsExactly },
-    pivotEnv: { about: "the program's environment", accepts: acceptsExactly },
-    userData: { about: "the document's user data", accepts: acceptsExactly },
-    publicKey: { about: "the document's public key", accepts: acceptsExactly },
-    labels: { about: "the service's labels", accepts: acceptsLabels },
-  };
+interface PinRow<P> {
+  /** In words, for a sentence. */
+  readonly about: string;
+  readonly accepts: Accepts<P>;
+  readonly show: (pin: P) => string;
+}
+
+const listText = (pin: readonly string[]): string => pin.join("\n");
+const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
+
+/** One line a register, and one between two images. */
+function imagesText(images: PinTypes["pcrs"]["pin"]): string {
+  const imageText = (image: readonly PcrPin[]): string =>
+    image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
+  return images.map(imageText).join("\nor\n");
+}
+
+/** Every pin. */
+const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
+  manifestSet: { about: "Who approves what runs", accepts: acceptsSets, show: setText },
+  shareSet: { about: "Who rebuilds the quorum key", accepts: acceptsSets, show: setText },
+  quorumKey: { about: "The quorum key", accepts: acceptsList, show: listText },
+  namespace: { about: "The namespace", accepts: acceptsList, show: listText },
+  minNonce: { about: "How old a manifest may be", accepts: acceptsFrom, show: String },
+  manifestHash: { about: "The manifest", accepts: acceptsList, show: listText },
+  pcrs: { about: "The image, and who runs it", accepts: acceptsImages, show: imagesText },
+  commitment: { about: "The kind of commitment", accepts: acceptsExactly, show: String },
+  pivotHash: { about: "The program", accepts: acceptsList, show: listText },
+  workloads: { about: "The programs", accepts: acceptsWorkloads, show: textOf },
+  pivotArgs: { about: "The program's arguments", accepts: acceptsExactly, show: textOf },
+  pivotEnv: { about: "The program's environment", accepts: acceptsExactly, show: textOf },
+  userData: { about: "The document's user data", accepts: acceptsExactly, show: String },
+  publicKey: { about: "The document's public key", accepts: acceptsExactly, show: String },
+  labels: { about: "The service's labels", accepts: acceptsLabels, show: textOf },
+};
 
 /** A value that decides what passes. */
 function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Comparer<T> {
@@ -139,16 +155,10 @@ function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => st
 }
 
 function comparePin<K extends PinName>(name: K, sides: readonly DeploymentPins[], place: string): readonly Found[] {
-  const { about, accepts } = PIN_ROWS[name];
+  const { about, accepts, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
   const [before, after] = sides.map((side) => side[name] as PinTypes[K]["pin"] | undefined);
-  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", accepts, pinText)(before, after, placeIn(place, name));
+  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", accepts, show)(before, after, placeIn(place, name));
   return changes.map((change) => ({ ...change, about, entry: `${name} of ${sides[0]!.name}` }));
-}
-
-function pinText(pin: unknown): string {
-  if (typeof pin !== "object" || pin === null) return String(pin);
-  if (Array.isArray(pin) && pin.every((one) => typeof one === "string")) return pin.join("\n");
-  return textOf(pin);
 }
 
 const typesText = (types: readonly string[] | null): string => (types === null ? "any" : types.join("\n"));
@@ -209,7 +219,9 @@ function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPi
   }
   const pairs = before.map((one): Pair => ({ key: one.name, before: one, after: partners.get(one) }));
   const rest = after.filter((one) => !taken.has(one));
-  return [...pairs, ...rest.map((one) => ({ key: `${one.name} (new)`, before: undefined, after: one }))];
+  // A place may be that of another deployment on the other side.
+  const keyOf = (one: DeploymentPins): string => (isNamed(one) ? one.name : `${one.name} (new)`);
+  return [...pairs, ...rest.map((one) => ({ key: keyOf(one), before: undefined, after: one }))];
 }
 
 function pinsText(deployment: DeploymentPins): string {
@@ -246,7 +258,19 @@ const acceptsAge: Accepts<number | null> = (before, after) => {
   return turnOf(other! >= one!, other! <= one!);
 };
 
-const ageText = (age: number | null): string => (age === null ? "any" : `${age / 1000} seconds`);
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "m"],
+  [1000, "s"],
+] as const;
+
+/** As a policy writes it, in the largest unit that holds it. */
+function ageText(age: number | null): string {
+  if (age === null) return "any";
+  const [length, letter] = UNITS.find(([milliseconds]) => age % milliseconds === 0)!;
+  return `${age / length}${letter}`;
+}
 
 const acceptsRule: Accepts<boolean> = (before, after) => turnOf(!after || before, after || !before);
 
