@@ -80,8 +80,8 @@ export function compareBundles(before: BundleFacts, after: BundleFacts): Compare
   return together([
     compareBootProofs(before.bootProofs, after.bootProofs),
     comparePackedPolicies(before.policy, after.policy),
-    compareActivities(activityOf(one), activityOf(other)),
-    compareAppProofs(listOf(one, "appProofs"), listOf(other, "appProofs"), "appProofs"),
+    compareActivities(one, other),
+    compareAppProofs(listIn(one["appProofs"]), listIn(other["appProofs"]), "appProofs"),
     told(compareReports(one["report"], other["report"])),
     told(compareTimes(one["now"], other["now"], "now")),
     { found: [], contents: [["", restOf(one), restOf(other)]], encodings: [] },
@@ -114,11 +114,12 @@ function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | 
   return told(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
 }
 
-/** Null stands for none, as an activity that is not there. */
-function activityOf(json: ContentObject): ContentObject | undefined {
+/** The activity, and what stands beside it in `{"activity": …}`. */
+function unwrapped(json: ContentObject): readonly [activity: Content | undefined, wrapper: Content | undefined] {
   const activity = json["activity"];
-  const inside = isJsonObject(activity) && Object.hasOwn(activity, "activity") ? activity["activity"] : activity;
-  return isJsonObject(inside) ? (inside as ContentObject) : undefined;
+  if (!isJsonObject(activity) || !Object.hasOwn(activity, "activity")) return [activity, undefined];
+  const { activity: inside, ...wrapper } = activity as ContentObject;
+  return [inside, wrapper];
 }
 
 const ACTIVITY_MEMBERS: Readonly<Record<string, ChangeId>> = {
@@ -130,27 +131,35 @@ const ACTIVITY_MEMBERS: Readonly<Record<string, ChangeId>> = {
   id: "activity.id",
 };
 
-function compareActivities(before: ContentObject | undefined, after: ContentObject | undefined): Compared {
-  if (before === undefined || after === undefined)
-    return told(value<ContentObject>("activity", contentText)(before, after, "activity"));
-  const { appProofs: proofsBefore, ...one } = before;
-  const { appProofs: proofsAfter, ...other } = after;
+function compareActivities(before: ContentObject, after: ContentObject): Compared {
+  const [[one, wrapperBefore], [other, wrapperAfter]] = [unwrapped(before), unwrapped(after)];
+  const wrappers: Compared = {
+    found: [],
+    contents: [["activity(wrapper)", wrapperBefore, wrapperAfter]],
+    encodings: [],
+  };
+  if (!isJsonObject(one) || !isJsonObject(other))
+    return together([wrappers, told(value<Content>("activity", contentText)(one, other, "activity"))]);
+  return together([wrappers, compareActivity(one as ContentObject, other as ContentObject)]);
+}
+
+function compareActivity(before: ContentObject, after: ContentObject): Compared {
   const changes = Object.entries(ACTIVITY_MEMBERS).flatMap(([name, what]) =>
-    value<Content>(what, contentText)(one[name], other[name], placeIn("activity", name)),
+    value<Content>(what, contentText)(before[name], after[name], placeIn("activity", name)),
   );
   return together([
-    { found: changes, contents: [["activity", one, other]], encodings: [] },
-    compareAppProofs(listIn(proofsBefore), listIn(proofsAfter), "activity.appProofs"),
+    { found: changes, contents: [["activity", withoutList(before), withoutList(after)]], encodings: [] },
+    compareAppProofs(listIn(before["appProofs"]), listIn(after["appProofs"]), "activity.appProofs"),
   ]);
 }
 
-function listOf(json: ContentObject, name: string): readonly Content[] {
-  return listIn(json[name]);
+/** Of a list of app proofs, whose entries are compared by themselves, only that it is one. */
+function withoutList(activity: ContentObject): Content {
+  return Array.isArray(activity["appProofs"]) ? { ...activity, appProofs: "a list" } : activity;
 }
 
 function listIn(content: Content | undefined): readonly Content[] {
-  if (Array.isArray(content)) return content;
-  return content === undefined ? [] : [content];
+  return Array.isArray(content) ? content : [];
 }
 
 const APP_PROOF_RULES: Rules = { publicKey: anyCase, signature: anyCase };

@@ -8,7 +8,7 @@ import { placeIn } from "./place.js";
 export type Comparer<T> = (before: T | undefined, after: T | undefined, place: string) => readonly Found[];
 
 /** A comparer for each member. Total: a member that is new has to be listed. */
-export type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
+type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
 
 /** Compares member by member. `wire`: how the input calls members that the decoded value calls otherwise. */
 export function members<T extends object>(

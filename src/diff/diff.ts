@@ -3,7 +3,7 @@ import type { ParsePolicyOptions } from "../appraise/policy.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
-import { type EvidenceKind, recognise } from "../inspect/kind.js";
+import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
 import { type BundleFacts, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, Untold } from "./content.js";
@@ -15,7 +15,7 @@ import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { compareReleases } from "./release.js";
 
 /** The kinds that are compared. */
-export const COMPARED_KINDS = [
+const COMPARED_KINDS = [
   "boot proof",
   "attestation document",
   "manifest",
@@ -24,7 +24,7 @@ export const COMPARED_KINDS = [
   "release",
   "bundle",
 ] as const satisfies readonly EvidenceKind[];
-export type ComparedKind = (typeof COMPARED_KINDS)[number];
+type ComparedKind = (typeof COMPARED_KINDS)[number];
 
 /** One of the two inputs, with what its kind may need. */
 export interface DiffInput {
@@ -113,8 +113,7 @@ export type Side =
   | { readonly kind: "bundle"; readonly bundle: BundleFacts };
 
 interface Given {
-  readonly bytes: Uint8Array;
-  readonly isJson: boolean;
+  readonly recognised: Recognised;
   /** JSON with its numbers as they are written: 1 and 1.0 are not the same. */
   readonly literal: () => Content;
   readonly input: DiffInput;
@@ -123,22 +122,25 @@ interface Given {
 /** How each kind is read. */
 const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> } = {
   "boot proof": async ({ literal }) => ({ kind: "boot proof", parts: await readBootProofParts(literal()) }),
-  "attestation document": async ({ bytes }) => {
+  "attestation document": async ({ recognised: { bytes } }) => {
     return { kind: "attestation document", parts: { attestationDocument: await readDocument(bytes, null) } };
   },
-  manifest: async ({ bytes }) => ({ kind: "manifest", parts: { manifest: readManifest(bytes) } }),
-  "manifest envelope": async ({ bytes }) => {
+  manifest: async ({ recognised: { bytes } }) => ({ kind: "manifest", parts: { manifest: readManifest(bytes) } }),
+  "manifest envelope": async ({ recognised: { bytes } }) => {
     return { kind: "manifest envelope", parts: { manifestEnvelope: readEnvelope(bytes) } };
   },
-  policy: async ({ bytes, literal, input: { readFile } }) => {
+  policy: async ({ recognised: { bytes }, literal, input: { readFile } }) => {
     return { kind: "policy", policy: await readPolicy(bytes, literal(), readFile === undefined ? {} : { readFile }) };
   },
-  release: async ({ bytes, isJson, literal, input }) => {
-    const release = isJson ? literal() : await readYaml(bytes, input);
+  release: async ({ recognised: { bytes, json }, literal, input }) => {
+    const release = json !== undefined ? literal() : await readYaml(bytes, input);
     if (!isJsonObject(release)) throw new MalformedError("release", [{ path: "", message: "an object wanted" }]);
     return { kind: "release", release: release as Content };
   },
-  bundle: async ({ bytes, literal }) => ({ kind: "bundle", bundle: await readBundle(bytes, literal()) }),
+  bundle: async ({ recognised: { bytes }, literal }) => ({
+    kind: "bundle",
+    bundle: await readBundle(bytes, literal()),
+  }),
 };
 
 async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
@@ -150,11 +152,10 @@ async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue>
 export async function readSide(input: DiffInput): Promise<Side> {
   const recognised = recognise(new Uint8Array(input.file));
   if (recognised === null) throw notCompared("not recognised");
-  const { kind, bytes, json } = recognised;
-  const compared = COMPARED_KINDS.find((known) => known === kind);
-  if (compared === undefined) throw notCompared(`this is ${withArticle(kind)}`);
-  const literal = (): Content => parseJson(bytes, { numbers: "literal" });
-  return READERS[compared]({ bytes, isJson: json !== undefined, literal, input });
+  const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
+  if (kind === undefined) throw notCompared(`this is ${withArticle(recognised.kind)}`);
+  const literal = (): Content => parseJson(recognised.bytes, { numbers: "literal" });
+  return READERS[kind]({ recognised, literal, input });
 }
 
 function withArticle(kind: EvidenceKind): string {

@@ -101,7 +101,7 @@ const OF_MANIFESTS: Case[] = [
   ["environment", "changed", boot, withPivot({ env: new Map([["LEVEL", "info"]]) })],
   ["bridge", "changed", boot, withPivot({ bridgeConfig: [] })],
   ["restart-policy", "changed", boot, withPivot({ restart: "Never" })],
-  ["dns", "changed", boot, bootProof({ alterManifest: { manifest: ({ dns: _, ...one }) => one } })],
+  ["dns", "changed", boot, bootProof({ alterManifest: { manifest: (one) => ({ ...one, dns: { resolvers: [] } }) } })],
   ...both("workload", ["removed", "changed"], ofWorkloads(addWorkload), ofWorkloads()),
   ["workload.image", "changed", ofWorkloads(), withWorkload({ imageDigest: ONE.slice(0, 32) })],
   ["workload.mounts", "changed", ofWorkloads(), withWorkload({ mounts: [] })],
@@ -276,6 +276,9 @@ const OF_BUNDLES: Case[] = [
   ["activity.status", "changed", bundle(), withActivity({ status: "ACTIVITY_STATUS_FAILED" })],
   ["activity.id", "changed", bundle(), withActivity({ id: "another" })],
   ["other", "changed", bundle(), withActivity({ votes: [1] })],
+  ["other", "changed", withActivity({ appProofs: undefined }), withActivity({ appProofs: [] })],
+  ["other", "changed", bundle(), bundle({ activity: { activity: evidence.activity, more: 1 } })],
+  ["activity", "changed", bundle({ activity: 1 }), bundle({ activity: 2 })],
   ...both("bundle.now", ["changed", "lower"], bundle(), bundle({ now: later.toISOString() })),
 ];
 

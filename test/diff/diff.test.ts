@@ -466,7 +466,7 @@ describe("policies", () => {
     expect(await toldOf(policyOf([one]), policyOf([{ ...two, name: "new" }, one]))).toEqual([
       "policy.deployment critical",
     ]);
-    const { name: _, ...unnamed } = two;
+    const unnamed = { ...two, name: undefined };
     const found = await diffUnverified(policyOf([unnamed]), policyOf([one, unnamed]));
     expect(found.changes.find(({ what }) => what === "policy.deployment")!.after).toContain("one: pins pcrs");
     expect(found.counts.critical).toBe(1);

@@ -25,8 +25,8 @@ export function policy(rest: JsonObject = {}, deployment: JsonObject = {}): Uint
 
 /** A deployment without one of its pins. */
 export function policyWithout(pin: string): Uint8Array {
-  const { [pin]: _, ...deployment } = labDeployment(lab);
-  return policyOf([deployment]);
+  const deployment = Object.entries(labDeployment(lab)).filter(([name]) => name !== pin);
+  return policyOf([Object.fromEntries(deployment)]);
 }
 
 export function policyOf(deployments: JsonObject[], rest: JsonObject = {}): Uint8Array {
