@@ -84,16 +84,24 @@ const MAX_CHANGES = 1000;
  * where they have nothing in common.
  */
 export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | DiffInput): Promise<Difference> {
+  const [inputA, inputB] = [taken(a), taken(b)];
   const faults: Fault[] = [];
-  const one = await readWithin("a", a, faults);
-  const other = await readWithin("b", b, faults);
+  const one = await readWithin("a", inputA, faults);
+  const other = await readWithin("b", inputB, faults);
   if (one === undefined || other === undefined) throw new MalformedError("diff", faults);
   return compareSides(one, other);
 }
 
-async function readWithin(name: string, input: Uint8Array | DiffInput, faults: Fault[]): Promise<Side | undefined> {
+/** Before anything is awaited: what becomes of the caller's bytes then changes nothing. */
+function taken(input: Uint8Array | DiffInput): DiffInput {
+  const given = input instanceof Uint8Array ? { file: input } : { ...input };
+  if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
+  return { ...given, file: new Uint8Array(given.file) };
+}
+
+async function readWithin(name: string, input: DiffInput, faults: Fault[]): Promise<Side | undefined> {
   try {
-    return await readSide(input instanceof Uint8Array ? { file: input } : input);
+    return await readSide(input);
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error;
     for (const { path, message } of error.faults)
@@ -150,7 +158,7 @@ async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue>
 
 /** Throws {@link MalformedError} with every fault. */
 export async function readSide(input: DiffInput): Promise<Side> {
-  const recognised = recognise(new Uint8Array(input.file));
+  const recognised = recognise(input.file);
   if (recognised === null) throw notCompared("not recognised");
   const kind = COMPARED_KINDS.find((known) => known === recognised.kind);
   if (kind === undefined) throw notCompared(`this is ${withArticle(recognised.kind)}`);

@@ -421,6 +421,11 @@ describe("refuses", () => {
   });
 });
 
+it("wants bytes, and says so", async () => {
+  for (const input of [undefined, null, "{}", {}, { file: "{}" }])
+    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(TypeError);
+});
+
 describe("policies", () => {
   const places = async (a: Uint8Array, b: Uint8Array): Promise<string[]> => placesOf(await diffUnverified(a, b));
   const pins = labDeployment(lab) as Loose;
