@@ -144,22 +144,17 @@ export function keyed(content: Content, keyOf: (entry: Content) => string, rules
   return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
 }
 
-/** Entries by their keys; a key that stands there again gets its number. */
+/** Entries by their keys, none of which ends in a number of its own; one that stands there again gets its number. */
 export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
   const map = new Map<string, T>();
   const times = new Map<string, number>();
   list.forEach((entry, index) => {
     const key = keyOf(entry, index);
-    let time = (times.get(key) ?? 0) + 1;
-    while (map.has(numbered(key, time))) time++;
+    const time = (times.get(key) ?? 0) + 1;
     times.set(key, time);
-    map.set(numbered(key, time), entry);
+    map.set(time === 1 ? key : `${key} (${time})`, entry);
   });
   return map;
-}
-
-function numbered(key: string, time: number): string {
-  return time === 1 ? key : `${key} (${time})`;
 }
 
 /** The text of a member of an entry; empty where there is none. */

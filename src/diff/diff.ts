@@ -8,7 +8,7 @@ import { type BundleFacts, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, Untold } from "./content.js";
 import { readDocument } from "./document.js";
-import { type Compared, type EvidenceParts, compareParts, readBootProofParts, sharedParts } from "./evidence.js";
+import { type Compared, type EvidenceParts, compareParts, readBootProofParts, comparableParts } from "./evidence.js";
 import { readEnvelope, readManifest } from "./manifest.js";
 import { ToldPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
@@ -180,7 +180,7 @@ function notCompared(what: string): MalformedError {
 export function compareSides(before: Side, after: Side): Difference {
   const kind = before.kind === after.kind ? before.kind : `${before.kind} and ${after.kind}`;
   if ("parts" in before && "parts" in after) {
-    const [one, other] = sharedParts(before.parts, after.parts);
+    const [one, other] = comparableParts(before.parts, after.parts);
     const shared = Object.keys(one).filter((name) => Object.hasOwn(other, name));
     if (shared.length === 0) throw incomparable(before, after);
     const isBare = before.kind === after.kind && before.kind !== "boot proof";

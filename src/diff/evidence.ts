@@ -131,13 +131,10 @@ function besides(place: string, name: string): string {
   return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
 }
 
-/** The parts that both have, or the manifest inside an envelope where the other one is a bare manifest. */
-export function sharedParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
-  const shared = Object.keys(before).filter((name) => Object.hasOwn(after, name));
-  if (shared.length === 0) return [withManifest(before), withManifest(after)];
-  const only = (parts: EvidenceParts): EvidenceParts =>
-    Object.fromEntries(Object.entries(parts).filter(([name]) => shared.includes(name)));
-  return [only(before), only(after)];
+/** The parts of both; the manifest inside an envelope where they have no part in common as they are. */
+export function comparableParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
+  const isShared = Object.keys(before).some((name) => Object.hasOwn(after, name));
+  return isShared ? [before, after] : [withManifest(before), withManifest(after)];
 }
 
 function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidenceParts {

@@ -475,6 +475,11 @@ describe("policies", () => {
     const found = await diffUnverified(policyOf([unnamed]), policyOf([one, unnamed]));
     expect(found.changes.find(({ what }) => what === "policy.deployment")!.after).toContain("one: pins pcrs");
     expect(found.counts.critical).toBe(1);
+    const other = { ...one, name: undefined, minNonce: 11 };
+    const moved = await diffUnverified(policyOf([unnamed]), policyOf([other, unnamed]));
+    expect(told(moved).filter((change) => change !== "policy.deployment-name minor")).toEqual([
+      "policy.deployment critical",
+    ]);
   });
 
   it("name the places of everything", async () => {
