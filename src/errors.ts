@@ -102,7 +102,8 @@ export type MalformedCode =
   | "policy"
   | "bundle"
   | "trust-anchor"
-  | "release";
+  | "release"
+  | "diff";
 
 /** An input that is not what it has to be. `faults` names everything that is wrong, not the first thing only. */
 export class MalformedError extends Error {

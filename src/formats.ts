@@ -1,5 +1,7 @@
 /** The output formats: one row each. Total over the names in `report/report.ts`. */
 import { type BundleFacts, renderBundleNotice } from "./bundle/text.js";
+import type { Difference } from "./diff/diff.js";
+import { renderDiff } from "./diff/text.js";
 import { type InspectionTextOptions, renderInspection } from "./inspect/text.js";
 import type { Inspection } from "./inspect/inspect.js";
 import { renderJson } from "./report/json.js";
@@ -14,6 +16,7 @@ interface ReportOptions extends TextOptions {
 interface Renderer {
   readonly report: (report: Report, options: ReportOptions) => string;
   readonly inspection: (inspection: Inspection, options: InspectionTextOptions) => string;
+  readonly difference: (difference: Difference, options: TextOptions) => string;
 }
 
 /** Each ends with a line feed. */
@@ -24,10 +27,12 @@ export const RENDERERS: Readonly<Record<Format, Renderer>> = {
       return notice + renderText(report, options);
     },
     inspection: renderInspection,
+    difference: renderDiff,
   },
   json: {
     report: (report, { bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
     inspection: (inspection) => renderJson(inspection),
+    difference: (difference) => renderJson(difference),
   },
 };
 

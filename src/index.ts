@@ -75,6 +75,11 @@ export type { Question } from "./appraise/questions.js";
 
 export type * from "./report/report.js";
 
+export { diffUnverified } from "./diff/diff.js";
+export type { Change, DiffInput, Difference } from "./diff/diff.js";
+export { CHANGE_IDS } from "./diff/changes.js";
+export type { ChangeId, Severity } from "./diff/changes.js";
+export { renderDiff } from "./diff/text.js";
 export { inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectOptions, Inspection, YamlReader } from "./inspect/inspect.js";
 export { kindOf } from "./inspect/kind.js";

@@ -41,6 +41,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
   "npm ci && npm test": "is what runs this test",
   "{": "the policy: test/appraise/policy.test.ts reads it",
+  "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "// jest.config.js": "a configuration: test/runtimes/ runs Jest under it",
 };
 
@@ -59,6 +60,7 @@ function newFolder(): string {
   const copies = {
     "boot-proofs/bootproof-1.json": "boot.json",
     "boot-proofs/staging-signer-20260702.json": "new-boot.json",
+    "boot-proofs/bootproof-2.json": "newer-boot.json",
     "boot-proofs/appproof-1.json": "app.json",
     "nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor": "document.cbor",
     "releases/r2025.9.3.yaml": "r2025.9.3.yaml",

@@ -7,6 +7,7 @@ import { DEPLOYMENT_KINDS, PINS, PIN_NAMES } from "../src/appraise/pins.js";
 import { CHECK_IDS } from "../src/checks.js";
 import { EXIT } from "../src/cli/exit-codes.js";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "../src/client/operations.js";
+import { CHANGES, CHANGE_IDS } from "../src/diff/changes.js";
 import { MANIFEST_VERSIONS, manifestDraft, manifestEncodings } from "../src/decode/manifest/index.js";
 import { COMMITMENTS, COMMITMENT_KINDS } from "../src/verify/commitment.js";
 
@@ -111,6 +112,16 @@ describe("tables of the rooms' READMEs", () => {
     const queries = tableOf("client", "query").map(([name]) => bare(name));
     expect(submits).toEqual(Object.values(SUBMIT_OPERATIONS).map(({ name }) => name));
     expect(queries).toEqual(Object.values(QUERY_OPERATIONS).map(({ name }) => name));
+  });
+
+  it("diff: every change, worst first, and how bad it is", () => {
+    const rows = CHANGE_IDS.map((id) => {
+      const turns = Object.entries(CHANGES[id].means);
+      const [first] = turns;
+      const severities = turns.map(([turn, { severity }]) => `${turn}: ${severity}`).join(", ");
+      return [id, CHANGES[id].title, turns.length === 1 ? first![1].severity : severities];
+    });
+    expect(tableOf("diff", "change")).toEqual(rows);
   });
 
   it("cli: every exit code", () => {

@@ -150,7 +150,7 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "formats"];
+const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "diff", "formats"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -165,7 +165,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bootproof: [...REPORT, "inputs", "verification"],
   inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle"],
   bundle: [...REPORT, "inputs", "verification", "bootproof"],
-  formats: [...REPORT, "inspect", "bundle"],
+  diff: [...REPORT, "inspect", "bundle"],
+  formats: [...REPORT, "inspect", "bundle", "diff"],
   index: FACADE,
   client: FACADE,
   lab: [...FACADE, "client"],

@@ -6,6 +6,8 @@ export const EXIT = {
   good: 0,
   /** The evidence was read, and it is not good. */
   rejected: 1,
+  /** Of `diff`: the two are not the same. */
+  different: 1,
   /** The command, an input file or the policy is at fault: nothing was judged. */
   usage: 2,
   /** The evidence could not be fetched. */

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
+import { addDiffCommand } from "./diff.js";
 import { EXIT } from "./exit-codes.js";
 import { addFetchCommand } from "./fetch.js";
 import { addInspectCommand } from "./inspect.js";
@@ -49,6 +50,7 @@ const COMMANDS = new Map([
   ["pin", addPinCommand],
   ["policy", addPolicyCommand],
   ["inspect", addInspectCommand],
+  ["diff", addDiffCommand],
   ["fetch", addFetchCommand],
   ["bundle", addBundleCommand],
   ["stamp", addStampCommand],

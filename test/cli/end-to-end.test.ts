@@ -3,7 +3,7 @@ import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { APP_1, APP_2, BOOT_1, NOW, bootproof, fileOf, readJson } from "./support.js";
+import { APP_1, APP_2, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson } from "./support.js";
 
 const root = new URL("../../", import.meta.url);
 const { bin } = readJson(fileURLToPath(new URL("package.json", root))) as { bin: { bootproof: string } };
@@ -109,6 +109,32 @@ describe("the built command", () => {
     expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({
       policy: "bootproof/1",
     });
+  });
+
+  it("tells what changed: two boot proofs, a policy and its edited copy, two bundles", () => {
+    const captured = built(["diff", BOOT_1, BOOT_2]);
+    expect([captured.status, captured.stderr]).toEqual([1, ""]);
+    expect(captured.stdout).toMatch(/^different: 1 notable, 7 minor\nNOT VERIFIED: /);
+    expect(built(["diff", BOOT_1, "-"], { input: readFileSync(BOOT_1) }).status).toBe(0);
+
+    const pinned = built(["pin", "--boot-proof", BOOT_1]).stdout;
+    const edited = fileOf(pinned.replace(/"minNonce": \d+/, '"minNonce": 1'));
+    const policy = fileOf(pinned);
+    const review = built(["diff", policy, edited, "--format", "json"]);
+    expect(review.status).toBe(1);
+    expect(JSON.parse(review.stdout)).toMatchObject({
+      format: "bootproof-diff/1",
+      counts: { critical: 1, notable: 0, minor: 0 },
+      changes: [{ what: "policy.pin", severity: "critical", after: "1" }],
+    });
+
+    const pack = (under: string): string =>
+      fileOf(built(["bundle", "--boot-proof", BOOT_1, "--app-proof", APP_1, "--policy", under, "--now", NOW]).stdout);
+    const bundles = built(["diff", pack(policy), pack(edited)]);
+    expect(bundles.stdout).toContain("CRITICAL  pin minNonce of ");
+    expect(bundles.stdout).toContain("at      policy.deployments.");
+    expect(bundles.status).toBe(1);
+    expect(built(["diff", policy, BOOT_1])).toMatchObject({ status: 2, stdout: "" });
   });
 
   it("tells version and help", () => {

@@ -18,6 +18,8 @@ const KINDS = [
     args: ["pin", "--app", "a", "--release", "-"],
   },
   { original: readFileSync(BOOT_1), args: ["inspect", "-"] },
+  { original: readFileSync(BOOT_1), args: ["diff", BOOT_1, "-"] },
+  { original: readFileSync(POLICY), args: ["diff", "-", POLICY] },
   {
     original: Buffer.from(
       (await bootproof(["bundle", "--boot-proof", BOOT_1, "--app-proof", APP_1, "--policy", POLICY])).stdout,

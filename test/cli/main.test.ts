@@ -13,6 +13,7 @@ describe("the program", () => {
     ["verify", "--help"],
     ["pin", "--help"],
     ["inspect", "--help"],
+    ["diff", "--help"],
     ["fetch", "--help"],
     ["bundle", "--help"],
     ["stamp", "--help"],

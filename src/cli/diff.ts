@@ -1,0 +1,73 @@
+/** `bootproof diff`: what changed between two files, and what it means. Neither is verified. */
+import type { Command } from "commander";
+import type { Difference, Side } from "../diff/diff.js";
+import { MalformedError } from "../errors.js";
+import type { Format } from "../report/report.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
+import { type Io, textOptions } from "./io.js";
+import { ArgumentReader } from "./options.js";
+
+const EXAMPLES = `
+Two boot proofs, attestation documents, manifests, envelopes, policies, releases or bundles, recognised by content. A
+boot proof is compared with a document, a manifest or an envelope too: by that part alone. Critical changes come first:
+other operators, a roll-back, debug mode, another role; of a policy whatever passes now and did not before.
+
+Examples:
+    $ bootproof diff yesterday.json today.json
+    $ bootproof diff policy.json edited-policy.json
+    $ git show HEAD:policy.json | bootproof diff - policy.json --format json
+
+Exit codes: 0 the same, 1 different, 2 wrong usage, unreadable or malformed files, or kinds that cannot be compared.`;
+
+export function addDiffCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("diff")
+    .summary("tell what changed between two files, worst first, without verifying them")
+    .description(
+      "Tell what changed between two pieces of evidence, policies or releases, and what it means, worst first.",
+    )
+    .argument("<a>", "the file before; - for stdin")
+    .argument("<b>", "the file after; - for stdin")
+    .option("--format <format>", "text or json (default: text)")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (a: string, b: string, flags: { readonly format?: string }) => {
+    args.refuseRepeated();
+    args.refuseRepeatedStdin([a, b]);
+    const format = args.format(flags.format);
+    args.throwFaults();
+    const difference = await diff(a, b, io);
+    io.stdout.write(await rendered(difference, format, io));
+    finish(difference.same ? EXIT.good : EXIT.different);
+  });
+}
+
+async function diff(a: string, b: string, io: Io): Promise<Difference> {
+  const { compareSides } = await import("../diff/diff.js");
+  const files = new InputFiles(io);
+  const before = await sideOf(files, a);
+  const after = await sideOf(files, b);
+  files.throwFaults();
+  const difference = files.decoded(`${a} and ${b}`, () => compareSides(before!, after!));
+  files.throwFaults();
+  return difference!;
+}
+
+async function sideOf(files: InputFiles, path: string): Promise<Side | undefined> {
+  const { readSide } = await import("../diff/diff.js");
+  const file = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const readYaml = async (text: string): Promise<unknown> => {
+    const { parseYaml } = await import("./pin.js");
+    const release = await parseYaml(files, path, text);
+    // Its faults are kept already.
+    if (release === undefined) throw new MalformedError("release", []);
+    return release;
+  };
+  return file && files.decodedAsync(path, () => readSide({ file, readFile: readerBeside(path), readYaml }));
+}
+
+async function rendered(difference: Difference, format: Format, io: Io): Promise<string> {
+  const { RENDERERS } = await import("../formats.js");
+  return RENDERERS[format].difference(difference, textOptions(io));
+}

@@ -1,0 +1,208 @@
+/** Bundles: their evidence pairwise, the policy, the activity, and what the packed report says. */
+import { decodeBundle } from "../bundle/file.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { type Fault, MalformedError, attempt } from "../errors.js";
+import { type ChangeId, type Found, found } from "./changes.js";
+import { type Comparer, value } from "./comparers.js";
+import { type Content, type ContentObject, type Rules, Untold, anyCase, contentText, rewritten } from "./content.js";
+import {
+  type Compared,
+  type EvidenceParts,
+  compareParts,
+  ephemeralKeyOf,
+  readBootProofParts,
+  together,
+} from "./evidence.js";
+import { ToldPlaces, placeIn } from "./place.js";
+import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
+
+/** A bundle, with what is in it read. */
+export interface BundleFacts {
+  readonly json: ContentObject;
+  readonly bootProofs: readonly EvidenceParts[];
+  /** Null: none is packed, or it was judged without one. */
+  readonly policy: PolicyFacts | null;
+}
+
+/** `json`: with its numbers as they are written. Throws `MalformedError` with the faults of every piece. */
+export async function readBundle(file: Uint8Array, json: Content): Promise<BundleFacts> {
+  decodeBundle(file);
+  const members = json as ContentObject;
+  const faults: Fault[] = [];
+  const bootProofs: EvidenceParts[] = [];
+  for (const [index, piece] of (members["bootProofs"] as Content[]).entries()) {
+    const read = await readBootProofParts(piece).catch((error: unknown) => faultsOf(error));
+    if (Array.isArray(read)) faults.push(...read.map((fault) => within(fault, `bootProofs[${index}]`)));
+    else bootProofs.push(read as EvidenceParts);
+  }
+  if (faults.length > 0) throw new MalformedError("bundle", faults);
+  const policy = members["policy"] ?? null;
+  // Read anew: a policy's numbers are numbers.
+  const whole = parseJson(file) as { readonly policy?: object };
+  return { json: members, bootProofs, policy: policy === null ? null : await readPolicy(whole.policy!, policy, {}) };
+}
+
+function faultsOf(error: unknown): readonly Fault[] {
+  if (error instanceof MalformedError) return [...error.faults];
+  throw error;
+}
+
+function within({ path, message }: Fault, place: string): Fault {
+  return { path: path === "" ? place : `${place}.${path}`, message };
+}
+
+/** Two of one kind that belong together, by their places in the two lists. */
+type Pair = readonly [before: number | null, after: number | null];
+
+/** By the keys of the entries, one after the other; the others in their order; then what is left. */
+function pairs(before: readonly string[], after: readonly string[]): readonly Pair[] {
+  const places = new Map<string, number[]>();
+  // The last first: taking one away from the end costs nothing.
+  for (let index = after.length - 1; index >= 0; index--) {
+    const same = places.get(after[index]!);
+    if (same === undefined) places.set(after[index]!, [index]);
+    else same.push(index);
+  }
+  const matched = before.map((key) => places.get(key)?.pop() ?? null);
+  const taken = new Set(matched);
+  const rest = after.map((_, index) => index).filter((index) => !taken.has(index));
+  const all = matched.map((other, index): Pair => [index, other ?? rest.shift() ?? null]);
+  return [...all, ...rest.map((index): Pair => [null, index])];
+}
+
+/** Where an entry stands: in the first of the two lists, where it is there. */
+function placeOf([before, after]: Pair, list: string): string {
+  return before === null ? `${placeIn(list, after!)} (new)` : placeIn(list, before);
+}
+
+export function compareBundles(before: BundleFacts, after: BundleFacts): Compared {
+  const [one, other] = [before.json, after.json];
+  return together([
+    compareBootProofs(before.bootProofs, after.bootProofs),
+    comparePackedPolicies(before.policy, after.policy),
+    compareActivities(one, other),
+    compareAppProofs(listIn(one["appProofs"]), listIn(other["appProofs"]), "appProofs"),
+    told(compareReports(one["report"], other["report"])),
+    told(compareTimes(one["now"], other["now"], "now")),
+    { found: [], contents: [["", restOf(one), restOf(other)]], encodings: [] },
+  ]);
+}
+
+function told(changes: readonly Found[]): Compared {
+  return { found: changes, contents: [], encodings: [] };
+}
+
+const COMPARED_ALONE = ["bootProofs", "appProofs", "activity", "policy", "report"];
+
+function restOf(json: ContentObject): Content {
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !COMPARED_ALONE.includes(name)));
+}
+
+function compareBootProofs(before: readonly EvidenceParts[], after: readonly EvidenceParts[]): Compared {
+  const all = pairs(before.map(ephemeralKeyOf), after.map(ephemeralKeyOf)).map((pair) => {
+    const place = placeOf(pair, "bootProofs");
+    const [one, other] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
+    if (one !== undefined && other !== undefined) return compareParts(one, other, place, false);
+    return told(value("bundle.boot-proof", ephemeralKeyOf)(one, other, place));
+  });
+  return together(all);
+}
+
+function comparePackedPolicies(before: PolicyFacts | null, after: PolicyFacts | null): Compared {
+  if (before !== null && after !== null) return comparePolicies(before, after, "policy");
+  const name = ({ policy }: PolicyFacts): string => policy.name ?? "a policy without a name";
+  return told(value("bundle.policy", name)(before ?? undefined, after ?? undefined, "policy"));
+}
+
+/** The activity, and what stands beside it in `{"activity": …}`. */
+function unwrapped(json: ContentObject): readonly [activity: Content | undefined, wrapper: Content | undefined] {
+  const activity = json["activity"];
+  if (!isJsonObject(activity) || !Object.hasOwn(activity, "activity")) return [activity, undefined];
+  const { activity: inside, ...wrapper } = activity as ContentObject;
+  return [inside, wrapper];
+}
+
+const ACTIVITY_MEMBERS: Readonly<Record<string, ChangeId>> = {
+  organizationId: "activity.organization",
+  result: "activity.result",
+  intent: "activity.intent",
+  status: "activity.status",
+  type: "activity",
+  id: "activity.id",
+};
+
+function compareActivities(before: ContentObject, after: ContentObject): Compared {
+  const [[one, wrapperBefore], [other, wrapperAfter]] = [unwrapped(before), unwrapped(after)];
+  const wrappers: Compared = {
+    found: [],
+    contents: [["activity(wrapper)", wrapperBefore, wrapperAfter]],
+    encodings: [],
+  };
+  if (!isJsonObject(one) || !isJsonObject(other))
+    return together([wrappers, told(value<Content>("activity", contentText)(one, other, "activity"))]);
+  return together([wrappers, compareActivity(one as ContentObject, other as ContentObject)]);
+}
+
+function compareActivity(before: ContentObject, after: ContentObject): Compared {
+  const changes = Object.entries(ACTIVITY_MEMBERS).flatMap(([name, what]) =>
+    value<Content>(what, contentText)(before[name], after[name], placeIn("activity", name)),
+  );
+  return together([
+    { found: changes, contents: [["activity", withoutList(before), withoutList(after)]], encodings: [] },
+    compareAppProofs(listIn(before["appProofs"]), listIn(after["appProofs"]), "activity.appProofs"),
+  ]);
+}
+
+/** Of a list of app proofs, whose entries are compared by themselves, only that it is one. */
+function withoutList(activity: ContentObject): Content {
+  return Array.isArray(activity["appProofs"]) ? { ...activity, appProofs: "a list" } : activity;
+}
+
+function listIn(content: Content | undefined): readonly Content[] {
+  return Array.isArray(content) ? content : [];
+}
+
+const APP_PROOF_RULES: Rules = { publicKey: anyCase, signature: anyCase };
+
+/** The same ones first, wherever they stand; the others in their order. */
+function compareAppProofs(before: readonly Content[], after: readonly Content[], list: string): Compared {
+  const [one, other] = [before, after].map((proofs) => proofs.map((proof) => rewritten(proof, APP_PROOF_RULES)));
+  const all = pairs(one!.map(contentText), other!.map(contentText)).map((pair) => {
+    const place = placeOf(pair, list);
+    return told(compareAppProof(one![pair[0] ?? -1], other![pair[1] ?? -1], place));
+  });
+  return together(all);
+}
+
+const compareAppProof: Comparer<Content> = (before, after, place) => {
+  if (before === undefined || after === undefined) return value("app-proof", contentText)(before, after, place);
+  return leaves(withPayload(before), withPayload(after), place).map((change) => ({ ...change, what: "app-proof" }));
+};
+
+/** The payload as what it says; and its text, where that is the same. */
+function withPayload(proof: Content): Content {
+  if (!isJsonObject(proof) || typeof proof["proofPayload"] !== "string") return proof;
+  const json = attempt(() => parseJson(proof["proofPayload"] as string, { numbers: "literal" })).value;
+  return json === undefined ? proof : { ...(proof as ContentObject), proofPayload: json };
+}
+
+function leaves(before: Content, after: Content, place: string): readonly Found[] {
+  const untold = new Untold(new ToldPlaces([]));
+  untold.add([before, after], place);
+  return untold.found;
+}
+
+function compareTimes(before: Content | undefined, after: Content | undefined, place: string): readonly Found[] {
+  const compare = value<Content>("bundle.now", contentText, (one, other) =>
+    contentText(other ?? "") < contentText(one ?? "") ? "lower" : "changed",
+  );
+  return compare(before, after, place);
+}
+
+/** A packed report is not believed: its verdict, and whether the rest is the same. */
+function compareReports(before: Content | undefined, after: Content | undefined): readonly Found[] {
+  const [one, other] = [before, after].map((report) => (isJsonObject(report) ? (report as ContentObject) : {}));
+  const verdicts = value<Content>("bundle.verdict", contentText)(one!["verdict"], other!["verdict"], "report.verdict");
+  const [first] = leaves({ ...one, verdict: null }, { ...other, verdict: null }, "report");
+  return [...verdicts, ...(first === undefined ? [] : [found("bundle.report", { ...first, what: "bundle.report" })])];
+}

@@ -1,0 +1,480 @@
+/**
+ * The table of changes: what may differ, worst first, and what it means to an auditor (diff/README.md, "Changes"). Its
+ * order is the order of every comparison, within each severity.
+ */
+
+export const SEVERITIES = ["critical", "notable", "minor"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** How a value changed, as far as that changes what it means. */
+export type Turn =
+  /** In any other way. */
+  | "changed"
+  | "added"
+  | "removed"
+  /** Of a number, a time, a version; of a flag: off. */
+  | "lower"
+  /** Of what a policy accepts: less than before passes; more than before. */
+  | "narrower"
+  | "wider"
+  /** Of a commitment: the kind that there is now. */
+  | "live"
+  | "setup"
+  | "legacy"
+  /** What it is computed from changed; or did not, which cannot be. */
+  | "follows"
+  | "alone";
+
+interface Meaning {
+  readonly severity: Severity;
+  /** One sentence. */
+  readonly means: string;
+}
+
+/** Of the turns that mean something of their own; `changed` stands for all others. */
+type Meanings = { readonly [T in Turn]?: Meaning } & { readonly changed: Meaning };
+
+interface ChangeRow {
+  /** In words, for a heading. */
+  readonly title: string;
+  readonly means: Meanings;
+}
+
+const critical = (means: string): Meaning => ({ severity: "critical", means });
+const notable = (means: string): Meaning => ({ severity: "notable", means });
+const minor = (means: string): Meaning => ({ severity: "minor", means });
+
+/** Of evidence: who decides what runs, and whose it is; then what runs; then what each boot makes anew. */
+const OF_EVIDENCE = {
+  "manifest-set.member": {
+    title: "manifest set: member",
+    means: {
+      changed: critical("Somebody else may approve what runs: find out who holds this key."),
+      removed: notable("This key no longer approves what runs."),
+    },
+  },
+  "manifest-set.threshold": {
+    title: "manifest set: threshold",
+    means: {
+      lower: critical("Fewer members than before are enough to approve what runs."),
+      changed: notable("More members than before have to approve what runs."),
+    },
+  },
+  "share-set.member": {
+    title: "share set: member",
+    means: {
+      changed: critical("Somebody else may take part in rebuilding the quorum key: find out who holds this key."),
+      removed: notable("This key no longer takes part in rebuilding the quorum key."),
+    },
+  },
+  "share-set.threshold": {
+    title: "share set: threshold",
+    means: {
+      lower: critical("Fewer members than before are enough to rebuild the quorum key."),
+      changed: notable("More members than before are needed to rebuild the quorum key."),
+    },
+  },
+  "patch-set.member": {
+    title: "patch set: member",
+    means: {
+      changed: critical(
+        "Somebody else is in the set that the manifest names for patches: find out who holds this key.",
+      ),
+      removed: notable("This key is no longer in the set that the manifest names for patches."),
+    },
+  },
+  "patch-set.threshold": {
+    title: "patch set: threshold",
+    means: {
+      lower: critical("Fewer members than before are enough for patches."),
+      changed: notable("More members than before are needed for patches."),
+    },
+  },
+  "quorum-key": {
+    title: "quorum key",
+    means: {
+      changed: critical("The enclave holds other secrets: this is another deployment, or its key was replaced."),
+    },
+  },
+  "manifest.nonce": {
+    title: "manifest: nonce",
+    means: {
+      lower: critical("The manifest is older than before: a roll-back, which may bring back what had been mended."),
+      changed: minor("It grows with each manifest of a namespace, as with every roll-out."),
+    },
+  },
+  namespace: {
+    title: "namespace",
+    means: { changed: critical("Another deployment: its nonces and its approvals are of another series.") },
+  },
+  "debug.enclave": {
+    title: "debug mode of the enclave",
+    means: {
+      changed: critical("PCR0, 1 or 2 is zeros: the enclave can be looked into, and nothing about its code is proven."),
+      lower: notable("The enclave is measured now; before, nothing about its code was proven."),
+    },
+  },
+  "debug.application": {
+    title: "debug mode of the application",
+    means: {
+      changed: critical("The manifest asks for debug mode: what the application prints can be read outside."),
+      lower: notable("The manifest no longer asks for debug mode."),
+    },
+  },
+  role: {
+    title: "PCR3: role and account",
+    means: { changed: critical("Another IAM role or account runs it, or none that is measured (zeros).") },
+  },
+  "signing-certificate": {
+    title: "PCR8: certificate that signed the image",
+    means: { changed: critical("Somebody else signed the image, or nobody did (zeros).") },
+  },
+  instance: {
+    title: "PCR4: instance",
+    means: { changed: minor("It runs on another instance, as each replacement of a machine does.") },
+  },
+  commitment: {
+    title: "kind of commitment",
+    means: {
+      changed: critical("The enclave commits to neither this key nor this manifest: verification refuses that."),
+      legacy: critical(
+        "The enclave commits to nothing: anything that ran inside could have asked for this document itself.",
+      ),
+      setup: notable("Made before the enclave held its quorum key: such a key signs no app proofs."),
+      live: minor("The enclave itself commits to manifest and key now: more is proven than before."),
+    },
+  },
+  "aws-root": {
+    title: "root certificate inside the manifest",
+    means: { changed: critical("The enclave itself trusts documents of another authority.") },
+  },
+  "certificate.root": {
+    title: "root certificate",
+    means: { changed: critical("The document comes from another authority than before.") },
+  },
+  "activity.organization": {
+    title: "organization of the activity",
+    means: { changed: critical("The activity is somebody else's.") },
+  },
+  "bundle.verdict": {
+    title: "verdict of the packed report",
+    means: { changed: critical("Whoever made the bundle says that it was judged otherwise.") },
+  },
+  "bundle.policy": {
+    title: "policy of the bundle",
+    means: {
+      changed: notable("It was judged by a policy now; before there was none."),
+      removed: critical("It was judged by no policy: any enclave of anybody passes that."),
+    },
+  },
+} as const satisfies Readonly<Record<string, ChangeRow>>;
+
+/** Of policies. Critical: something passes that did not before. Notable: something that passed no longer does. */
+const OF_POLICIES = {
+  "policy.trust-anchor": {
+    title: "trust anchor",
+    means: {
+      changed: critical(
+        "Documents of one more authority pass: whoever holds its key makes any enclave pass as genuine.",
+      ),
+      removed: notable("Documents of this authority no longer pass."),
+    },
+  },
+  "policy.allow-debug": {
+    title: "debug mode",
+    means: {
+      changed: critical("Debug enclaves pass, about whose code nothing is proven."),
+      lower: notable("Debug enclaves no longer pass."),
+    },
+  },
+  "policy.deployment": {
+    title: "deployment",
+    means: {
+      changed: critical("One more deployment passes: whatever meets its pins."),
+      removed: notable("This deployment no longer passes."),
+    },
+  },
+  "policy.kind": {
+    title: "kind of deployment",
+    means: { changed: critical("Evidence of another kind passes, and that of the kind before no longer does.") },
+  },
+  "policy.pin": {
+    title: "pin",
+    means: {
+      removed: critical("no longer pinned, so that any passes."),
+      wider: critical("more passes than before."),
+      changed: critical("others pass than before, and those from before no longer do."),
+      narrower: notable("less passes than before."),
+      added: notable("pinned now, so that others no longer pass."),
+    },
+  },
+  "policy.open": {
+    title: "question left open",
+    means: {
+      changed: critical("The deployment need not answer this question any more, and says so itself."),
+      removed: notable("The deployment has to answer this question now."),
+    },
+  },
+  "policy.app-proof-types": {
+    title: "types of app proof",
+    means: {
+      wider: critical("More kinds of claim pass than before."),
+      changed: critical("Other kinds of claim pass than before, and some from before no longer do."),
+      narrower: notable("Fewer kinds of claim pass than before."),
+    },
+  },
+  "policy.app-proofs": {
+    title: "rule about app proofs",
+    means: {
+      changed: critical("App proofs need not keep this rule any more, or less of it."),
+      narrower: notable("App proofs have to keep this rule now, or more of it."),
+    },
+  },
+  "policy.max-age": {
+    title: "greatest age",
+    means: {
+      changed: critical("Older evidence passes than before."),
+      narrower: notable("Evidence has to be newer than before."),
+    },
+  },
+  "policy.order": {
+    title: "order of the deployments",
+    means: {
+      changed: notable("Of several deployments that match, the first one counts, and that may be another now."),
+    },
+  },
+} as const satisfies Readonly<Record<string, ChangeRow>>;
+
+const OF_WHAT_RUNS = {
+  "image.pcr0": {
+    title: "PCR0: enclave image",
+    means: { changed: notable("Another enclave image runs.") },
+  },
+  "image.pcr1": {
+    title: "PCR1: kernel and boot code",
+    means: { changed: notable("The image has another kernel or boot code.") },
+  },
+  "image.pcr2": {
+    title: "PCR2: what the image runs after booting",
+    means: { changed: notable("The image runs something else once it is booted.") },
+  },
+  "image.qos-commit": {
+    title: "QOS commit that the manifest names",
+    means: { changed: notable("The manifest says that its image was made of another version of QOS.") },
+  },
+  pcr: {
+    title: "another PCR",
+    means: { changed: notable("A measurement that this tool gives no meaning to is another.") },
+  },
+  application: {
+    title: "application: digest of its binary",
+    means: {
+      changed: notable("Another program runs."),
+      removed: notable("It no longer runs one program of its own, but workloads."),
+      added: notable("It runs one program of its own in place of workloads."),
+    },
+  },
+  workload: {
+    title: "workload",
+    means: {
+      changed: notable("One more program runs beside the others."),
+      removed: notable("This program no longer runs."),
+    },
+  },
+  "workload.image": {
+    title: "workload: digest of its image",
+    means: { changed: notable("Another program runs under this name.") },
+  },
+  "workload.mounts": {
+    title: "workload: mounts",
+    means: { changed: notable("The program sees other files, of which the enclave's own keys may be some.") },
+  },
+  arguments: {
+    title: "application: arguments",
+    means: { changed: notable("The program is told to do something else.") },
+  },
+  environment: {
+    title: "application: environment variable",
+    means: { changed: notable("A setting of the program is another.") },
+  },
+  bridge: {
+    title: "application: bridges",
+    means: { changed: notable("The program is reached, or reaches others, at other ports or hosts.") },
+  },
+  dns: {
+    title: "DNS resolvers",
+    means: { changed: notable("Others decide where the names lead that the program looks up.") },
+  },
+  "document.user-data": {
+    title: "user data of the document",
+    means: {
+      changed: notable("The enclave commits to something else; under QOS that is another manifest."),
+      alone: critical("The document commits to another manifest, and the manifest shown is the same: one is wrong."),
+      follows: minor("The hash of the manifest, which changes with everything in it."),
+    },
+  },
+  "bundle.boot-proof": {
+    title: "boot proof of the bundle",
+    means: {
+      changed: notable("The bundle has one more boot proof."),
+      removed: notable("The bundle has this boot proof no longer."),
+    },
+  },
+  "app-proof": {
+    title: "app proof",
+    means: {
+      changed: notable("The enclave signed something else."),
+      added: notable("There is one more app proof."),
+      removed: notable("This app proof is no longer there."),
+    },
+  },
+  "activity.result": { title: "result of the activity", means: { changed: notable("The outcome is another.") } },
+  "activity.intent": { title: "intent of the activity", means: { changed: notable("Something else was requested.") } },
+  "activity.status": { title: "status of the activity", means: { changed: notable("What became of it is another.") } },
+  activity: {
+    title: "activity",
+    means: {
+      changed: notable("The activity is another."),
+      added: notable("The bundle has an activity now."),
+      removed: notable("The bundle has no activity any more."),
+    },
+  },
+  "release.application": {
+    title: "released application",
+    means: {
+      changed: notable("The release has one more application."),
+      removed: notable("The release no longer has this application."),
+    },
+  },
+} as const satisfies Readonly<Record<string, ChangeRow>>;
+
+/** What changes with each boot, each service's answer, and each edit. */
+const OF_LITTLE_WEIGHT = {
+  "restart-policy": {
+    title: "restart policy",
+    means: { changed: minor("Whether the program is started again when it ends changed.") },
+  },
+  volumes: { title: "volumes", means: { changed: minor("Workloads have other room in memory.") } },
+  "manifest.version": {
+    title: "manifest: version",
+    means: {
+      changed: minor("The manifest is written by another version of QOS."),
+      lower: notable("The manifest is of an older format, which says and binds less."),
+    },
+  },
+  "manifest.declared-version": {
+    title: "manifest version that the service names",
+    means: { changed: minor("The service names another version, which the manifest itself has to agree with.") },
+  },
+  "member.alias": { title: "alias of a member", means: { changed: minor("The same key under another name.") } },
+  approval: {
+    title: "approval",
+    means: {
+      changed: minor("The approval is another; the set says who may approve."),
+      added: minor("One more approval; the set says who may approve."),
+      removed: minor("One approval less; the threshold says how many are needed."),
+    },
+  },
+  "document.time": {
+    title: "time of the document",
+    means: {
+      lower: notable("The document is older than before: ask why, where the newer one was to be expected."),
+      changed: minor("The document is newer than before."),
+    },
+  },
+  "document.nonce": {
+    title: "nonce of the document",
+    means: { changed: minor("The document answers another request, or none.") },
+  },
+  "ephemeral-key": {
+    title: "ephemeral key",
+    means: { changed: minor("Another enclave, or the same one booted anew: each makes its own key.") },
+  },
+  "commitment.register": {
+    title: "commitment register",
+    means: { changed: minor("It commits to key and manifest, and changes with them.") },
+  },
+  "document.module-id": {
+    title: "module id",
+    means: { changed: minor("It runs on another instance, or was started anew.") },
+  },
+  "certificate.leaf": {
+    title: "certificate of the enclave",
+    means: { changed: minor("Each enclave has its own, and a new one every few hours.") },
+  },
+  "certificate.intermediate": {
+    title: "intermediate certificates",
+    means: { changed: minor("Those of region, zone and instance change within days.") },
+  },
+  "document.signature": {
+    title: "signature of the document",
+    means: {
+      changed: minor("Each document is signed anew: only verification tells whether this is a good signature."),
+    },
+  },
+  labels: {
+    title: "label",
+    means: { changed: minor("The service calls it otherwise, and nobody signs that.") },
+  },
+  "created-at": {
+    title: "creation time",
+    means: { changed: minor("The service dates it otherwise, and nobody signs that.") },
+  },
+  "activity.id": { title: "id of the activity", means: { changed: minor("It is another activity.") } },
+  "bundle.now": {
+    title: "time of the judgement",
+    means: {
+      lower: notable("It was judged earlier than before."),
+      changed: minor("It was judged later than before."),
+    },
+  },
+  "bundle.report": {
+    title: "packed report",
+    means: { changed: minor("The packed reports differ beside the verdict; this is the first of the places.") },
+  },
+  "release.version": { title: "version of the release", means: { changed: minor("It is another release.") } },
+  "policy.name": { title: "name of the policy", means: { changed: minor("Only reports show it.") } },
+  "policy.deployment-name": { title: "name of a deployment", means: { changed: minor("Only reports show it.") } },
+  "policy.comment": { title: "comment", means: { changed: minor("For people and editors: it changes nothing.") } },
+  order: { title: "order", means: { changed: minor("The same entries stand in another order.") } },
+  encoding: { title: "encoding", means: { changed: minor("The same is said in other bytes.") } },
+  other: {
+    title: "other",
+    means: { changed: minor("This tool gives it no meaning: look at both files at this place.") },
+  },
+} as const satisfies Readonly<Record<string, ChangeRow>>;
+
+/** Every change, worst first. The ids are a public contract. */
+export const CHANGES = { ...OF_EVIDENCE, ...OF_POLICIES, ...OF_WHAT_RUNS, ...OF_LITTLE_WEIGHT };
+
+export type ChangeId = keyof typeof CHANGES;
+
+export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly ChangeId[];
+
+/** A change, before it is looked up in the table. */
+export interface Found {
+  readonly what: ChangeId;
+  readonly turn: Turn;
+  /** Which one of several, such as a member's key; empty where there is one. */
+  readonly entry: string;
+  readonly place: string;
+  /** Null: not there. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** What the sentence is about, where the row is about several things. */
+  readonly about: string | null;
+  /** Whether it tells of all that differs at its place and below. */
+  readonly isWhole: boolean;
+}
+
+type FoundFacts = Pick<Found, "place" | "before" | "after"> & Partial<Found>;
+
+export function found(what: ChangeId, facts: FoundFacts): Found {
+  return { what, turn: "changed", entry: "", about: null, isWhole: true, ...facts };
+}
+
+export function meaningOf({ what, turn, about }: Found): Meaning {
+  const meanings: Meanings = CHANGES[what].means;
+  const { severity, means } = meanings[turn] ?? meanings.changed;
+  return { severity, means: about === null ? means : `${about}: ${means}` };
+}

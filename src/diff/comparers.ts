@@ -1,0 +1,82 @@
+/** What compares values of one type, and what makes such a thing of several. */
+import { toHex } from "../bytes.js";
+import { byKey } from "./content.js";
+import { type ChangeId, type Found, type Turn, found } from "./changes.js";
+import { placeIn } from "./place.js";
+
+/** Undefined: not there. `place`: where the two stand. */
+export type Comparer<T> = (before: T | undefined, after: T | undefined, place: string) => readonly Found[];
+
+/** A comparer for each member. Total: a member that is new has to be listed. */
+type Comparers<T> = { readonly [K in keyof T]-?: Comparer<NonNullable<T[K]>> };
+
+/** Compares member by member. `wire`: how the input calls members that the decoded value calls otherwise. */
+export function members<T extends object>(
+  comparers: Comparers<T>,
+  wire: { readonly [K in keyof T]?: string } = {},
+): Comparer<T> {
+  const names = Object.keys(comparers) as (keyof T & string)[];
+  return (before, after, place) =>
+    names.flatMap((name) =>
+      comparers[name](some(before?.[name]), some(after?.[name]), placeIn(place, wire[name] ?? name)),
+    );
+}
+
+function some<T>(value: T): NonNullable<T> | undefined {
+  return value ?? undefined;
+}
+
+/** One value, by its text. `turn`: what becomes of its meaning by the way in which it changed. */
+export function value<T>(
+  what: ChangeId,
+  show: (value: T) => string = String,
+  turn: (before: T | undefined, after: T | undefined) => Turn = addedOrRemoved,
+): Comparer<T> {
+  return (before, after, place) => {
+    const [one, other] = [before, after].map((side) => (side === undefined ? null : show(side)));
+    return one === other ? [] : [found(what, { place, before: one!, after: other!, turn: turn(before, after) })];
+  };
+}
+
+function addedOrRemoved(before: unknown, after: unknown): Turn {
+  if (before === undefined) return "added";
+  return after === undefined ? "removed" : "changed";
+}
+
+/** A number that may be lower than before. */
+export function ordered(what: ChangeId, show: (value: number) => string = String): Comparer<number> {
+  return value(what, show, (before = 0, after = 0) => (after < before ? "lower" : "changed"));
+}
+
+/** On or off; not there is off. */
+export function flag(what: ChangeId): Comparer<boolean> {
+  const compare = value<boolean>(what, String, (before) => (before === true ? "lower" : "changed"));
+  return (before = false, after = false, place) => compare(before, after, place);
+}
+
+/** Of bytes, in hex. */
+export function bytes(what: ChangeId): Comparer<Uint8Array> {
+  return value<Uint8Array>(what, toHex);
+}
+
+/** Nothing that is told of its own. */
+export const untold: Comparer<unknown> = () => [];
+
+/** Entries that go by a key: one that is there on one side only, and one that is on both. */
+export function entries<T>(
+  what: ChangeId,
+  keyOf: (entry: T) => string,
+  rule: { readonly show?: (entry: T) => string; readonly both?: Comparer<T> },
+): Comparer<readonly T[]> {
+  const { show = keyOf, both = untold } = rule;
+  return (before = [], after = [], place) => {
+    const [one, other] = [byKey(before, keyOf), byKey(after, keyOf)];
+    return [...new Set([...one.keys(), ...other.keys()])].flatMap((key, index) => {
+      const at = placeIn(place, key, index);
+      const [entryBefore, entryAfter] = [one.get(key), other.get(key)];
+      const isOnBoth = entryBefore !== undefined && entryAfter !== undefined;
+      const changes = isOnBoth ? both(entryBefore, entryAfter, at) : value(what, show)(entryBefore, entryAfter, at);
+      return changes.map((change) => ({ ...change, entry: change.entry || key }));
+    });
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * What an input says, as a tree, without the ways of writing that change nothing; and where two trees differ. Whatever
+ * differs is found here, so that a rule that is missing elsewhere does not make two inputs the same.
+ */
+import { JsonNumber } from "../decode/json.js";
+import { type Found, found } from "./changes.js";
+import { type ToldPlaces, placeIn } from "./place.js";
+
+/** JSON; and as a Map a list whose entries go by a key, so that one entry more does not make all others differ. */
+export type Content = null | boolean | number | string | JsonNumber | Content[] | ContentObject | Map<string, Content>;
+export interface ContentObject {
+  [name: string]: Content;
+}
+
+/** Undefined: not there. */
+type Sides = readonly [before: Content | undefined, after: Content | undefined];
+
+/** Changes that are kept; of those beyond only the number. */
+const MAX_KEPT = 1000;
+
+/** What differs, and no change tells of. */
+export class Untold {
+  readonly found: Found[] = [];
+  total = 0;
+  readonly #told: ToldPlaces;
+
+  constructor(told: ToldPlaces) {
+    this.#told = told;
+  }
+
+  /** Adds every place in which the two differ, at this place or below it. */
+  add(sides: Sides, place: string): void {
+    if (this.#told.has(place)) return;
+    const [before, after] = sides;
+    if (before === undefined || after === undefined) this.#addOneSided(sides, place);
+    else if (sortOf(before) !== sortOf(after)) this.#keep("other", sides, place);
+    else if (sortOf(before) === "scalar") {
+      if (jsonText(before) !== jsonText(after)) this.#keep("other", sides, place);
+    } else this.#addInside([partsOf(before), partsOf(after)], place);
+  }
+
+  /** As a whole, or in its parts, where something is told of them. */
+  #addOneSided(sides: Sides, place: string): void {
+    const [before, after] = sides;
+    const there = before ?? after;
+    if (there === undefined) return;
+    if (this.#told.hasBelow(place)) {
+      const parts = [before, after].map((side) => (side === undefined ? new Map() : partsOf(side)));
+      this.#addInside([parts[0]!, parts[1]!], place);
+    } else this.#keep("other", sides, place);
+  }
+
+  #addInside([before, after]: readonly [Parts, Parts], place: string): void {
+    const names = [...new Set([...before.keys(), ...after.keys()])];
+    names.forEach((name, index) => this.add([before.get(name), after.get(name)], placeIn(place, name, index)));
+    if (!(before instanceof Keyed && after instanceof Keyed)) return;
+    const orders = [order(before, after), order(after, before)] as const;
+    if (contentText(orders[0]) !== contentText(orders[1])) this.#keep("order", orders, place);
+  }
+
+  #keep(what: "other" | "order", [before, after]: Sides, place: string): void {
+    this.total++;
+    if (this.found.length >= MAX_KEPT) return;
+    const texts = [before, after].map((side) => (side === undefined ? null : contentText(side)));
+    // The number 3 is another value than the text "3".
+    const isAlike = texts[0] === texts[1];
+    const [one, other] = isAlike ? [jsonText(before!), jsonText(after!)] : texts;
+    this.found.push(found(what, { place, before: one!, after: other! }));
+  }
+}
+
+type Parts = ReadonlyMap<string | number, Content>;
+
+/** The parts of a keyed list, whose order counts. */
+class Keyed extends Map<string | number, Content> {}
+
+/** The keys of a list that the other one has too, in their order. */
+function order(list: Parts, other: Parts): string[] {
+  return [...list.keys()].filter((key) => other.has(key)).map(String);
+}
+
+function sortOf(content: Content): "list" | "keyed" | "object" | "scalar" {
+  if (Array.isArray(content)) return "list";
+  if (content instanceof Map) return "keyed";
+  return typeof content === "object" && content !== null && !(content instanceof JsonNumber) ? "object" : "scalar";
+}
+
+function partsOf(content: Content): Parts {
+  if (content instanceof Map) return new Keyed(content);
+  if (Array.isArray(content)) return new Map(content.entries());
+  return new Map(sortOf(content) === "object" ? Object.entries(content as ContentObject) : []);
+}
+
+/** A text as it is; all else as JSON text, numbers as they were written, members by their names. */
+export function contentText(content: Content): string {
+  return typeof content === "string" ? content : jsonText(content);
+}
+
+function jsonText(content: Content): string {
+  if (content instanceof JsonNumber) return content.text;
+  if (Array.isArray(content)) return `[${content.map(jsonText).join(",")}]`;
+  if (sortOf(content) === "scalar") return JSON.stringify(content);
+  const named = [...partsOf(content)].map(([name, value]) => [String(name), value] as const);
+  if (sortOf(content) === "object") named.sort(([one], [other]) => (one < other ? -1 : 1));
+  const members = named.map(([name, value]) => `${JSON.stringify(name)}:${jsonText(value)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** How the members of an object are rewritten, each by its name; and what is below them. */
+export interface Rules {
+  readonly [member: string]: Rules | ((content: Content) => Content);
+}
+
+/** The content with what the rules name rewritten. What is of another shape than they expect stays as it is. */
+export function rewritten(content: Content, rules: Rules): Content {
+  if (sortOf(content) !== "object") return content;
+  const copy = Object.create(null) as ContentObject;
+  for (const [name, value] of Object.entries(content as ContentObject)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name]! : {};
+    copy[name] = typeof rule === "function" ? rule(value) : rewritten(value, rule);
+  }
+  return copy;
+}
+
+/** Hex, whose case says nothing. */
+export function anyCase(content: Content): Content {
+  return typeof content === "string" ? content.toLowerCase() : content;
+}
+
+/** All texts of a value, whose case says nothing. */
+export function anyCaseInside(content: Content): Content {
+  if (Array.isArray(content)) return content.map(anyCaseInside);
+  if (sortOf(content) !== "object") return anyCase(content);
+  const entries = Object.entries(content as ContentObject);
+  return Object.assign(
+    Object.create(null) as ContentObject,
+    Object.fromEntries(entries.map(([name, value]) => [name, name === "comment" ? value : anyCaseInside(value)])),
+  );
+}
+
+/** A list by the keys of its entries, each rewritten; other content stays as it is. */
+export function keyed(content: Content, keyOf: (entry: Content) => string, rules: Rules): Content {
+  if (!Array.isArray(content)) return content;
+  return new Map([...byKey(content, keyOf)].map(([key, entry]) => [key, rewritten(entry, rules)]));
+}
+
+/** Entries by their keys, none of which ends in a number of its own; one that stands there again gets its number. */
+export function byKey<T>(list: readonly T[], keyOf: (entry: T, index: number) => string): Map<string, T> {
+  const map = new Map<string, T>();
+  const times = new Map<string, number>();
+  list.forEach((entry, index) => {
+    const key = keyOf(entry, index);
+    const time = (times.get(key) ?? 0) + 1;
+    times.set(key, time);
+    map.set(time === 1 ? key : `${key} (${time})`, entry);
+  });
+  return map;
+}
+
+/** The text of a member of an entry; empty where there is none. */
+export function memberText(entry: Content, ...path: readonly string[]): string {
+  let content: Content | undefined = entry;
+  for (const name of path) {
+    if (content === undefined || sortOf(content) !== "object" || !Object.hasOwn(content as object, name)) return "";
+    content = (content as ContentObject)[name];
+  }
+  return typeof content === "string" ? content : "";
+}

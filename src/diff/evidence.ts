@@ -1,0 +1,216 @@
+/** Boot proofs, and the documents, manifests and envelopes in them: by the parts that two inputs share. */
+import { equalBytes, toHex } from "../bytes.js";
+import { type BootProof, DOCUMENT_MEMBER, decodeBootProof } from "../decode/boot-proof.js";
+import { MAX_TIME_MS } from "../decode/decimal-time.js";
+import { isJsonObject } from "../decode/json.js";
+import { type Manifest, type ManifestEnvelope, manifestHashInput } from "../decode/manifest/index.js";
+import { type Fault, MalformedError } from "../errors.js";
+import { manifestHash } from "../verify/manifest-binding.js";
+import { type Found, found } from "./changes.js";
+import { bytes, members, untold, value } from "./comparers.js";
+import { type Content, type ContentObject, type Rules, anyCase, rewritten } from "./content.js";
+import { type DocumentFacts, compareDocuments, documentContents, readDocument } from "./document.js";
+import {
+  type Encoded,
+  compareEnvelopes,
+  compareManifests,
+  contentsOf,
+  readEnvelope,
+  readManifest,
+} from "./manifest.js";
+import { placeIn } from "./place.js";
+
+/** What was compared: what was found, and what there is, so that nothing is missed. */
+export interface Compared {
+  readonly found: readonly Found[];
+  readonly contents: readonly (readonly [place: string, before: Content | undefined, after: Content | undefined])[];
+  /** Bytes that differ: told where nothing else at that place is. */
+  readonly encodings: readonly Found[];
+}
+
+export function together(all: readonly Compared[]): Compared {
+  return {
+    found: all.flatMap((one) => one.found),
+    contents: all.flatMap((one) => one.contents),
+    encodings: all.flatMap((one) => one.encodings),
+  };
+}
+
+/** What evidence consists of; each input has some of it. */
+export interface EvidenceParts {
+  readonly members?: ServiceMembers;
+  readonly attestationDocument?: DocumentFacts;
+  readonly manifest?: Encoded<Manifest>;
+  readonly manifestEnvelope?: Encoded<ManifestEnvelope>;
+}
+
+/** What the service says beside the three. */
+interface ServiceMembers {
+  readonly bootProof: BootProof;
+  readonly json: Content;
+  /** What stands beside it in `{"bootProof": …}`; undefined where it is bare. */
+  readonly wrapper: Content | undefined;
+}
+
+/** `json`: with its numbers as they are written. Throws `MalformedError` with the faults of every part. */
+export async function readBootProofParts(json: Content): Promise<EvidenceParts> {
+  const isWrapped = isJsonObject(json) && Object.hasOwn(json, "bootProof");
+  const { bootProof: inner = json, ...wrapper } = isWrapped ? (json as ContentObject) : { bootProof: json };
+  const bootProof = decodeBootProof(inner);
+  const faults: Fault[] = [];
+  const read = <T>(name: keyof EvidenceParts, decode: () => T): T | undefined => attemptWithin(name, decode, faults);
+  const manifest = read("manifest", () => readManifest(bootProof.manifest));
+  const manifestEnvelope = read("manifestEnvelope", () => readEnvelope(bootProof.manifestEnvelope));
+  const hash = manifest ? await manifestHash(manifest.value) : null;
+  const attestationDocument = await readDocument(bootProof.attestationDocument, hash).catch((error: unknown) =>
+    attemptWithin("attestationDocument", () => rethrown(error), faults),
+  );
+  if (faults.length > 0) throw new MalformedError("boot-proof", faults);
+  const service = { bootProof, json: rewritten(inner, MEMBER_RULES), wrapper: isWrapped ? wrapper : undefined };
+  return {
+    members: service,
+    attestationDocument: attestationDocument!,
+    manifest: manifest!,
+    manifestEnvelope: manifestEnvelope!,
+  };
+}
+
+function rethrown(error: unknown): never {
+  throw error;
+}
+
+/** Faults of a part, each under the part's name. */
+function attemptWithin<T>(name: string, decode: () => T, faults: Fault[]): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    faults.push(
+      ...error.faults.map(({ path, message }) => ({ path: path === "" ? name : `${name}.${path}`, message })),
+    );
+    return undefined;
+  }
+}
+
+/** The three members that are compared as what they hold: of them only whether they are there. */
+const isThere = (): Content => "there";
+const MEMBER_RULES: Rules = {
+  ephemeralPublicKeyHex: anyCase,
+  [DOCUMENT_MEMBER.name]: isThere,
+  [DOCUMENT_MEMBER.alias]: isThere,
+  qosManifestB64: isThere,
+  qosManifestEnvelopeB64: isThere,
+};
+
+const compareMembers = members<BootProof>(
+  {
+    ephemeralPublicKey: bytes("ephemeral-key"),
+    attestationDocument: untold,
+    manifest: untold,
+    manifestEnvelope: untold,
+    labels: (before, after, place) =>
+      (["enclaveApp", "owner", "deploymentLabel"] as const).flatMap((name) =>
+        value<string>("labels")(before?.[name] ?? undefined, after?.[name] ?? undefined, besides(place, name)).map(
+          (change) => ({ ...change, entry: name }),
+        ),
+      ),
+    createdAt: value("created-at", timeText),
+    declaredManifestVersion: value("manifest.declared-version"),
+  },
+  { ephemeralPublicKey: "ephemeralPublicKeyHex", declaredManifestVersion: "qosManifestVersion" },
+);
+
+function timeText({ seconds, nanos }: NonNullable<BootProof["createdAt"]>): string {
+  const milliseconds = Number(seconds) * 1000;
+  if (milliseconds > MAX_TIME_MS) return `${seconds} seconds and ${nanos} nanoseconds`;
+  return new Date(milliseconds).toISOString().replace("000Z", `${nanos.padStart(9, "0")}Z`);
+}
+
+/** Labels stand among the other members. */
+function besides(place: string, name: string): string {
+  return placeIn(place === "labels" ? "" : place.slice(0, -".labels".length), name);
+}
+
+/** The parts of both; the manifest inside an envelope where they have no part in common as they are. */
+export function comparableParts(before: EvidenceParts, after: EvidenceParts): readonly [EvidenceParts, EvidenceParts] {
+  const isShared = Object.keys(before).some((name) => Object.hasOwn(after, name));
+  return isShared ? [before, after] : [withManifest(before), withManifest(after)];
+}
+
+function withManifest({ manifest, manifestEnvelope }: EvidenceParts): EvidenceParts {
+  if (manifest !== undefined || manifestEnvelope === undefined) return manifest === undefined ? {} : { manifest };
+  const { value: envelope, json } = manifestEnvelope;
+  const inside = json === null ? null : (json as ContentObject)["manifest"]!;
+  return { manifest: { value: envelope.manifest, json: inside } };
+}
+
+/** `places`: where the parts stand; of a bare one nowhere. */
+export function compareParts(before: EvidenceParts, after: EvidenceParts, place: string, isBare: boolean): Compared {
+  const at = (name: string): string => (isBare ? place : placeIn(place, name));
+  const all = together([
+    compareServiceMembers(before.members, after.members, place),
+    compareDocumentParts(before.attestationDocument, after.attestationDocument, at("attestationDocument")),
+    compareEncoded(compareManifests, [before.manifest, after.manifest], at("manifest")),
+    compareEncoded(compareEnvelopes, [before.manifestEnvelope, after.manifestEnvelope], at("manifestEnvelope")),
+  ]);
+  return { ...all, found: all.found.map((change) => explained(change, before.manifest, after.manifest)) };
+}
+
+/** The hash of a manifest changes with it, and never alone. */
+function explained(change: Found, before?: Encoded<Manifest>, after?: Encoded<Manifest>): Found {
+  if (change.what !== "document.user-data" || before === undefined || after === undefined) return change;
+  const isSame = equalBytes(manifestHashInput(before.value), manifestHashInput(after.value));
+  return { ...change, turn: isSame ? "alone" : "follows" };
+}
+
+const NOTHING: Compared = { found: [], contents: [], encodings: [] };
+
+function compareServiceMembers(
+  before: ServiceMembers | undefined,
+  after: ServiceMembers | undefined,
+  place: string,
+): Compared {
+  if (before === undefined || after === undefined) return NOTHING;
+  return {
+    found: compareMembers(before.bootProof, after.bootProof, place),
+    contents: [
+      [place, before.json, after.json],
+      [`${place}(wrapper)`, before.wrapper, after.wrapper],
+    ],
+    encodings: [],
+  };
+}
+
+function compareDocumentParts(
+  before: DocumentFacts | undefined,
+  after: DocumentFacts | undefined,
+  place: string,
+): Compared {
+  if (before === undefined || after === undefined) return NOTHING;
+  const others = new Map(documentContents(after.encoding, place));
+  return {
+    found: compareDocuments(before, after, place),
+    contents: documentContents(before.encoding, place).map(([at, content]) => [at, content, others.get(at)]),
+    encodings: bytes("encoding")(before.encoding, after.encoding, place),
+  };
+}
+
+function compareEncoded<T>(
+  compare: (before: T, after: T, place: string) => readonly Found[],
+  [before, after]: readonly [Encoded<T> | undefined, Encoded<T> | undefined],
+  place: string,
+): Compared {
+  if (before === undefined || after === undefined) return NOTHING;
+  const [one, other] = [before, after].map(({ json }) => (json === null ? "borsh" : "JSON"));
+  const encoding = one === other ? [] : [found("encoding", { place, before: one!, after: other!, isWhole: false })];
+  return {
+    found: [...compare(before.value, after.value, place), ...encoding],
+    contents: [[place, ...contentsOf(before, after)]],
+    encodings: [],
+  };
+}
+
+/** A key for matching: which boot proof of one bundle is which of the other. */
+export function ephemeralKeyOf({ members: service }: EvidenceParts): string {
+  return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey);
+}

@@ -1,0 +1,233 @@
+/** Manifests and their envelopes: what differs, and all that they say. */
+import { toHex } from "../bytes.js";
+import { JsonNumber, isJsonObject, parseJson } from "../decode/json.js";
+import { imageDigestText } from "../decode/manifest/image-digest.js";
+import {
+  type Approval,
+  type EnclaveMeasurements,
+  type Manifest,
+  type ManifestEnvelope,
+  type ManifestVersion,
+  type MemberSet,
+  type Namespace,
+  type PatchSet,
+  type Pivot,
+  type PivotManifest,
+  type QuorumMember,
+  type Volume,
+  type Workload,
+  type WorkloadManifest,
+  approvalNames,
+  decodeManifest,
+  decodeManifestEnvelope,
+} from "../decode/manifest/index.js";
+import { attempt } from "../errors.js";
+import { type Comparer, bytes, entries, flag, members, ordered, untold, value } from "./comparers.js";
+import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
+
+/** A manifest, or an envelope, with what its bytes say where they are JSON. */
+export interface Encoded<T> {
+  readonly value: T;
+  /** Null: borsh, whose one encoding of a value says what the value says. */
+  readonly json: Content | null;
+}
+
+/** Throws `MalformedError`. */
+export function readManifest(encoding: Uint8Array): Encoded<Manifest> {
+  const manifest = decodeManifest(encoding);
+  const json = jsonOf(encoding);
+  return { value: manifest, json: json && rewritten(json, MANIFEST_RULES) };
+}
+
+/** Throws `MalformedError`. */
+export function readEnvelope(encoding: Uint8Array): Encoded<ManifestEnvelope> {
+  const envelope = decodeManifestEnvelope(encoding);
+  const json = jsonOf(encoding);
+  if (json === null) return { value: envelope, json };
+  const { manifestSet, shareSet } = approvalNames(envelope.manifest.version);
+  const { [manifestSet]: manifestSetApprovals, [shareSet]: shareSetApprovals, ...rest } = json as ContentObject;
+  const named = { ...rest, manifestSetApprovals: manifestSetApprovals!, shareSetApprovals: shareSetApprovals! };
+  return { value: envelope, json: rewritten(named, ENVELOPE_RULES) };
+}
+
+function jsonOf(encoding: Uint8Array): Content | null {
+  const json = attempt(() => parseJson(encoding, { numbers: "literal" })).value;
+  return isJsonObject(json) ? json : null;
+}
+
+/** What both say: as they say it, where both are JSON; else what was decoded, for borsh has no other form. */
+export function contentsOf<T>(before: Encoded<T>, after: Encoded<T>): readonly [Content, Content] {
+  if (before.json !== null && after.json !== null) return [before.json, after.json];
+  return [decodedContent(before.value), decodedContent(after.value)];
+}
+
+function decodedContent(value: unknown): Content {
+  const content = contentOf(value);
+  const isEnvelope = isJsonObject(value) && Object.hasOwn(value, "manifest");
+  return rewritten(content, isEnvelope ? ENVELOPE_RULES : MANIFEST_RULES);
+}
+
+function contentOf(decoded: unknown): Content {
+  if (decoded instanceof Uint8Array) return toHex(decoded);
+  if (decoded instanceof Map) return contentOf(Object.fromEntries(decoded));
+  if (typeof decoded === "number") return new JsonNumber(String(decoded));
+  if (Array.isArray(decoded)) return decoded.map(contentOf);
+  if (typeof decoded !== "object" || decoded === null) return decoded as Content;
+  const named = Object.entries(decoded).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(named.map(([name, member]) => [WIRE_NAMES[name] ?? name, contentOf(member)]));
+}
+
+/** Where JSON says otherwise what the decoded value calls so. */
+const WIRE_NAMES: Readonly<Record<string, string>> = { imageDigest: "image" };
+
+const SET_RULES: Rules = {
+  members: (list) => keyed(list, (entry) => keyOf(memberText(entry, "pubKey")), MEMBER_RULES),
+};
+const MEMBER_RULES: Rules = { pubKey: hexOf };
+const APPROVAL_RULES: Rules = { signature: hexOf, member: MEMBER_RULES };
+const approvalRule = (list: Content): Content =>
+  keyed(list, (entry) => keyOf(memberText(entry, "member", "pubKey")), APPROVAL_RULES);
+
+const MANIFEST_RULES: Rules = {
+  namespace: { quorumKey: hexOf },
+  pivot: { hash: hexOf },
+  manifestSet: SET_RULES,
+  shareSet: SET_RULES,
+  patchSet: SET_RULES,
+  enclave: { pcr0: hexOf, pcr1: hexOf, pcr2: hexOf, pcr3: hexOf, awsRootCertificate: hexOf },
+  workloads: (list) => keyed(list, (entry) => memberText(entry, "name"), {}),
+};
+const ENVELOPE_RULES: Rules = {
+  manifest: MANIFEST_RULES,
+  manifestSetApprovals: approvalRule,
+  shareSetApprovals: approvalRule,
+};
+
+function hexOf(content: Content): Content {
+  return anyCase(content);
+}
+
+/** As a decoded key is written. */
+function keyOf(hex: string): string {
+  return hex.toLowerCase().replace(/^0x/, "");
+}
+
+const compareMember = members<QuorumMember>({ alias: value("member.alias"), pubKey: untold });
+
+function memberSet(what: "manifest-set" | "share-set"): Comparer<MemberSet> {
+  return members<MemberSet>({
+    threshold: ordered(`${what}.threshold`),
+    members: entries<QuorumMember>(`${what}.member`, ({ pubKey }) => toHex(pubKey), {
+      show: memberName,
+      both: compareMember,
+    }),
+  });
+}
+
+function memberName({ alias, pubKey }: QuorumMember): string {
+  return `${alias} ${toHex(pubKey)}`;
+}
+
+const comparePatchSet = members<PatchSet>({
+  threshold: ordered("patch-set.threshold"),
+  members: entries("patch-set.member", ({ pubKey }) => toHex(pubKey), {}),
+});
+
+/** Nonces of two namespaces are not of one series: neither of them is older. */
+const compareNamespace: Comparer<Namespace> = (before, after, place) =>
+  members<Namespace>({
+    name: value("namespace"),
+    nonce: before?.name === after?.name ? ordered("manifest.nonce") : value("manifest.nonce"),
+    quorumKey: bytes("quorum-key"),
+  })(before, after, place);
+
+const compareEnclave = members<EnclaveMeasurements>({
+  pcr0: bytes("image.pcr0"),
+  pcr1: bytes("image.pcr1"),
+  pcr2: bytes("image.pcr2"),
+  pcr3: bytes("role"),
+  awsRootCertificate: bytes("aws-root"),
+  qosCommit: value("image.qos-commit"),
+});
+
+const comparePivot = members<Pivot>({
+  hash: bytes("application"),
+  restart: value("restart-policy"),
+  args: value("arguments", asJson),
+  bridgeConfig: value("bridge", asJson),
+  debugMode: flag("debug.application"),
+  env: byName(
+    entries<Named<string>>("environment", ([name]) => name, {
+      show: assignment,
+      both: value("environment", assignment),
+    }),
+  ),
+});
+
+type Named<T> = readonly [name: string, value: T];
+
+function byName<T>(compare: Comparer<readonly Named<T>[]>): Comparer<ReadonlyMap<string, T>> {
+  return (before, after, place) => compare([...(before ?? [])], [...(after ?? [])], place);
+}
+
+function assignment([name, text]: Named<string>): string {
+  return `${name}=${text}`;
+}
+
+function asJson(item: unknown): string {
+  return JSON.stringify(item);
+}
+
+const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
+  show: ({ name, imageDigest }) => `${name} ${imageDigestText(imageDigest)}`,
+  both: members<Workload>(
+    {
+      name: untold,
+      imageDigest: value("workload.image", imageDigestText),
+      restart: value("restart-policy"),
+      mounts: value("workload.mounts", asJson),
+    },
+    WIRE_NAMES,
+  ),
+});
+
+/** By name, since their order says nothing. */
+function volumesText(volumes: ReadonlyMap<string, Volume>): string {
+  return asJson(Object.fromEntries([...volumes].sort(([one], [other]) => (one < other ? -1 : 1))));
+}
+
+/** The members of all versions. */
+type AllMembers = Omit<PivotManifest, "version" | "workloads"> &
+  Omit<WorkloadManifest, "version" | "pivot"> & { readonly version: ManifestVersion };
+type AnyManifest = { readonly [K in keyof AllMembers]?: AllMembers[K] | undefined };
+
+/** By the numbers of the versions. */
+const compareVersion = value<ManifestVersion>("manifest.version", String, (before = "v0", after = "v0") =>
+  after < before ? "lower" : "changed",
+);
+
+const compareMembers = members<AnyManifest>({
+  manifestSet: memberSet("manifest-set"),
+  shareSet: memberSet("share-set"),
+  patchSet: comparePatchSet,
+  namespace: compareNamespace,
+  enclave: compareEnclave,
+  pivot: comparePivot,
+  workloads: compareWorkloads,
+  volumes: value("volumes", volumesText),
+  dns: members({ resolvers: value<readonly string[]>("dns", asJson) }),
+  version: compareVersion,
+});
+
+export const compareManifests: Comparer<Manifest> = compareMembers;
+
+const compareApprovals = entries<Approval>("approval", ({ member }) => toHex(member.pubKey), {
+  show: ({ member }) => memberName(member),
+  both: members<Approval>({ signature: bytes("approval"), member: compareMember }),
+});
+
+export const compareEnvelopes: Comparer<ManifestEnvelope> = members<ManifestEnvelope>({
+  manifest: compareManifests,
+  manifestSetApprovals: compareApprovals,
+  shareSetApprovals: compareApprovals,
+});

@@ -1,0 +1,48 @@
+/** Places inside an input, as text: `manifest.pivot.args[0]`. One place has one text, and no two have the same. */
+
+const PLAIN_NAME = /^[\w$-]+$/;
+/** Longer names, and names in paths that are long already, are replaced by their index. */
+const MAX_NAME = 600;
+const MAX_PLACE = 4096;
+
+/** The place of a member or an entry. `index`: where it stands, for a name that is too long to be repeated. */
+export function placeIn(place: string, name: string | number, index = 0): string {
+  if (typeof name === "number") return `${place}[${name}]`;
+  const step = name.length > MAX_NAME || place.length > MAX_PLACE ? `#${index}` : stepText(name);
+  return place === "" ? step : `${place}.${step}`;
+}
+
+function stepText(name: string): string {
+  return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
+}
+
+/** The places that changes tell of, each with all that lies below it. */
+export class ToldPlaces {
+  readonly #places: ReadonlySet<string>;
+  readonly #sorted: readonly string[];
+
+  constructor(places: readonly string[]) {
+    this.#places = new Set(places);
+    this.#sorted = [...this.#places].sort();
+  }
+
+  has(place: string): boolean {
+    return this.#places.has(place);
+  }
+
+  /** Whether something below the place is told of. */
+  hasBelow(place: string): boolean {
+    return [`${place}.`, `${place}[`].some((start) => this.#firstFrom(start)?.startsWith(start) === true);
+  }
+
+  /** The first place that does not stand before the text. */
+  #firstFrom(text: string): string | undefined {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#sorted[middle]! < text) low = middle + 1;
+      else high = middle;
+    }
+    return this.#sorted[low];
+  }
+}

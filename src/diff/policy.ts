@@ -1,0 +1,374 @@
+/** Policies: what passes that did not before, what no longer does, and all else that the file says. */
+import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
+import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from "../appraise/pins.js";
+import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
+import { type ChangeId, type Found, type Turn, found } from "./changes.js";
+import { certificateText } from "./document.js";
+import { type Comparer, entries, flag, members, untold, value } from "./comparers.js";
+import {
+  type Content,
+  type ContentObject,
+  type Rules,
+  anyCaseInside,
+  contentText,
+  keyed,
+  rewritten,
+} from "./content.js";
+import type { Compared } from "./evidence.js";
+import { placeIn } from "./place.js";
+
+/** A policy, with what its file says. */
+export interface PolicyFacts {
+  readonly policy: Policy;
+  /** With its numbers as they are written. */
+  readonly json: Content;
+  /** By the digests of their certificates. */
+  readonly anchors: readonly string[];
+}
+
+/** Throws `MalformedError` with every fault. */
+export async function readPolicy(
+  file: Uint8Array | object,
+  json: Content,
+  options: ParsePolicyOptions,
+): Promise<PolicyFacts> {
+  const policy = parsePolicy(file, options);
+  const anchors = await Promise.all(policy.trustAnchors.map(({ certificate }) => certificateText(certificate)));
+  return { policy, json, anchors };
+}
+
+/** What a policy accepts, compared: null where both accept the same. */
+type Accepts<T> = (before: T, after: T) => Turn | null;
+
+function turnOf(passesAll: boolean, passesNoMore: boolean): Turn | null {
+  if (passesAll) return passesNoMore ? null : "wider";
+  return passesNoMore ? "narrower" : "changed";
+}
+
+const acceptsList: Accepts<readonly string[]> = (before, after) =>
+  turnOf(
+    before.every((one) => after.includes(one)),
+    after.every((one) => before.includes(one)),
+  );
+
+/** Null: any. */
+const acceptsListOrAny: Accepts<readonly string[] | null> = (before, after) => {
+  if (before === null || after === null) return turnOf(after === null, before === null);
+  return acceptsList(before, after);
+};
+
+/** An image that passes the first one passes the second. */
+function isWithin(image: readonly PcrPin[], wider: readonly PcrPin[]): boolean {
+  return wider.every(({ index, accepted }) =>
+    image.some((pin) => pin.index === index && pin.accepted.every((one) => accepted.includes(one))),
+  );
+}
+
+const acceptsImages: Accepts<PinTypes["pcrs"]["pin"]> = (before, after) =>
+  turnOf(
+    before.every((image) => after.some((other) => isWithin(image, other))),
+    after.every((image) => before.some((other) => isWithin(image, other))),
+  );
+
+/** The names are met exactly: another one is another application. */
+const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) => {
+  const names = Object.keys(before);
+  if (acceptsList(names, Object.keys(after)) !== null) return "changed";
+  const turns = names.map((name) => acceptsList(before[name]!, after[name]!));
+  return turnOf(
+    turns.every((turn) => turn === null || turn === "wider"),
+    turns.every((turn) => turn === null || turn === "narrower"),
+  );
+};
+
+/** The same members, and a threshold at least as high. */
+const acceptsSets: Accepts<SetPin> = (before, after) => {
+  if (acceptsList(before.members, after.members) !== null) return "changed";
+  return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
+};
+
+const acceptsFrom: Accepts<number> = (before, after) => turnOf(after <= before, after >= before);
+
+/** Labels that are named have to be met. */
+const acceptsLabels: Accepts<object> = (before, after) => {
+  const [one, other] = [before, after].map((labels) => Object.entries(labels).map((entry) => JSON.stringify(entry)));
+  return turnOf(
+    other!.every((label) => one!.includes(label)),
+    one!.every((label) => other!.includes(label)),
+  );
+};
+
+const acceptsExactly: Accepts<unknown> = (before, after) => (textOf(before) === textOf(after) ? null : "changed");
+
+/** JSON, members by name. */
+function textOf(pin: unknown): string {
+  return JSON.stringify(pin, (_, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : member,
+  );
+}
+
+interface PinRow<P> {
+  /** In words, for a sentence. */
+  readonly about: string;
+  readonly accepts: Accepts<P>;
+  readonly show: (pin: P) => string;
+}
+
+const listText = (pin: readonly string[]): string => pin.join("\n");
+const setText = ({ threshold, members: keys }: SetPin): string => `threshold ${threshold}\n${listText(keys)}`;
+
+/** One line a register, and one between two images. */
+function imagesText(images: PinTypes["pcrs"]["pin"]): string {
+  const imageText = (image: readonly PcrPin[]): string =>
+    image.map(({ index, accepted: values }) => `PCR${index} ${values.join(" or ")}`).join("\n");
+  return images.map(imageText).join("\nor\n");
+}
+
+/** Every pin. */
+const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
+  manifestSet: { about: "Who approves what runs", accepts: acceptsSets, show: setText },
+  shareSet: { about: "Who rebuilds the quorum key", accepts: acceptsSets, show: setText },
+  quorumKey: { about: "The quorum key", accepts: acceptsList, show: listText },
+  namespace: { about: "The namespace", accepts: acceptsList, show: listText },
+  minNonce: { about: "How old a manifest may be", accepts: acceptsFrom, show: String },
+  manifestHash: { about: "The manifest", accepts: acceptsList, show: listText },
+  pcrs: { about: "The image, and who runs it", accepts: acceptsImages, show: imagesText },
+  commitment: { about: "The kind of commitment", accepts: acceptsExactly, show: String },
+  pivotHash: { about: "The program", accepts: acceptsList, show: listText },
+  workloads: { about: "The programs", accepts: acceptsWorkloads, show: textOf },
+  pivotArgs: { about: "The program's arguments", accepts: acceptsExactly, show: textOf },
+  pivotEnv: { about: "The program's environment", accepts: acceptsExactly, show: textOf },
+  userData: { about: "The document's user data", accepts: acceptsExactly, show: String },
+  publicKey: { about: "The document's public key", accepts: acceptsExactly, show: String },
+  labels: { about: "The service's labels", accepts: acceptsLabels, show: textOf },
+};
+
+/** A value that decides what passes. */
+function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => string = String): Comparer<T> {
+  return (before, after, place) => {
+    if (before === undefined || after === undefined) return value(what, show)(before, after, place);
+    const turn = accepts(before, after);
+    return turn === null ? [] : [found(what, { place, before: show(before), after: show(after), turn })];
+  };
+}
+
+function comparePin<K extends PinName>(name: K, sides: readonly DeploymentPins[], place: string): readonly Found[] {
+  const { about, accepts, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
+  const [before, after] = sides.map((side) => side[name] as PinTypes[K]["pin"] | undefined);
+  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", accepts, show)(before, after, placeIn(place, name));
+  return changes.map((change) => ({ ...change, about, entry: `${name} of ${sides[0]!.name}` }));
+}
+
+const typesText = (types: readonly string[] | null): string => (types === null ? "any" : types.join("\n"));
+
+type BesidePins = Omit<DeploymentPins, PinName>;
+
+const compareBesidePins = members<BesidePins>({
+  name: value("policy.deployment-name"),
+  kind: value("policy.kind"),
+  open: entries<string>("policy.open", String, {}),
+  appProofTypes: untold,
+});
+
+const compareTypes = accepted("policy.app-proof-types", acceptsListOrAny, typesText);
+
+function compareDeployment(before: DeploymentPins, after: DeploymentPins, place: string): readonly Found[] {
+  const others = compareBesidePins(before, after, place);
+  const types = compareTypes(before.appProofTypes, after.appProofTypes, `${place}.appProofs.types`);
+  return [
+    ...PIN_NAMES.flatMap((name) => comparePin(name, [before, after], place)),
+    ...[...others, ...types].map((change) => ({ ...change, entry: entryOf(change, before.name) })),
+  ];
+}
+
+function entryOf({ entry }: Found, name: string): string {
+  return entry === "" ? name : `${entry} of ${name}`;
+}
+
+/** A deployment, by its name or by what it pins. */
+interface Pair {
+  readonly key: string;
+  readonly before: DeploymentPins | undefined;
+  readonly after: DeploymentPins | undefined;
+}
+
+/** Whether the file names it: else it goes by its place, and one more before it is not another one of its name. */
+const isNamed = ({ name }: DeploymentPins): boolean => !/^deployments\[\d+\]$/.test(name);
+
+/** What makes two deployments the same one: the name; else what they pin; else the place. */
+const SAME: readonly ((deployment: DeploymentPins) => string | null)[] = [
+  (deployment) => (isNamed(deployment) ? deployment.name : null),
+  (deployment) => pinsText(deployment),
+  (deployment) => (isNamed(deployment) ? null : deployment.name),
+];
+
+function pairsOf(before: readonly DeploymentPins[], after: readonly DeploymentPins[]): readonly Pair[] {
+  const partners = new Map<DeploymentPins, DeploymentPins>();
+  const taken = new Set<DeploymentPins>();
+  for (const keyOf of SAME) {
+    const free = new Map(after.filter((one) => !taken.has(one)).map((one) => [keyOf(one), one]));
+    for (const one of before.filter((each) => !partners.has(each))) {
+      const key = keyOf(one);
+      const other = key === null ? undefined : free.get(key);
+      if (other === undefined || taken.has(other)) continue;
+      partners.set(one, other);
+      taken.add(other);
+    }
+  }
+  const pairs = before.map((one): Pair => ({ key: one.name, before: one, after: partners.get(one) }));
+  const rest = after.filter((one) => !taken.has(one));
+  // A place may be that of another deployment on the other side.
+  const keyOf = (one: DeploymentPins): string => (isNamed(one) ? one.name : `${one.name} (new)`);
+  return [...pairs, ...rest.map((one) => ({ key: keyOf(one), before: undefined, after: one }))];
+}
+
+function pinsText(deployment: DeploymentPins): string {
+  return textOf({ ...deployment, name: "" });
+}
+
+/** What a deployment pins, and what it says that it leaves open. */
+function deploymentText(deployment: DeploymentPins): string {
+  const pins = PIN_NAMES.filter((name) => deployment[name] !== undefined);
+  const open = deployment.open.length === 0 ? "" : `; leaves open: ${deployment.open.join(", ")}`;
+  return `${deployment.name}: pins ${pins.join(", ")}${open}`;
+}
+
+function comparePairs(pairs: readonly Pair[], place: string): readonly Found[] {
+  return pairs.flatMap(({ key, before, after }, index) => {
+    const at = placeIn(place, key, index);
+    if (before !== undefined && after !== undefined) return compareDeployment(before, after, at);
+    const { name } = (before ?? after)!;
+    return value("policy.deployment", deploymentText)(before, after, at).map((change) => ({ ...change, entry: name }));
+  });
+}
+
+/** The first that matches counts. */
+function compareOrder(pairs: readonly Pair[], after: readonly DeploymentPins[], place: string): readonly Found[] {
+  const both = pairs.filter((pair) => pair.before !== undefined && pair.after !== undefined);
+  const now = [...both].sort((one, other) => after.indexOf(one.after!) - after.indexOf(other.after!));
+  const [one, other] = [both, now].map((list) => list.map(({ key }) => key).join("\n"));
+  return one === other ? [] : [found("policy.order", { place, before: one!, after: other!, isWhole: false })];
+}
+
+/** In milliseconds; null: any age. */
+const acceptsAge: Accepts<number | null> = (before, after) => {
+  const [one, other] = [before, after].map((age) => age ?? Number.POSITIVE_INFINITY);
+  return turnOf(other! >= one!, other! <= one!);
+};
+
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "m"],
+  [1000, "s"],
+] as const;
+
+/** As a policy writes it, in the largest unit that holds it. */
+function ageText(age: number | null): string {
+  if (age === null) return "any";
+  const [length, letter] = UNITS.find(([milliseconds]) => age % milliseconds === 0)!;
+  return `${age / length}${letter}`;
+}
+
+const acceptsRule: Accepts<boolean> = (before, after) => turnOf(!after || before, after || !before);
+
+function rule<T>(
+  accepts: Accepts<T>,
+  show?: (value: T) => string,
+): (before: T, after: T, place: string) => readonly Found[] {
+  return accepted("policy.app-proofs", accepts, show);
+}
+
+/** Null means something in these. */
+const APP_PROOF_ROWS: {
+  readonly [K in keyof AppProofRules]: (
+    before: AppProofRules[K],
+    after: AppProofRules[K],
+    place: string,
+  ) => readonly Found[];
+} = {
+  types: compareTypes,
+  maxAge: rule(acceptsAge, ageText),
+  required: rule(acceptsRule),
+  coverage: rule(acceptsRule),
+  decision: rule(acceptsRule),
+};
+
+function compareAppProofs(before: AppProofRules, after: AppProofRules, place: string): readonly Found[] {
+  const one = <K extends keyof AppProofRules>(name: K): readonly Found[] =>
+    APP_PROOF_ROWS[name](before[name], after[name], placeIn(place, name)).map((change) => ({ ...change, entry: name }));
+  return (Object.keys(APP_PROOF_ROWS) as (keyof AppProofRules)[]).flatMap((name) => one(name));
+}
+
+type PolicyRow = (before: PolicyFacts, after: PolicyFacts, place: string) => readonly Found[];
+
+/** Every member of a policy. */
+const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
+  trustAnchors: (before, after, place) =>
+    entries<string>("policy.trust-anchor", String, {})(before.anchors, after.anchors, place).map((change) => ({
+      ...change,
+      place,
+    })),
+  allowDebug: (before, after, place) =>
+    flag("policy.allow-debug")(before.policy.allowDebug, after.policy.allowDebug, place),
+  deployments: (before, after, place) => {
+    const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
+    return [...comparePairs(pairs, place), ...compareOrder(pairs, after.policy.deployments, place)];
+  },
+  maxAge: (before, after, place) =>
+    accepted("policy.max-age", acceptsAge, ageText)(before.policy.maxAge, after.policy.maxAge, place),
+  appProofs: (before, after, place) => compareAppProofs(before.policy.appProofs, after.policy.appProofs, place),
+  name: (before, after, place) =>
+    value<string>("policy.name")(before.policy.name ?? undefined, after.policy.name ?? undefined, place),
+};
+
+const SET_RULES: Rules = { members: anyCaseInside };
+
+/** The pins that are hex; and a list whose order says nothing. */
+const DEPLOYMENT_RULES: Rules = {
+  pcrs: anyCaseInside,
+  manifestHash: anyCaseInside,
+  pivotHash: anyCaseInside,
+  workloads: anyCaseInside,
+  quorumKey: anyCaseInside,
+  userData: anyCaseInside,
+  publicKey: anyCaseInside,
+  manifestSet: SET_RULES,
+  shareSet: SET_RULES,
+  open: (list) => keyed(list, contentText, {}),
+};
+
+/** What the file says, its deployments under the names that they are matched by. */
+function contentOf(
+  json: Content,
+  deployments: readonly DeploymentPins[],
+  keys: ReadonlyMap<DeploymentPins, string>,
+): Content {
+  const list = (content: Content): Content => {
+    const entriesByKey = (content as Content[]).map((entry, index): [string, Content] => [
+      keys.get(deployments[index]!)!,
+      rewritten(entry, DEPLOYMENT_RULES),
+    ]);
+    return Object.assign(Object.create(null) as ContentObject, Object.fromEntries(entriesByKey));
+  };
+  return rewritten(json, { deployments: list });
+}
+
+export function comparePolicies(before: PolicyFacts, after: PolicyFacts, place: string): Compared {
+  const names = Object.keys(POLICY_ROWS) as (keyof Policy)[];
+  const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
+  const keys = new Map(pairs.flatMap(({ key, before: one, after: other }) => [one, other].map((side) => [side!, key])));
+  return {
+    found: names.flatMap((name) => POLICY_ROWS[name](before, after, placeIn(place, name))),
+    contents: [
+      [
+        place,
+        contentOf(before.json, before.policy.deployments, keys),
+        contentOf(after.json, after.policy.deployments, keys),
+      ],
+    ],
+    encodings: [],
+  };
+}

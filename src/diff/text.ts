@@ -1,0 +1,111 @@
+/** A difference for a person at a terminal. */
+import { sideBySide } from "../report/compare.js";
+import { type Paint, type Style, painter, wrapped } from "../report/layout.js";
+import { printable, printableStart, shortHex } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { TextOptions } from "../report/text.js";
+import { CHANGES, SEVERITIES, type Severity } from "./changes.js";
+import type { Change, Difference } from "./diff.js";
+
+const STYLES: Readonly<Record<Severity, readonly Style[]>> = {
+  critical: ["bold", "red"],
+  notable: ["bold", "yellow"],
+  minor: ["dim"],
+};
+const LABEL = 10;
+const LABEL_INSIDE = 8;
+/** Of a value that is there on one side only, and of a name. */
+const MAX_VALUE = 600;
+const MAX_NAME = 160;
+const MAX_PLACES = 6;
+
+const WANTED = "difference: a whole one wanted, as diffUnverified answers it once awaited";
+
+/**
+ * Its first line is `same`, or `different` and how many changes there are of each severity; then the words NOT
+ * VERIFIED, and the changes. Ends with a line feed. Throws TypeError for what is no difference.
+ */
+export function renderDiff(difference: Difference, options: TextOptions = { color: false }): string {
+  return renderWhole(difference, WANTED, () => new Page(options).text(difference));
+}
+
+/** What each line needs. */
+class Page {
+  readonly #paint: Paint;
+  readonly #width: number | undefined;
+
+  constructor({ color, width }: TextOptions) {
+    this.#paint = painter(color);
+    this.#width = width;
+  }
+
+  text(difference: Difference): string {
+    const { same, kind, compared, counts, changes, leftOut } = difference;
+    const [warning, ...rest] = this.#wrapped("", `NOT VERIFIED: ${difference["NOT VERIFIED"]}`);
+    const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
+    const lines = [
+      this.#paint(same ? "same" : `different: ${numbers.join(", ")}`, "bold"),
+      warning!.replace("NOT VERIFIED", this.#paint("NOT VERIFIED", "bold", "yellow")),
+      ...rest,
+      ...this.#wrapped("", compared === null ? `Both: ${printable(kind)}.` : partsText(kind, compared)),
+      ...changes.flatMap((change) => ["", ...this.#change(change)]),
+      ...(leftOut > 0 ? ["", `and ${leftOut} more`] : []),
+    ];
+    return `${lines.join("\n")}\n`;
+  }
+
+  #change({ what, severity, place, also, entry, before, after, means }: Change): string[] {
+    const [title, ...more] = this.#wrapped(severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
+    const label = severity.toUpperCase();
+    const sides = before !== null && after !== null ? sideBySide(before, after) : null;
+    // Its words are for what was expected, which neither of two files is.
+    const note = before?.length === after?.length ? (sides?.note ?? null) : null;
+    return [
+      title!.replace(label, this.#paint(label, ...STYLES[severity])),
+      ...more,
+      ...this.#wrapped(" ".repeat(LABEL), printable(means)),
+      ...this.#value("before", before, sides?.expected),
+      ...this.#value("after", after, sides?.actual),
+      ...(note === null ? [] : this.#labelled("", note)),
+      ...this.#labelled("at", placesText([place, ...also])).map((line) => this.#paint(line, "dim")),
+    ];
+  }
+
+  #value(label: string, text: string | null, compared: readonly string[] | undefined): string[] {
+    if (text === null) return this.#labelled(label, "(not there)");
+    const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
+    return lines.flatMap((line, index) => this.#labelled(index === 0 ? label : "", line === "" ? "(empty)" : line));
+  }
+
+  #labelled(label: string, text: string): string[] {
+    return this.#wrapped(" ".repeat(LABEL) + label.padEnd(LABEL_INSIDE), text);
+  }
+
+  /** The one place where lines are made to fit. */
+  #wrapped(first: string, text: string): string[] {
+    return wrapped(first, text, this.#width);
+  }
+}
+
+function titleOf(what: Change["what"], entry: string): string {
+  const { title } = CHANGES[what];
+  return entry === "" ? title : `${title} ${nameText(entry)}`;
+}
+
+function partsText(kind: string, parts: readonly string[]): string {
+  return `${printable(kind)}: only what both have was compared (${parts.map(printable).join(", ")}).`;
+}
+
+function placesText(places: readonly string[]): string {
+  const shown = places.slice(0, MAX_PLACES).map((place) => (place === "" ? "(the whole)" : nameText(place)));
+  const rest = places.length - shown.length;
+  return shown.join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
+
+/** Names and places hold keys, which are told apart by their ends. */
+function nameText(text: string): string {
+  return printableStart(
+    text.replace(/[0-9a-f]{64,}/g, (hex) => shortHex(hex)),
+    MAX_NAME,
+  );
+}

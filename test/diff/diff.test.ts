@@ -1,0 +1,551 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { decodeCbor } from "../../src/decode/cbor.js";
+import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
+import { MANIFEST_VERSIONS, manifestEncodings } from "../../src/decode/manifest/index.js";
+import { type Difference, diffUnverified } from "../../src/diff/diff.js";
+import { MalformedError } from "../../src/errors.js";
+import { diffUnverified as exported } from "../../src/index.js";
+import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { type CborInput, encodeCbor } from "../support/cbor.js";
+import { fc } from "../support/property.js";
+import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
+
+const VECTORS = new URL("../../test-vectors/", import.meta.url);
+const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, VECTORS)));
+const parsed = (bytes: Uint8Array): Loose => JSON.parse(new TextDecoder().decode(bytes)) as Loose;
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Loose = any;
+
+const BOOT_1 = read("boot-proofs/bootproof-1.json");
+const BOOT_2 = read("boot-proofs/bootproof-2.json");
+const forged = forgeEvidence({ lab, at: AT });
+const boot = decodeBootProof(forged.bootProof);
+const application = { appBinaryDigest: "ab".repeat(32), PCR0: "01".repeat(48), PCR3: "02".repeat(48) };
+const bundle = file({
+  bundle: "bootproof-bundle/1",
+  now: AT.toISOString(),
+  bootProofs: [forged.bootProof],
+  appProofs: forged.appProofs,
+  activity: forged.activity,
+  policy: parsed(policy()),
+  report: { verdict: "verified", checks: [{ id: "cose.signature", status: "pass" }] },
+});
+
+/** Genuine inputs of each kind. */
+const GENUINE: readonly (readonly [name: string, bytes: Uint8Array])[] = [
+  ["a captured boot proof", BOOT_1],
+  ["a captured boot proof of 2026", read("boot-proofs/tvc-provisioning-20260630.json")],
+  ...MANIFEST_VERSIONS.flatMap((version) =>
+    manifestEncodings(version).map(
+      (encoding) => [`a boot proof of ${version} in ${encoding}`, bootProof({ version, encoding })] as const,
+    ),
+  ),
+  ["a policy", policy({ maxAge: "1d", appProofs: { required: true } })],
+  ["a bundle", bundle],
+  ["a release", file({ version: "1", signer: application, other: application })],
+];
+
+/** Where a leaf stands. */
+type Path = readonly (string | number)[];
+
+function leavesOf(value: Loose, path: Path = []): Path[] {
+  if (typeof value !== "object" || value === null) return [path];
+  return Object.keys(value as object).flatMap((name) =>
+    leavesOf(value[name], [...path, Array.isArray(value) ? Number(name) : name]),
+  );
+}
+
+/** The value with one leaf changed to another of its form. */
+function mutated(value: Loose, path: Path): Loose {
+  const copy = structuredClone(value);
+  const holder = path.slice(0, -1).reduce<Loose>((at, step) => at[step], copy);
+  const last = path.at(-1)!;
+  holder[last] = another(holder[last]);
+  return copy;
+}
+
+function another(leaf: unknown): unknown {
+  if (typeof leaf === "boolean") return !leaf;
+  if (typeof leaf === "number") return leaf + 1;
+  if (leaf === null) return "something";
+  const text = String(leaf);
+  const at = text.length >> 1;
+  // A digit stays a digit, a letter a letter.
+  const next = text[at] === "1" ? "2" : "1";
+  return /^[0-9]$/.test(text[at] ?? "") ? text.slice(0, at) + next + text.slice(at + 1) : `${text}x`;
+}
+
+const DOCUMENT = "awsAttestationDocB64";
+const EMBEDDED: Readonly<Record<string, string>> = {
+  [DOCUMENT]: "attestationDocument",
+  cloudAttestationDocB64: "attestationDocument",
+  qosManifestB64: "manifest",
+  qosManifestEnvelopeB64: "manifestEnvelope",
+};
+
+async function differenceOrFaults(a: Uint8Array, b: Uint8Array): Promise<Difference | string[]> {
+  try {
+    return await diffUnverified(a, b);
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error;
+    return error.faults.map(({ path }) => path);
+  }
+}
+
+const placesOf = ({ changes }: Difference): string[] => changes.flatMap(({ place, also }) => [place, ...also]);
+
+/** The name of the outermost member that a place lies in, or of the one that holds it. */
+function names(places: readonly string[], path: Path): boolean {
+  const steps = path.map((step) => (typeof step === "string" ? (EMBEDDED[step] ?? step) : `[${step}]`));
+  const [first = ""] = steps;
+  return places.some((place) => place.startsWith(String(first)));
+}
+
+describe("one leaf that is another", () => {
+  it.each(GENUINE)("of %s: different, and the place is named", async (_, bytes) => {
+    const value = parsed(bytes);
+    let different = 0;
+    const leaves = leavesOf(value);
+    for (const path of leaves) {
+      const answer = await differenceOrFaults(bytes, file(mutated(value, path)));
+      if (Array.isArray(answer)) continue;
+      different++;
+      expect(answer.same, path.join(".")).toBe(false);
+      expect(names(placesOf(answer), path), `${path.join(".")}: ${placesOf(answer).join(", ")}`).toBe(true);
+    }
+    expect(different).toBeGreaterThan(leaves.length / 4);
+  });
+
+  const inside = ["version", "namespace", "manifestSet", "shareSet", "enclave", "pivot", "workloads", "volumes", "dns"];
+
+  it.each(MANIFEST_VERSIONS)("of a JSON manifest %s", async (version) => {
+    const evidence = forgeEvidence({ lab, at: AT, version, encoding: "json", spelling: { numbers: "number" } });
+    const { manifest } = decodeBootProof(evidence.bootProof);
+    const value = parsed(manifest);
+    let different = 0;
+    for (const path of leavesOf(value)) {
+      const answer = await differenceOrFaults(manifest, file(mutated(value, path)));
+      if (Array.isArray(answer)) continue;
+      different++;
+      expect([answer.same, answer.kind], path.join(".")).toEqual([false, "manifest"]);
+      // Down to the entry, which goes by a key in some lists.
+      const [first, second] = path;
+      const place = typeof second === "string" ? `${first!}.${second}` : String(first);
+      expect(
+        placesOf(answer).some((one) => one.startsWith(place) || place.startsWith(`${one}.`)),
+        `${place}: ${placesOf(answer).join()}`,
+      ).toBe(true);
+      expect(inside.concat("patchSet")).toContain(first);
+    }
+    expect(different).toBeGreaterThan(20);
+  });
+
+  it("of a document", async () => {
+    const { payload, protectedHeader, signature } = decodeCoseSign1(forged.document);
+    const fields = decodeCbor(payload, { indefiniteOutermostMap: true }) as unknown as Map<string, Loose>;
+    const flipped = (bytes: Uint8Array): Uint8Array =>
+      bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte));
+    const cose = (changed: Map<string, Loose>, last = signature): Uint8Array =>
+      encodeCbor([protectedHeader, new Map(), encodeCbor(changed as unknown as CborInput), last]);
+    const whole = cose(fields);
+    const changes: [string, Uint8Array][] = [
+      ["module_id", cose(new Map(fields).set("module_id", "i-0"))],
+      ["timestamp", cose(new Map(fields).set("timestamp", BigInt(AT.getTime() + 1)))],
+      ["certificate", cose(new Map(fields).set("certificate", flipped(fields.get("certificate") as Uint8Array)))],
+      ["public_key", cose(new Map(fields).set("public_key", flipped(fields.get("public_key") as Uint8Array)))],
+      ["user_data", cose(new Map(fields).set("user_data", flipped(fields.get("user_data") as Uint8Array)))],
+      ["nonce", cose(new Map(fields).set("nonce", Uint8Array.of(1)))],
+      ["unknown", cose(new Map(fields).set("unknown", 1n))],
+      ["(COSE).signature", cose(fields, flipped(signature))],
+      ["(COSE).unprotected", encodeCbor([protectedHeader, new Map([[1, 2]]), encodeCbor(fields as never), signature])],
+      ...(fields.get("cabundle") as Uint8Array[]).map((_, index): [string, Uint8Array] => [
+        "cabundle",
+        cose(
+          new Map(fields).set(
+            "cabundle",
+            (fields.get("cabundle") as Uint8Array[]).map((one, at) => (at === index ? flipped(one) : one)),
+          ),
+        ),
+      ]),
+      ...[...(fields.get("pcrs") as Map<number, Uint8Array>)].map(([index, value]): [string, Uint8Array] => [
+        `pcrs.${index}`,
+        cose(new Map(fields).set("pcrs", new Map(fields.get("pcrs") as never).set(index as never, flipped(value)))),
+      ]),
+    ];
+    expect((await diffUnverified(whole, whole)).same).toBe(true);
+    for (const [place, changed] of changes) {
+      const difference = await diffUnverified(whole, changed);
+      expect([difference.same, difference.kind], place).toEqual([false, "attestation document"]);
+      expect(
+        placesOf(difference).some((one) => one.startsWith(place)),
+        `${place}: ${placesOf(difference).join()}`,
+      ).toBe(true);
+    }
+  });
+});
+
+describe("any two inputs", () => {
+  it.each(GENUINE)("are the same where they are one: %s", async (_, bytes) => {
+    expect(await diffUnverified(bytes, bytes)).toMatchObject({ same: true, changes: [], leftOut: 0 });
+  });
+
+  it("are compared in both directions alike", async () => {
+    for (const [, bytes] of GENUINE) {
+      const value = parsed(bytes);
+      const leaves = leavesOf(value);
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.nat({ max: leaves.length - 1 }), { minLength: 1, maxLength: 3 }),
+          async (picked) => {
+            const other = file(picked.reduce<Loose>((one, index) => mutated(one, leaves[index]!), value));
+            const [there, back] = [await differenceOrFaults(bytes, other), await differenceOrFaults(other, bytes)];
+            expect(Array.isArray(there)).toBe(Array.isArray(back));
+            if (Array.isArray(there) || Array.isArray(back)) return;
+            expect(there.same).toBe(back.same);
+            const sides = (difference: Difference, swap: boolean): string[] =>
+              difference.changes
+                .map(({ what, before, after }) => JSON.stringify([what, ...(swap ? [after, before] : [before, after])]))
+                .sort();
+            expect(sides(there, false)).toEqual(sides(back, true));
+          },
+        ),
+        { numRuns: 12 },
+      );
+    }
+  });
+});
+
+describe("the same, written otherwise", () => {
+  const spaced = (bytes: Uint8Array): Uint8Array => toUtf8(`\n${JSON.stringify(parsed(bytes), undefined, 3)}\n`);
+  const reversed = (value: Loose): Loose => {
+    if (Array.isArray(value)) return value.map(reversed);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value as object)
+        .reverse()
+        .map(([name, member]) => [name, reversed(member)]),
+    );
+  };
+
+  it.each(GENUINE)("in white space and the order of members: %s", async (_, bytes) => {
+    expect((await diffUnverified(bytes, spaced(bytes))).same).toBe(true);
+    expect((await diffUnverified(bytes, file(reversed(parsed(bytes))))).same).toBe(true);
+  });
+
+  it("in the case of hex", async () => {
+    const upper = (text: Loose): Loose => (text as string).toUpperCase();
+    const proof = { ...forged.bootProof, ephemeralPublicKeyHex: upper(forged.bootProof["ephemeralPublicKeyHex"]) };
+    expect((await diffUnverified(file(forged.bootProof), file(proof))).same).toBe(true);
+    const spelled = forgeEvidence({ lab, at: AT, spelling: { hex: "upper" } }).bootProof;
+    const lower = forgeEvidence({ lab, at: AT, spelling: { hex: "lower" } }).bootProof;
+    const manifests = [spelled, lower].map((one) => decodeBootProof(one).manifest);
+    expect((await diffUnverified(manifests[0]!, manifests[1]!)).same).toBe(true);
+    const pins = labDeployment(lab) as Loose;
+    const shouted = { ...pins, pivotHash: upper(pins.pivotHash), pcrs: { ...pins.pcrs, 0: upper(pins.pcrs[0]) } };
+    expect((await diffUnverified(policy(), policyOf([shouted]))).same).toBe(true);
+    const release = file({ version: "1", signer: { ...application, PCR0: application.PCR0.toUpperCase() } });
+    expect((await diffUnverified(file({ version: "1", signer: application }), release)).same).toBe(true);
+  });
+
+  it("but not where hex is text of the application's own", async () => {
+    const args = (text: string): Uint8Array =>
+      bootProof({ alterManifest: { manifest: (one) => ({ ...one, pivot: { ...one.pivot, args: [text] } }) } });
+    expect(await toldOf(args("abcd"), args("ABCD"))).toContain("arguments notable");
+  });
+
+  it("in base64 and hex around the same bytes", async () => {
+    for (const bytes of [forged.document, boot.manifest, boot.manifestEnvelope]) {
+      expect((await diffUnverified(bytes, toUtf8(`${toBase64(bytes)}\n`))).same).toBe(true);
+      expect((await diffUnverified(toUtf8(toHex(bytes)), toUtf8(toBase64(bytes)))).same).toBe(true);
+    }
+  });
+
+  it.each<[string, Uint8Array, Uint8Array]>([
+    ["a number as text", withNonce("number"), withNonce("string")],
+    ["hex after 0x", withHex("lower"), withHex("0x")],
+    ["the other name of the document", file(forged.bootProof), file(aliased())],
+    ["the wrapper", file(forged.bootProof), file({ bootProof: forged.bootProof })],
+    ["a number's last digit", numbered("12345678901234567890"), numbered("12345678901234567891")],
+  ])("%s is told as something else", async (_, a, b) => {
+    const { same, changes } = await diffUnverified(a, b);
+    expect(same).toBe(false);
+    expect(changes.map(({ what }) => what)).toEqual(expect.arrayContaining(["other"]));
+    expect(changes.every(({ severity }) => severity === "minor")).toBe(true);
+  });
+});
+
+function withNonce(numbers: "number" | "string"): Uint8Array {
+  return decodeBootProof(forgeEvidence({ lab, at: AT, spelling: { numbers } }).bootProof).manifest;
+}
+
+function withHex(hex: "lower" | "0x"): Uint8Array {
+  return decodeBootProof(forgeEvidence({ lab, at: AT, spelling: { hex } }).bootProof).manifest;
+}
+
+function aliased(): object {
+  const { cloudAttestationDocB64, ...rest } = forged.bootProof;
+  return { ...rest, awsAttestationDocB64: cloudAttestationDocB64 };
+}
+
+/** An unknown number that no double tells from its neighbour. */
+function numbered(literal: string): Uint8Array {
+  return toUtf8(JSON.stringify({ ...forged.bootProof, unknown: 0 }).replace('"unknown":0', `"unknown":${literal}`));
+}
+
+describe("two of a kind", () => {
+  it("captured ones of one release: what each boot makes anew, and nothing worse", async () => {
+    const difference = await diffUnverified(BOOT_1, BOOT_2);
+    expect(told(difference)).toEqual([
+      "document.time notable",
+      "instance minor",
+      "ephemeral-key minor",
+      "document.module-id minor",
+      "certificate.leaf minor",
+      "certificate.intermediate minor",
+      "document.signature minor",
+      "created-at minor",
+    ]);
+    expect(difference.counts).toEqual({ critical: 0, notable: 1, minor: 7 });
+    expect(difference).toMatchObject({ format: "bootproof-diff/1", same: false, kind: "boot proof", compared: null });
+    expect(Object.keys(difference).slice(0, 3)).toEqual(["format", "NOT VERIFIED", "same"]);
+  });
+
+  it("say once what changed in manifest, envelope and document alike", async () => {
+    const other = bootProof({
+      alterManifest: { parts: (one) => ({ enclave: { ...one.enclave, pcr3: new Uint8Array(48).fill(3) } }) },
+    });
+    const roles = (await diffUnverified(bootProof(), other)).changes.filter(({ what }) => what === "role");
+    expect(roles).toHaveLength(1);
+    expect([roles[0]!.place, ...roles[0]!.also]).toEqual([
+      "manifest.enclave.pcr3",
+      "manifestEnvelope.manifest.enclave.pcr3",
+    ]);
+  });
+
+  it("are told worst first", async () => {
+    const { changes } = await diffUnverified(
+      read("boot-proofs/tvc-provisioning-20260422.json"),
+      read("boot-proofs/tvc-provisioning-20260630.json"),
+    );
+    const order = ["critical", "notable", "minor"];
+    const ranks = changes.map(({ severity }) => order.indexOf(severity));
+    expect(ranks).toEqual([...ranks].sort());
+    expect(changes[0]!.what).toBe("manifest-set.member");
+  });
+
+  it("call a lower nonce a roll-back within one namespace only", async () => {
+    const moved = bootProof({
+      alterManifest: { parts: ({ namespace }) => ({ namespace: { ...namespace, name: "b", nonce: 1 } }) },
+    });
+    expect(await toldOf(bootProof(), moved)).toEqual(
+      expect.arrayContaining(["namespace critical", "manifest.nonce minor"]),
+    );
+  });
+
+  it("are frozen, and of the exported function", async () => {
+    const difference = await exported(BOOT_1, BOOT_2);
+    expect([difference, difference.changes, difference.changes[0], difference.counts].every(Object.isFrozen)).toBe(
+      true,
+    );
+  });
+});
+
+describe("two kinds", () => {
+  it.each<[string, Uint8Array, string[]]>([
+    ["document", forged.document, ["attestationDocument"]],
+    ["manifest", boot.manifest, ["manifest"]],
+    ["envelope", boot.manifestEnvelope, ["manifestEnvelope"]],
+  ])("a boot proof and its own %s have the same in common", async (_, part, compared) => {
+    const proof = file(forged.bootProof);
+    expect(await diffUnverified(proof, part)).toMatchObject({ same: true, compared });
+    expect(await diffUnverified(part, proof)).toMatchObject({ same: true, compared });
+  });
+
+  it("a boot proof and another manifest", async () => {
+    const other = decodeBootProof(
+      forgeEvidence({ lab: new Forge({ ...lab, namespace: { name: "lab/signer", nonce: 6 } }), at: AT }).bootProof,
+    );
+    const difference = await diffUnverified(file(forged.bootProof), other.manifest);
+    expect(difference.kind).toBe("boot proof and manifest");
+    expect(told(difference)).toEqual(["manifest.nonce critical"]);
+  });
+
+  it("a manifest and an envelope, whose manifest is compared", async () => {
+    expect(await diffUnverified(boot.manifest, boot.manifestEnvelope)).toMatchObject({
+      same: true,
+      compared: ["manifest"],
+    });
+    expect(await diffUnverified(boot.manifestEnvelope, boot.manifest)).toMatchObject({
+      same: true,
+      compared: ["manifest"],
+    });
+  });
+
+  it.each<[string, Uint8Array, Uint8Array, string]>([
+    [
+      "a document and a manifest",
+      forged.document,
+      boot.manifest,
+      "an attestation document and a manifest have nothing",
+    ],
+    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy have nothing"],
+    ["a bundle and a policy", bundle, policy(), "a bundle and a policy have nothing"],
+  ])("refuses %s", async (_, a, b, message) => {
+    await expect(diffUnverified(a, b)).rejects.toThrow(message);
+    await expect(diffUnverified(a, b)).rejects.toThrow(MalformedError);
+  });
+});
+
+describe("refuses", () => {
+  it("both that are malformed, each by its name", async () => {
+    const faults = await differenceOrFaults(
+      policy({ unknown: 1 }),
+      file({ ...forged.bootProof, qosManifestB64: "AAAA" }),
+    );
+    expect(faults).toEqual(["a: unknown", "b: manifest"]);
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ["an app proof", file(forged.appProofs[0]), "this is an app proof; what can be compared: boot proof, "],
+    ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
+    ["nothing known", toUtf8("hello"), "not recognised"],
+    ["broken JSON", toUtf8("{"), "a member name wanted"],
+    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "nothing that reads YAML is given"],
+    ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
+    ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
+  ])("%s", async (_, bytes, message) => {
+    await expect(diffUnverified(bytes, bytes)).rejects.toThrow(message);
+  });
+});
+
+it("wants bytes, and says so", async () => {
+  for (const input of [undefined, null, "{}", {}, { file: "{}" }])
+    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(TypeError);
+});
+
+describe("policies", () => {
+  const places = async (a: Uint8Array, b: Uint8Array): Promise<string[]> => placesOf(await diffUnverified(a, b));
+  const pins = labDeployment(lab) as Loose;
+
+  it.each<[string, Loose, string]>([
+    ["another image beside it", { pcrs: [pins.pcrs, { ...pins.pcrs, 0: "11".repeat(48) }] }, "policy.pin critical"],
+    ["one PCR less", { pcrs: { 0: pins.pcrs[0], 1: pins.pcrs[1], 2: pins.pcrs[2] } }, "policy.pin critical"],
+    ["one PCR more", { pcrs: { ...pins.pcrs, 8: "11".repeat(48) } }, "policy.pin notable"],
+    [
+      "another value of a PCR too",
+      { pcrs: { ...pins.pcrs, 3: [pins.pcrs[3], "11".repeat(48)] } },
+      "policy.pin critical",
+    ],
+    ["a lower threshold", { manifestSet: { ...pins.manifestSet, threshold: 1 } }, "policy.pin critical"],
+    ["a higher threshold", { manifestSet: { ...pins.manifestSet, threshold: 3 } }, "policy.pin notable"],
+    ["a member less", { shareSet: { threshold: 1, members: pins.shareSet.members.slice(1) } }, "policy.pin critical"],
+    ["one program more", { pivotHash: [pins.pivotHash, "11".repeat(32)] }, "policy.pin critical"],
+    ["another commitment", { commitment: "legacy" }, "policy.pin critical"],
+    ["arguments too", { pivotArgs: [] }, "policy.pin notable"],
+    ["a label less", { labels: { owner: "lab" } }, "policy.pin critical"],
+    ["a higher nonce", { minNonce: 8 }, "policy.pin notable"],
+  ])("%s", async (_, rest, wanted) => {
+    expect(await toldOf(policy(), policy({}, rest as never))).toEqual([wanted]);
+  });
+
+  it("workloads: another digest, another name", async () => {
+    const v3 = labDeployment(lab, "v3") as Loose;
+    const of = (workloads: object): Uint8Array => policyOf([{ ...v3, workloads } as never]);
+    const [digest, other] = [v3.workloads.signer as string, `sha256:${"11".repeat(32)}`];
+    expect(await toldOf(of({ signer: digest }), of({ signer: [digest, other] }))).toEqual(["policy.pin critical"]);
+    expect(await toldOf(of({ signer: [digest, other] }), of({ signer: digest }))).toEqual(["policy.pin notable"]);
+    expect(await toldOf(of({ signer: digest }), of({ signer: digest, more: other }))).toEqual(["policy.pin critical"]);
+  });
+
+  it("are matched by name, wherever they stand, and then by what they pin", async () => {
+    const [one, two] = [
+      { ...pins, name: "one" },
+      { ...pins, name: "two", minNonce: 9 },
+    ];
+    expect(await toldOf(policyOf([one, two]), policyOf([one, { ...two, name: "three" }]))).toEqual([
+      "policy.deployment-name minor",
+    ]);
+    expect(await toldOf(policyOf([one]), policyOf([{ ...two, name: "new" }, one]))).toEqual([
+      "policy.deployment critical",
+    ]);
+    const unnamed = { ...two, name: undefined };
+    const found = await diffUnverified(policyOf([unnamed]), policyOf([one, unnamed]));
+    expect(found.changes.find(({ what }) => what === "policy.deployment")!.after).toContain("one: pins pcrs");
+    expect(found.counts.critical).toBe(1);
+    const other = { ...one, name: undefined, minNonce: 11 };
+    const moved = await diffUnverified(policyOf([unnamed]), policyOf([other, unnamed]));
+    expect(told(moved).filter((change) => change !== "policy.deployment-name minor")).toEqual([
+      "policy.deployment critical",
+    ]);
+  });
+
+  it("name the places of everything", async () => {
+    expect(await places(policy(), policy({}, { minNonce: 6, comment: "x" }))).toEqual([
+      'deployments."lab.1".minNonce',
+      'deployments."lab.1".comment',
+    ]);
+  });
+
+  it("reads trust anchors that are files, and tells a file's name from what is in it", async () => {
+    const anchor = (parsed(policy()) as Loose).trustAnchors[0].pem as string;
+    const other = new Forge();
+    const strangers = forgeEvidence({ lab: other, at: AT }).anchorPem;
+    const named = (name: string): Uint8Array => policy({ trustAnchors: [{ file: name }] });
+    const given = (name: string, pem: string): { file: Uint8Array; readFile: () => string } => {
+      return { file: named(name), readFile: () => pem };
+    };
+    expect((await diffUnverified(given("a", anchor), given("a", anchor))).same).toBe(true);
+    expect(told(await diffUnverified(given("a", anchor), given("b", anchor)))).toEqual(["other minor"]);
+    expect(told(await diffUnverified(given("a", anchor), given("a", strangers)))).toEqual([
+      "policy.trust-anchor critical",
+      "policy.trust-anchor notable",
+    ]);
+    await expect(diffUnverified(named("a"), named("a"))).rejects.toThrow("where no files can be read");
+  });
+});
+
+describe("what is hostile", () => {
+  it("is counted, and the first thousand are told", async () => {
+    const many = (offset: number): Uint8Array =>
+      file({ ...forged.bootProof, x: Array.from({ length: 50_000 }, (_, index) => index + offset) });
+    const { changes, counts, leftOut } = await diffUnverified(many(0), many(1));
+    expect([changes.length, counts.minor, leftOut]).toEqual([1000, 50_000, 49_000]);
+  });
+
+  it("has no place that grows with the depth of long names", async () => {
+    const deep = (leaf: number): Loose => {
+      let value: Loose = Array.from({ length: 500 }, () => leaf);
+      for (let depth = 0; depth < 50; depth++) value = { ["n".repeat(1000)]: value };
+      return value;
+    };
+    const { changes } = await diffUnverified(
+      file({ ...forged.bootProof, x: deep(1) }),
+      file({ ...forged.bootProof, x: deep(2) }),
+    );
+    expect(Math.max(...changes.map(({ place }) => place.length))).toBeLessThan(10_000);
+  });
+
+  it("tells members apart that only look like one place", async () => {
+    const [a, b] = [
+      { x: { y: 1 }, "x.y": 2 },
+      { x: { y: 2 }, "x.y": 1 },
+    ].map((more) => file({ ...forged.bootProof, ...more }));
+    const { changes } = await diffUnverified(a!, b!);
+    expect(changes.map(({ place }) => place).sort()).toEqual(['"x.y"', "x.y"]);
+  });
+
+  it("keeps members that have one key apart", async () => {
+    const twice = (alias: string): Uint8Array =>
+      bootProof({
+        alterManifest: {
+          parts: ({ shareSet }) => ({
+            shareSet: { ...shareSet, members: [...shareSet.members, { ...shareSet.members[0]!, alias }] },
+          }),
+        },
+      });
+    expect(await toldOf(twice("a"), twice("b"))).toContain("member.alias minor");
+  });
+});

@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { type Difference, diffUnverified } from "../../src/diff/diff.js";
+import { renderDiff } from "../../src/diff/text.js";
+import { renderJson } from "../../src/report/json.js";
+import { readVector } from "../support/vectors.js";
+import { bootProof, file, policy } from "./support.js";
+
+const before = bootProof();
+const parts = { namespace: { name: "lab/signer", nonce: 6, quorumKey: new Uint8Array(65).fill(4) } };
+const after = bootProof({ alterManifest: { parts: () => parts } });
+const difference = await diffUnverified(before, after);
+const captured = await diffUnverified(
+  readVector("boot-proofs/tvc-provisioning-20260422.json"),
+  readVector("boot-proofs/tvc-provisioning-20260630.json"),
+);
+
+describe("a difference as text", () => {
+  it("says first how much differs, then that nothing was verified", () => {
+    const { critical, notable, minor } = captured.counts;
+    const [first, second] = renderDiff(captured).split("\n");
+    expect(first).toBe(`different: ${critical} critical, ${notable} notable, ${minor} minor`);
+    expect(second).toMatch(/^NOT VERIFIED: Neither input was checked\./);
+  });
+
+  it("says same, and leaves out what there is none of", async () => {
+    expect(renderDiff(await diffUnverified(before, before))).toMatch(
+      /^same\nNOT VERIFIED: [^]*\nBoth: boot proof\.\n$/,
+    );
+    expect(renderDiff(await diffUnverified(policy(), policy({ name: "b" })))).toMatch(/^different: 1 minor\n/);
+  });
+
+  it("has a paragraph for each change: what it is, what it means, both values, the places", () => {
+    expect(renderDiff(difference)).toContain(
+      [
+        "CRITICAL  manifest: nonce",
+        "          The manifest is older than before: a roll-back, which may bring back what had been mended.",
+        "          before  7",
+        "          after   6",
+        "          at      manifest.namespace.nonce, manifestEnvelope.manifest.namespace.nonce",
+      ].join("\n"),
+    );
+  });
+
+  it("marks the bytes that differ, and says none that is not there", async () => {
+    const pcr = (last: string): Uint8Array =>
+      file({ version: "1", a: { appBinaryDigest: "00", PCR3: "01".repeat(47) + last } });
+    const text = renderDiff(await diffUnverified(pcr("02"), pcr("03")));
+    expect(text).toContain("before  …010101[02]\n");
+    expect(text).toContain("after   …010101[03]\n");
+    expect(text).toContain("1 of 48 bytes differs, at 47, counted from 0\n");
+    const added = await diffUnverified(policy(), policy({ comment: "" }));
+    expect(renderDiff(added)).toContain("before  (not there)\n          after   (empty)\n");
+  });
+
+  it("says which parts of two kinds were compared", async () => {
+    const { manifest } = decodeBootProof(after);
+    const text = renderDiff(await diffUnverified(before, manifest));
+    expect(text).toContain("\nboot proof and manifest: only what both have was compared (manifest).\n");
+  });
+
+  it.each([60, 80, 200])("fits %d columns", (width) => {
+    for (const one of [captured, difference]) {
+      const lines = renderDiff(one, { color: false, width }).split("\n");
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    }
+  });
+
+  it("has colours where they are wanted", () => {
+    expect(renderDiff(difference, { color: true })).toContain("\u001b[1;31mCRITICAL\u001b[0m  ");
+    expect(renderDiff(difference)).not.toContain("\u001b");
+  });
+
+  it("prints nothing that steers a terminal, and nothing that passes for a line of ours", async () => {
+    const evil = "\u001b[2J\u202e\nsame\r";
+    const hostile = await diffUnverified(file({ ...JSON.parse(textOf(before)), [evil]: evil, owner: evil }), before);
+    const named = await diffUnverified(policy(), policy({}, { name: evil }));
+    for (const one of [hostile, named]) {
+      expect(renderDiff(one)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|^same/m);
+      expect(renderJson(one)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+    }
+  });
+
+  it("counts what is left out", async () => {
+    const many = (offset: number): Uint8Array =>
+      file({ ...JSON.parse(textOf(before)), x: Array.from({ length: 1500 }, (_, index) => index + offset) });
+    expect(renderDiff(await diffUnverified(many(0), many(1)))).toMatch(
+      /^different: 1500 minor\n[^]*\n\nand 500 more\n$/,
+    );
+  });
+
+  it("is the one that README shows", async () => {
+    const [edited, reviewed] = [7, 6].map((minNonce) => policy({}, { name: "r2026.3.1", minNonce }));
+    const whole = { ...(JSON.parse(textOf(reviewed!)) as object), maxAge: "30d", comment: "as agreed" };
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+    const [, shown] = /```text\n\$ git show [^\n]*\n([^]*?)```/.exec(readme)!;
+    expect(renderDiff(await diffUnverified(edited!, file(whole)))).toBe(shown);
+  });
+
+  it("wants a whole one", () => {
+    expect(() => renderDiff(diffUnverified(before, after) as unknown as Difference)).toThrow(TypeError);
+    expect(() => renderDiff({ ...difference, changes: [7] } as unknown as Difference)).toThrow(TypeError);
+  });
+});
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
