@@ -5,7 +5,7 @@ import { concatBytes, fromUtf8 } from "../bytes.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
 /** Many pieces of evidence in one file. */
@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * The files of one command. Readers answer undefined where there is a fault; {@link throwFaults} throws all of them.
  */
 export class InputFiles {
-  readonly faults: string[] = [];
+  readonly faults: Problem[] = [];
   readonly #io: Pick<Io, "stdin">;
 
   constructor(io: Io) {
@@ -92,7 +92,7 @@ export class InputFiles {
   fault(path: string, message: string): undefined {
     // As of a shell's variable that is not set.
     const name = path === "" ? '"" (an empty name)' : path;
-    this.faults.push(printable(`${path === STDIN ? "stdin" : name}: ${message}`));
+    this.faults.push({ file: printable(path === STDIN ? "stdin" : name), message: printable(message) });
     return undefined;
   }
 

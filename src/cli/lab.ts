@@ -42,7 +42,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
       "keep the state there, from one start to the next, by the package classic-level (default: a temporary folder, " +
         "removed at the end)",
     )
-    .option("--fault <name...>", "misbehave in this way; may be given several times")
+    .option("--fault <fault...>", "misbehave in this way; may be given several times")
     .option(
       "--list-faults",
       "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]",

@@ -1,15 +1,17 @@
 /** The command line: which command, and what its exit code is. Commands load what they need when they run. */
-import { Command, CommanderError } from "commander";
-import { printable } from "../report/printable.js";
+import { type Command, CommanderError } from "commander";
 import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
+import { CheckedCommand } from "./command.js";
 import { EXIT } from "./exit-codes.js";
+import { tellFailure } from "./failure.js";
 import { addFetchCommand } from "./fetch.js";
+import { fitted } from "./help.js";
 import { addInspectCommand } from "./inspect.js";
-import { CommandError, type Io, UnreachableError } from "./io.js";
+import { type Io, programName, widthOf } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
-import { optionName, withoutKeys } from "./options.js";
+import { withoutKeys } from "./options.js";
 import { addPinCommand } from "./pin.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
@@ -17,68 +19,88 @@ import { addVerifyCommand } from "./verify.js";
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
 export async function run(argv: readonly string[], given: Io): Promise<number> {
   const shown = withoutKeys(argv);
+  const { stderr } = given;
   // A prototype and no copy: reading the property `stdin` would open it.
   const io: Io = Object.create(given, {
-    stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } },
+    stderr: { value: { ...terminalOf(stderr), write: (text: string) => stderr.write(shown(text)) } },
   });
   let code: number = EXIT.good;
+  const program = programOf(argv[0], io, (answer) => (code = answer));
   try {
-    await programOf(argv[0], io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
+    await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
-    return exitCodeOfError(error, io);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
+    return tellFailure(error, io, { json: wantsJson(program, argv), shown });
   }
 }
 
-/** commander's own, which quotes an unknown option with what it was given. */
-const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
-
-class CommandWithoutEcho extends Command {
-  override createCommand(name?: string): CommandWithoutEcho {
-    return new CommandWithoutEcho(name);
-  }
-
-  unknownOption(flag: string): void {
-    unknownOption.call(this, optionName(flag));
-  }
+function terminalOf({ isTTY, columns }: Io["stderr"]): Omit<Io["stderr"], "write"> {
+  return { isTTY, columns };
 }
 
-const COMMANDS = new Map([
-  ["verify", addVerifyCommand],
-  ["pin", addPinCommand],
-  ["inspect", addInspectCommand],
-  ["fetch", addFetchCommand],
-  ["bundle", addBundleCommand],
-  ["stamp", addStampCommand],
-  ["keygen", addKeygenCommand],
-  ["lab", addLabCommand],
-]);
+type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;
+
+const EXPLAIN = "Explain and inspect:";
+
+/** The commands by what they are for, as the help lists them. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, AddCommand>>>> = {
+  "Verify and keep evidence:": { verify: addVerifyCommand, fetch: addFetchCommand, bundle: addBundleCommand },
+  "Say what is expected:": { pin: addPinCommand },
+  [EXPLAIN]: { inspect: addInspectCommand },
+  "The service:": { lab: addLabCommand, keygen: addKeygenCommand, stamp: addStampCommand },
+};
 
 /** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
 function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
-  const program = new CommandWithoutEcho("bootproof")
+  const width = widthOf(io);
+  const program = new CheckedCommand("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
-    .version(TOOL.version)
+    .usage("COMMAND [options]")
+    .version(TOOL.version, "-V, --version", "show the version")
+    .helpOption("-h, --help", "show this help, or that of a command")
+    .commandsGroup(EXPLAIN)
+    .helpCommand("help [command]", "show this help, or that of a command")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
-    .showHelpAfterError("See bootproof --help.");
-  const add = COMMANDS.get(named ?? "");
-  for (const one of add === undefined ? COMMANDS.values() : [add]) one(program, io, finish);
-  return program;
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(fitted(text, width)),
+      getOutHelpWidth: () => width,
+      getOutHasColors: () => false,
+    });
+  const groups = Object.entries(GROUPS);
+  const own = groups.filter(([, commands]) => named !== undefined && Object.hasOwn(commands, named));
+  if (own.length > 0) own[0]![1][named!]!(program, io, finish);
+  else addAll(program, groups, io, finish);
+  return program.addHelpText("after", startHere(programName(io)));
 }
 
-/** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
-function exitCodeOfError(error: unknown, io: Io): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-  const lines =
-    error instanceof CommandError
-      ? error.lines
-      : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
-  writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
-  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
+function addAll(
+  program: Command,
+  groups: readonly [heading: string, commands: Readonly<Record<string, AddCommand>>][],
+  io: Io,
+  finish: (code: number) => void,
+): void {
+  for (const [heading, commands] of groups) {
+    program.commandsGroup(heading);
+    for (const add of Object.values(commands)) add(program, io, finish);
+  }
 }
 
-/** Messages quote file names and evidence: line feeds are ours, whatever else steers a terminal is not. */
-function writeMessage(io: Io, text: string): void {
-  io.stderr.write(text.split("\n").map(printable).join("\n"));
+const startHere = (bootproof: string): string => `
+Start here. It takes two terminals, and neither an account nor an enclave:
+    $ ${bootproof} lab
+
+Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
+
+/** Whether the command line asks for JSON, wherever it says so and whatever else is wrong with it. */
+function wantsJson(program: Command, argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  const words = end < 0 ? argv : argv.slice(0, end);
+  let command = program;
+  for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
+  const hasFormat = command === program || command.options.some(({ long }) => long === "--format");
+  return (
+    hasFormat &&
+    words.some((word, index) => word === "--format=json" || (word === "json" && words[index - 1] === "--format"))
+  );
 }

@@ -5,11 +5,11 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { printable } from "../report/printable.js";
 import { FORMATS, type Format } from "../report/report.js";
 import { STDIN } from "./files.js";
-import { UsageError } from "./io.js";
+import { type Problem, UsageError } from "./io.js";
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {
-  readonly faults: string[] = [];
+  readonly faults: Problem[] = [];
   readonly #given = new Map<string, number>();
   readonly #command: Command;
 
@@ -27,8 +27,9 @@ export class ArgumentReader {
     return this.#given.has(name);
   }
 
-  fault(message: string): undefined {
-    this.faults.push(message);
+  /** `advice`: what to do, where there is more to it than the command's help. */
+  fault(message: string, advice?: string): undefined {
+    this.faults.push({ message, ...(advice !== undefined && { advice }) });
     return undefined;
   }
 
@@ -59,8 +60,15 @@ export class ArgumentReader {
 
   /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
-    if (this.faults.length > 0) throw new UsageError([...this.faults, `See bootproof ${this.#command.name()} --help.`]);
+    if (this.faults.length > 0) throw new UsageError(this.faults, seeHelpOf(this.#command));
   }
+}
+
+/** Where the options of a command are told: `See bootproof policy check --help.` */
+export function seeHelpOf(command: Command): string {
+  const names: string[] = [];
+  for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
+  return `See ${names.join(" ")} --help.`;
 }
 
 /** Whether a policy is given, or none is wanted in so many words; a fault where both are said. */
