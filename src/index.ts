@@ -74,6 +74,8 @@ export type * from "./report/report.js";
 export { inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectedKind, Inspection } from "./inspect/inspect.js";
 export { renderInspection } from "./inspect/text.js";
+export { explainCheck, renderCheckExplanation } from "./report/explanations.js";
+export type { CheckExplanation, ExplanationOptions } from "./report/explanations.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 

@@ -1,8 +1,15 @@
 /** Help texts as wide as the terminal. */
 
+const NARROWEST = 60;
+const WIDEST = 200;
 const PROMPT = "$ ";
 /** Of what continues a command or a row. */
 const HANGING = 4;
+
+/** Columns that a help text is made for. */
+export function helpWidth(columns: number): number {
+  return Math.min(Math.max(columns, NARROWEST), WIDEST);
+}
 
 /**
  * A help text in lines of at most so many columns: paragraphs are filled anew, rows of a list and commands that are too

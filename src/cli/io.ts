@@ -25,15 +25,27 @@ export function wantsColor(io: Io): boolean {
   return io.stdout.isTTY === true && (io.env["NO_COLOR"] ?? "") === "";
 }
 
-const DEFAULT_WIDTH = 80;
-const NARROWEST = 60;
-const WIDEST = 200;
+const DEFAULT_COLUMNS = 80;
 
-/** Columns of the result: the terminal's, else COLUMNS, else 80; between 60 and 200. */
-export function widthOf({ stdout, env }: Pick<Io, "stdout" | "env">): number {
-  const named = /^[1-9][0-9]{0,4}$/.test(env["COLUMNS"] ?? "") ? Number(env["COLUMNS"]) : DEFAULT_WIDTH;
-  // A terminal that does not know its width says 0.
-  return Math.min(Math.max(stdout.columns || named, NARROWEST), WIDEST);
+/** How text is rendered for stdout. */
+export function textOptions(io: Io): { readonly color: boolean; readonly width: number } {
+  return { color: wantsColor(io), width: columnsOf(io.stdout, io) };
+}
+
+/** How text is rendered for stderr: messages stand among others, and have no colour. */
+export function messageOptions(io: Io): { readonly width: number } {
+  return { width: columnsOf(io.stderr, io) };
+}
+
+/** Those of the terminal, else what the environment says. */
+function columnsOf({ isTTY, columns }: Io["stderr"], { env }: Io): number {
+  const own = isTTY === true ? columns : undefined;
+  return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
+}
+
+/** A terminal that does not know its size says 0. */
+function wholeNumber(value: string | number | undefined): number | undefined {
+  return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
 
 /**

@@ -5,10 +5,11 @@ import { addBundleCommand } from "./bundle.js";
 import { CheckedCommand } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { tellFailure } from "./failure.js";
+import { addExplainCommand } from "./explain.js";
 import { addFetchCommand } from "./fetch.js";
-import { fitted } from "./help.js";
+import { fitted, helpWidth } from "./help.js";
 import { addInspectCommand } from "./inspect.js";
-import { type Io, programName, widthOf } from "./io.js";
+import { type Io, programName, textOptions } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { withoutKeys } from "./options.js";
@@ -47,13 +48,13 @@ const EXPLAIN = "Explain and inspect:";
 const GROUPS: Readonly<Record<string, Readonly<Record<string, AddCommand>>>> = {
   "Verify and keep evidence:": { verify: addVerifyCommand, fetch: addFetchCommand, bundle: addBundleCommand },
   "Say what is expected:": { pin: addPinCommand },
-  [EXPLAIN]: { inspect: addInspectCommand },
+  [EXPLAIN]: { explain: addExplainCommand, inspect: addInspectCommand },
   "The service:": { lab: addLabCommand, keygen: addKeygenCommand, stamp: addStampCommand },
 };
 
 /** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
 function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
-  const width = widthOf(io);
+  const width = helpWidth(textOptions(io).width);
   const program = new CheckedCommand("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .usage("COMMAND [options]")

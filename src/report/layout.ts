@@ -16,11 +16,11 @@ export function painter(color: boolean): Paint {
 }
 
 /**
- * The text's words in lines of at most {@link WIDTH} columns: the first line after `first`, the others after as many
- * spaces. A word that is longer than a line is cut into even pieces.
+ * The text's words in lines of at most {@link WIDTH} columns, or as many as are named: the first line after
+ * `first`, the others after as many spaces. A word that is longer than a line is cut into even pieces.
  */
-export function wrapped(first: string, text: string): string[] {
-  const room = Math.max(WIDTH - first.length, NARROWEST);
+export function wrapped(first: string, text: string, width = WIDTH): string[] {
+  const room = Math.max(width - first.length, NARROWEST);
   const lines: string[] = [];
   let line: string | undefined;
   for (const word of text.split(" ").flatMap((whole) => evenPieces(whole, room))) {
