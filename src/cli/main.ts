@@ -3,6 +3,7 @@ import { type Command, CommanderError } from "commander";
 import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
 import { CheckedCommand } from "./command.js";
+import { addCompletionCommand } from "./completion.js";
 import { EXIT } from "./exit-codes.js";
 import { tellFailure } from "./failure.js";
 import { addExplainCommand } from "./explain.js";
@@ -42,15 +43,26 @@ function terminalOf({ isTTY, columns }: Io["stderr"]): Omit<Io["stderr"], "write
 
 type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;
 
+const EVIDENCE = "Verify and keep evidence:";
+const POLICY = "Say what is expected:";
 const EXPLAIN = "Explain and inspect:";
+const SERVICE = "The service:";
 
-/** The commands by what they are for, as the help lists them. */
-const GROUPS: Readonly<Record<string, Readonly<Record<string, AddCommand>>>> = {
-  "Verify and keep evidence:": { verify: addVerifyCommand, fetch: addFetchCommand, bundle: addBundleCommand },
-  "Say what is expected:": { pin: addPinCommand },
-  [EXPLAIN]: { explain: addExplainCommand, inspect: addInspectCommand },
-  "The service:": { lab: addLabCommand, keygen: addKeygenCommand, stamp: addStampCommand },
-};
+/** Each under the heading that it has in the help, in the order of the help. */
+const COMMANDS: readonly [name: string, heading: string, add: AddCommand][] = [
+  ["verify", EVIDENCE, addVerifyCommand],
+  ["fetch", EVIDENCE, addFetchCommand],
+  ["bundle", EVIDENCE, addBundleCommand],
+  ["pin", POLICY, addPinCommand],
+  ["explain", EXPLAIN, addExplainCommand],
+  ["inspect", EXPLAIN, addInspectCommand],
+  ["completion", EXPLAIN, addCompletionCommand],
+  ["lab", SERVICE, addLabCommand],
+  ["keygen", SERVICE, addKeygenCommand],
+  ["stamp", SERVICE, addStampCommand],
+];
+/** Tells of all the others. */
+const TELLS_OF_ALL = "completion";
 
 /** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
 function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
@@ -59,7 +71,7 @@ function programOf(named: string | undefined, io: Io, finish: (code: number) => 
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .usage("COMMAND [options]")
     .version(TOOL.version, "-V, --version", "show the version")
-    .helpOption("-h, --help", "show this help, or that of a command")
+    .helpOption("-h, --help", "show this help")
     .commandsGroup(EXPLAIN)
     .helpCommand("help [command]", "show this help, or that of a command")
     .exitOverride()
@@ -68,23 +80,9 @@ function programOf(named: string | undefined, io: Io, finish: (code: number) => 
       getOutHelpWidth: () => width,
       getOutHasColors: () => false,
     });
-  const groups = Object.entries(GROUPS);
-  const own = groups.filter(([, commands]) => named !== undefined && Object.hasOwn(commands, named));
-  if (own.length > 0) own[0]![1][named!]!(program, io, finish);
-  else addAll(program, groups, io, finish);
+  const alone = COMMANDS.filter(([name]) => name === named && name !== TELLS_OF_ALL);
+  for (const [, heading, add] of alone.length > 0 ? alone : COMMANDS) add(program.commandsGroup(heading), io, finish);
   return program.addHelpText("after", startHere(programName(io)));
-}
-
-function addAll(
-  program: Command,
-  groups: readonly [heading: string, commands: Readonly<Record<string, AddCommand>>][],
-  io: Io,
-  finish: (code: number) => void,
-): void {
-  for (const [heading, commands] of groups) {
-    program.commandsGroup(heading);
-    for (const add of Object.values(commands)) add(program, io, finish);
-  }
 }
 
 const startHere = (bootproof: string): string => `
