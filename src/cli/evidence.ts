@@ -61,7 +61,7 @@ export interface Judged {
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
  */
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
-  if (source.kind === "bundle") return judgeBundle(source.file, options, files);
+  if (source.kind === "bundle") return judgeBundle(source.file, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   return { report: await reportOn(source, { ...options, policy }, files, io), bundle: null };
 }
@@ -74,7 +74,7 @@ async function reportOn(
 ): Promise<Report> {
   switch (source.kind) {
     case "files":
-      return (await verifyEvidence(await readEvidence(files, source.files), options)).report;
+      return reportOf(await readEvidence(files, source.files), options, io);
     case "attestation": {
       const document = await files.bytes(source.file);
       files.throwFaults();
@@ -85,12 +85,8 @@ async function reportOn(
       const evidence = await readEvidence(files, source.files);
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
-      return (
-        await verifyEvidence(
-          { ...evidence, bootProofs: [bootProof] },
-          { ...options, ephemeralKey: fromHex(source.ephemeralKey)! },
-        )
-      ).report;
+      const ephemeralKey = fromHex(source.ephemeralKey)!;
+      return reportOf({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey }, io);
     }
     case "activity":
       return reportOnActivity(source, options, files, io);
@@ -114,17 +110,30 @@ async function reportOnActivity(
       : { activity: unwrap(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
   const facts = given === undefined ? {} : { bytes: given.bytes };
-  return (
-    await verifyEvidence(
-      {
-        bootProofs: bootProofs.map(
-          ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
-        ),
-        activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
-      },
-      options,
-    )
-  ).report;
+  const evidence = {
+    bootProofs: bootProofs.map(
+      ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
+    ),
+    activity: new NamedEvidence(file === undefined ? null : nameOf(file), { activity }, facts),
+  };
+  return reportOf(evidence, options, io);
+}
+
+async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Report> {
+  io.progress(verifying(evidence));
+  return (await verifyEvidence(evidence, options)).report;
+}
+
+/** What is being done, for who waits: `verifying 60 boot proofs, 2 app proofs`. */
+export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
+  const counted = (count: number, one: string): string[] =>
+    count === 0 ? [] : [count === 1 ? `a ${one}`.replace("a app", "an app") : `${count} ${one}s`];
+  const pieces = [
+    ...counted(bootProofs.length, "boot proof"),
+    ...counted(appProofs.length, "app proof"),
+    ...(activity === undefined ? [] : ["an activity"]),
+  ];
+  return `verifying ${pieces.join(", ")}`;
 }
 
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
@@ -227,9 +236,9 @@ function bounded(
   return [];
 }
 
-async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
+async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
-  const verifying = await import("../bundle/verify.js");
+  const library = await import("../bundle/verify.js");
   const read = await files.piece(file, MAX_BUNDLE_BYTES);
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
@@ -249,9 +258,10 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   if (activity === undefined && (id ?? type) !== undefined)
     throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
-  const verification = await verifying.verifyBundle(named, {
+  io.progress(verifying(bundle!.evidence));
+  const verification = await library.verifyBundle(named, {
     ...options,
-    policy: options.policy ?? verifying.POLICY_OF_THE_BUNDLE,
+    policy: options.policy ?? library.POLICY_OF_THE_BUNDLE,
   });
   return { report: verification.report, bundle: verification };
 }

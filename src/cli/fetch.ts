@@ -123,6 +123,7 @@ export async function fetchBootProofOf(
   io: Io,
 ): Promise<JsonValue> {
   const client = await connect(connection, io);
+  io.progress(`fetching the boot proof from ${hostOf(connection)}`);
   const answer =
     "app" in wanted
       ? client.query("get_latest_boot_proof", { appName: wanted.app })
@@ -146,14 +147,23 @@ export async function fetchActivityEvidence(
 ): Promise<ActivityEvidence<JsonValue>> {
   const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
   const query: AskService = (name, parameters) => client.query(name, parameters);
+  const host = hostOf(connection);
+  io.progress(`fetching the activity and its app proofs from ${host}`);
   const activity =
     "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
   const whole = await reached(library.withAppProofs(query, activity), connection);
   return reached(
-    library.fetchEvidence(whole, (key) => library.fetchBootProof(query, key)),
+    library.fetchEvidence(whole, (key, index, count) => {
+      io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
+      return library.fetchBootProof(query, key);
+    }),
     connection,
   );
+}
+
+function hostOf({ baseUrl }: Connection): string {
+  return new URL(baseUrl).host;
 }
 
 function noActivity(activityId: string, connection: Connection): UnreachableError {

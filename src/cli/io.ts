@@ -18,7 +18,12 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The clock. */
   readonly now: () => Date;
+  /** What the command does from now on, for who waits at a terminal. */
+  readonly progress: (what: string) => void;
 }
+
+/** What the process has. */
+export type ProcessIo = Omit<Io, "progress">;
 
 /** Colour for a terminal, unless NO_COLOR (no-color.org) is set to something. */
 export function wantsColor(io: Io): boolean {
@@ -32,13 +37,8 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
   return { color: wantsColor(io), width: columnsOf(io.stdout, io) };
 }
 
-/** How text is rendered for stderr: messages stand among others, and have no colour. */
-export function messageOptions(io: Io): { readonly width: number } {
-  return { width: columnsOf(io.stderr, io) };
-}
-
 /** Those of the terminal, else what the environment says. */
-function columnsOf({ isTTY, columns }: Io["stderr"], { env }: Io): number {
+function columnsOf({ isTTY, columns }: Io["stdout"], { env }: Io): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }

@@ -113,6 +113,7 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
+    io.progress("starting the lab");
     const { writeLabFiles } = await import("../lab/index.js");
     const lab = await start(options);
     try {

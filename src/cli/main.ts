@@ -10,22 +10,20 @@ import { addExplainCommand } from "./explain.js";
 import { addFetchCommand } from "./fetch.js";
 import { fitted, helpWidth } from "./help.js";
 import { addInspectCommand } from "./inspect.js";
-import { type Io, programName, textOptions } from "./io.js";
+import { type Io, type ProcessIo, programName, textOptions } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { withoutKeys } from "./options.js";
 import { addPinCommand } from "./pin.js";
+import type { Progress } from "./progress.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
-export async function run(argv: readonly string[], given: Io): Promise<number> {
+export async function run(argv: readonly string[], given: ProcessIo): Promise<number> {
   const shown = withoutKeys(argv);
-  const { stderr } = given;
-  // A prototype and no copy: reading the property `stdin` would open it.
-  const io: Io = Object.create(given, {
-    stderr: { value: { ...terminalOf(stderr), write: (text: string) => stderr.write(shown(text)) } },
-  });
+  const progress = await progressAt(given, argv);
+  const io = ioOf(given, progress, shown);
   let code: number = EXIT.good;
   const program = programOf(argv[0], io, (answer) => (code = answer));
   try {
@@ -34,11 +32,47 @@ export async function run(argv: readonly string[], given: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
     return tellFailure(error, io, { json: wantsJson(program, argv), shown });
+  } finally {
+    progress?.end();
   }
 }
 
-function terminalOf({ isTTY, columns }: Io["stderr"]): Omit<Io["stderr"], "write"> {
-  return { isTTY, columns };
+/** For who waits at a terminal that can take a line back, and did not ask for silence. */
+async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
+  if (stderr.isTTY !== true || env["TERM"] === "dumb" || argv.includes("--quiet")) return null;
+  const { Progress } = await import("./progress.js");
+  return new Progress(stderr);
+}
+
+/**
+ * What is written takes the place of the line that says what is being done, the result for good; and messages repeat no
+ * key.
+ */
+function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string) => string): Io {
+  const { isTTY, columns, rows } = given.stdout;
+  const stdout: Io["stdout"] = {
+    isTTY,
+    columns,
+    rows,
+    write: (text) => {
+      progress?.end();
+      return given.stdout.write(text);
+    },
+  };
+  const stderr: Io["stderr"] = {
+    isTTY: given.stderr.isTTY,
+    columns: given.stderr.columns,
+    write: (text) => {
+      progress?.clear();
+      return given.stderr.write(shown(text));
+    },
+  };
+  // A prototype and no copy: reading the property `stdin` would open it.
+  return Object.create(given, {
+    stdout: { value: stdout },
+    stderr: { value: stderr },
+    progress: { value: (what: string) => progress?.say(shown(what)) },
+  }) as Io;
 }
 
 type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;

@@ -124,6 +124,7 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
     ...(flags.nonce !== undefined && { nonce: fromHex(flags.nonce)! }),
     ...(anchor && { trustAnchors: [anchor] }),
   };
+  io.progress("verifying the boot proof");
   const { report, bootProofs } = await library.verifyEvidence({ bootProofs: [bootProof] }, options);
   const [verified] = bootProofs;
   if (!verified) return refuse(report, io);
