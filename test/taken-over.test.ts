@@ -156,6 +156,8 @@ const WITHOUT_BYTES = [
   "renderInspection",
   "renderJson",
   "renderText",
+  "explainCheck",
+  "renderCheckExplanation",
   "requireAuthentic",
   "requireVerified",
   "verifyBundle",

@@ -1,8 +1,5 @@
 /** `bootproof completion`: a script for the shell, made from the commands and options as they are. */
 import type { Command, Option } from "commander";
-import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import { CHECK_IDS } from "../checks.js";
-import { FORMATS } from "../report/report.js";
 import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
@@ -85,10 +82,10 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   policy: () => "files",
   folder: () => "folders",
   shell: () => SHELLS,
-  format: () => FORMATS,
-  kind: () => COMMITMENT_KINDS,
+  format: async () => (await import("../report/report.js")).FORMATS,
+  kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
-  word: async () => [...CHECK_IDS, ...Object.keys((await import("../report/explanations.js")).TERMS)],
+  word: async () => (await import("../report/explanations.js")).EXPLAINED_WORDS,
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
   // Nobody but the user knows these.

@@ -1,6 +1,5 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
 import type { Command } from "commander";
-import { CHECK_IDS, CHECK_TITLES, type CheckId } from "../checks.js";
 import type * as explanations from "../report/explanations.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
@@ -49,15 +48,18 @@ interface Found {
 
 const JSON_FORMAT = "bootproof-explanation/1";
 
-function listOf({ TERMS, explainCheck, renderCheckList }: Explanations): Found {
-  const checks = CHECK_IDS.map((id) => ({ id, title: CHECK_TITLES[id], group: explainCheck(id).group }));
+function listOf({ EXPLAINED_WORDS, TERMS, explainCheck, isCheckId, renderCheckList }: Explanations): Found {
+  const checks = EXPLAINED_WORDS.filter(isCheckId).map((id) => {
+    const { title, group } = explainCheck(id);
+    return { id, title, group };
+  });
   const terms = Object.entries(TERMS).map(([term, { title }]) => ({ term, title }));
   return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
 }
 
 function explanationOf(library: Explanations, word: string, see: string): Found {
   const asked = word.toLowerCase();
-  if (isCheckId(asked)) {
+  if (library.isCheckId(asked)) {
     const explanation = library.explainCheck(asked);
     return {
       json: { format: JSON_FORMAT, ...explanation },
@@ -72,12 +74,8 @@ function explanationOf(library: Explanations, word: string, see: string): Found 
   };
 }
 
-function isCheckId(text: string): text is CheckId {
-  return Object.hasOwn(CHECK_TITLES, text);
-}
-
-function unknown(word: string, asked: string, { TERMS, nearestWords }: Explanations): string {
-  const near = nearestWords(asked, [...CHECK_IDS, ...Object.keys(TERMS)]);
+function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
+  const near = nearestWords(asked);
   const hint = near.length === 0 ? "bootproof explain alone lists all there are" : `did you mean ${near.join(", ")}?`;
   return `${word}: no check, verdict, status or exit code: ${hint}`;
 }

@@ -3,8 +3,11 @@
 const NARROWEST = 60;
 const WIDEST = 200;
 const PROMPT = "$ ";
-/** Of what continues a command or a row. */
+/** Of what continues a command. */
 const HANGING = 4;
+const CONTINUED = " \\";
+/** An option, a pipe, a redirection, the prompt. */
+const TAKES_NEXT = /^(?:--?[\w-]+|[|>$]|&&)$/;
 
 /** Columns that a help text is made for. */
 export function helpWidth(columns: number): number {
@@ -33,17 +36,17 @@ function paragraphs(text: string): string[] {
   return lines;
 }
 
-/** At the margin, and no heading of its own. */
+/** At the margin, and not the line that says how a command is used. */
 function isText(line: string): boolean {
-  return /^\S/.test(line);
+  return /^\S/.test(line) && !line.startsWith("Usage:");
 }
 
 function broken(line: string, width: number): string[] {
   const indent = /^ */.exec(line)![0].length;
   const isCommand = line.startsWith(PROMPT, indent);
-  const rest = " ".repeat(indent + (indent === 0 ? 0 : HANGING));
+  const rest = " ".repeat(hangingOf(line, indent, isCommand));
   const words = isCommand ? shellWords(line.slice(indent)) : line.slice(indent).split(/(?<=\S) /);
-  const room = width - (isCommand ? 2 : 0);
+  const room = width - (isCommand ? CONTINUED.length : 0);
   const lines: string[] = [];
   let current = " ".repeat(indent) + words[0]!;
   for (const word of words.slice(1)) {
@@ -53,17 +56,22 @@ function broken(line: string, width: number): string[] {
       current = rest + word;
     }
   }
-  return [...lines, current].map((one, index, all) => (isCommand && index < all.length - 1 ? `${one} \\` : one));
+  return isCommand ? [...lines.map((one) => one + CONTINUED), current] : [...lines, current];
 }
 
-/** Words that stay together: an option with its value, what is quoted, the prompt with the program. */
+/** Where a line goes on: a row of two columns in the second of them. */
+function hangingOf(line: string, indent: number, isCommand: boolean): number {
+  if (isCommand || line.startsWith("Usage:")) return indent + HANGING;
+  return /^ *\S.*? {2,}(?=\S)/.exec(line)?.[0].length ?? indent;
+}
+
+/** Words that stay together: an option with its value, `>` with its file, the prompt with the program. */
 function shellWords(command: string): string[] {
   const words = command.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const whole: string[] = [];
   for (const word of words) {
     const before = whole.at(-1);
-    const isValue = before !== undefined && /^--[\w-]+$/.test(before) && !/^(?:-|&&|\||>)/.test(word);
-    if (isValue || before === PROMPT.trim()) whole[whole.length - 1] = `${before} ${word}`;
+    if (before !== undefined && TAKES_NEXT.test(before) && !word.startsWith("-")) whole[whole.length - 1] += ` ${word}`;
     else whole.push(word);
   }
   return whole;

@@ -119,9 +119,13 @@ function programOf(named: string | undefined, io: Io, finish: (code: number) => 
   return program.addHelpText("after", startHere(programName(io)));
 }
 
+/** The first minutes: what a stranger types, in a folder with nothing in it. */
 const startHere = (bootproof: string): string => `
-Start here. It takes two terminals, and neither an account nor an enclave:
+Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
+two with everything filled in, to a first VERIFIED and a first REJECTED:
     $ ${bootproof} lab
+    $ ${bootproof} pin --boot-proof boot.json --trust-anchor trust-anchor.pem > policy.json
+    $ ${bootproof} verify --boot-proof boot.json --policy policy.json
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
 

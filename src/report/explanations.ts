@@ -640,7 +640,7 @@ export interface CheckExplanation {
 
 /** What a check proves, why it fails, what to do about that, and where its rule stands. Throws TypeError for no id. */
 export function explainCheck(id: CheckId): CheckExplanation {
-  if (!CHECK_IDS.includes(id)) throw new TypeError(`id: one of CHECK_IDS wanted, such as ${CHECK_IDS[0]!}`);
+  if (!isCheckId(id)) throw new TypeError(`id: one of CHECK_IDS wanted, such as ${CHECK_IDS[0]!}`);
   const { proves, genuine, hostile, warns = null, next, sources } = EXPLAINED[id];
   const group = groupOf(id);
   const advice = `${CHECK_ADVICE[id]} ${next}`;
@@ -719,6 +719,9 @@ export const TERMS = {
   },
 } as const satisfies Readonly<Record<Verdict | CheckStatus | "stale" | "0" | "1" | "2" | "3", TermExplanation>>;
 
+/** All that is explained. */
+export const EXPLAINED_WORDS: readonly string[] = [...CHECK_IDS, ...Object.keys(TERMS)];
+
 /** The explanation of a check as text; its lines fit the width (60 to 200, 80 where none is named). */
 export function renderCheckExplanation(explanation: CheckExplanation, options: ExplanationOptions = {}): string {
   const { id, title, group, proves, fails, warns, advice, sources } = explanation;
@@ -740,6 +743,11 @@ export function renderTermExplanation(
   options: ExplanationOptions,
 ): string {
   return rendered(`${term}: ${title}`, null, [["", [means]]], options);
+}
+
+/** Whether a word is the id of a check. */
+export function isCheckId(word: string): word is CheckId {
+  return Object.hasOwn(EXPLAINED, word);
 }
 
 /** Every id with its title, by group, as text. */
@@ -783,13 +791,14 @@ const MAX_NEAR = 5;
 /** Of a word that known ones are looked for. */
 const MAX_COMPARED = 64;
 
-/** The known words that are near: those that hold the word, else those that differ from it in few letters. */
-export function nearestWords(word: string, known: readonly string[]): string[] {
+/** The words explained that are near: those that hold the word, else those that differ from it in few letters. */
+export function nearestWords(word: string): string[] {
+  const known = EXPLAINED_WORDS;
   if (word === "" || word.length > MAX_COMPARED) return [];
   const holding = known.filter((one) => one.includes(word));
   const most = Math.floor(word.length / 2);
   const near = holding.length > 0 ? holding : known.filter((one) => distanceOf(word, one) <= most);
-  return near.sort((a, b) => distanceOf(word, a) - distanceOf(word, b)).slice(0, MAX_NEAR);
+  return [...near].sort((a, b) => distanceOf(word, a) - distanceOf(word, b)).slice(0, MAX_NEAR);
 }
 
 /** To the whole of an id or to a part of it: `nonse` is near `bind.nonce`. */
