@@ -23,7 +23,8 @@ const shared = {
 };
 
 /** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
-const LOADED_LATER = /^\.\.\/(?:client|lab)\/|^\.\/(?:yaml|noble|noble-ed25519)\.js$/;
+const LOADED_LATER =
+  /^\.\.\/(?:client|lab)\/|^\.\.\/report\/explanations\.js$|^\.\/(?:completion-script|yaml|noble|noble-ed25519)\.js$/;
 const entries = new Set();
 const rooms = {
   name: "rooms",

@@ -87,6 +87,8 @@ export type { EvidenceKind } from "./inspect/kind.js";
 export { describeUnrecognised } from "./inspect/unrecognised.js";
 export { renderInspection } from "./inspect/text.js";
 export type { InspectionTextOptions } from "./inspect/text.js";
+export { explainCheck, renderCheckExplanation } from "./report/explanations.js";
+export type { CheckExplanation, ExplanationOptions } from "./report/explanations.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 export { renderPolicyCheck } from "./report/policy-text.js";

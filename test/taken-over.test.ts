@@ -165,6 +165,8 @@ const WITHOUT_BYTES = [
   "renderJson",
   "renderDiff",
   "renderText",
+  "explainCheck",
+  "renderCheckExplanation",
   "requireAuthentic",
   "requireVerified",
   "verifyBundle",

@@ -292,7 +292,7 @@ export function nearest(name: string, known: readonly string[]): string {
 }
 
 /** How many letters have to be put in, taken out or exchanged (Levenshtein). */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];

@@ -81,7 +81,7 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
 }
 
 async function bundle({ files: named, policy, options }: BundleRequest, io: Io): Promise<number> {
-  const [{ packBundle }, library, { readEvidence }] = await Promise.all([
+  const [{ packBundle }, library, { readEvidence, verifying }] = await Promise.all([
     import("../bundle/pack.js"),
     import("../bootproof.js"),
     import("./pieces.js"),
@@ -90,6 +90,7 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
   const evidence = await readEvidence(files, named, "bundle");
+  io.progress(verifying(evidence));
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");

@@ -1,5 +1,5 @@
 /** Evidence for one verification, from wherever it comes: files, a bundle, the service; and its report. */
-import { NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
@@ -12,7 +12,7 @@ import type { Connection } from "./connection.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
-import { type EvidenceFiles, nameOf, readActivity, readEvidence, readPiece } from "./pieces.js";
+import { type EvidenceFiles, nameOf, readActivity, readEvidence, readPiece, verifying } from "./pieces.js";
 
 export type Source =
   | { readonly kind: "files"; readonly files: EvidenceFiles }
@@ -57,7 +57,7 @@ export interface Judged {
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
  */
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
-  if (source.kind === "bundle") return judgeBundle(source.file, options, files);
+  if (source.kind === "bundle") return judgeBundle(source.file, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   return { report: await reportOn(source, { ...options, policy }, files, io), bundle: null };
 }
@@ -70,7 +70,7 @@ async function reportOn(
 ): Promise<Report> {
   switch (source.kind) {
     case "files":
-      return (await verifyEvidence(await readEvidence(files, source.files, "verify"), options)).report;
+      return reportOf(await readEvidence(files, source.files, "verify"), options, io);
     case "attestation": {
       const place: FilePlace = { command: "verify", option: "--attestation" };
       const document = await ofKind(files, source.file, await files.bytes(source.file), place);
@@ -82,18 +82,14 @@ async function reportOn(
       const evidence = await readEvidence(files, source.files, "verify");
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
-      return (
-        await verifyEvidence(
-          { ...evidence, bootProofs: [bootProof] },
-          { ...options, ephemeralKey: fromHex(source.ephemeralKey)! },
-        )
-      ).report;
+      const ephemeralKey = fromHex(source.ephemeralKey)!;
+      return reportOf({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey }, io);
     }
     case "apps": {
       const { fetchLatestBootProofs } = await import("./fetch.js");
       const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
       const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
-      return (await verifyEvidence({ bootProofs }, options)).report;
+      return reportOf({ bootProofs }, options, io);
     }
     case "activity":
       return reportOnActivity(source, options, files, io);
@@ -116,17 +112,19 @@ async function reportOnActivity(
       ? { activityId: source.activityId! }
       : { activity: unwrap(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
-  return (
-    await verifyEvidence(
-      {
-        bootProofs: bootProofs.map(
-          ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
-        ),
-        activity: new NamedEvidence(given?.name ?? null, { activity }, given?.bytes ? { bytes: given.bytes } : {}),
-      },
-      options,
-    )
-  ).report;
+  const facts = given?.bytes ? { bytes: given.bytes } : {};
+  const evidence = {
+    bootProofs: bootProofs.map(
+      ({ key, bootProof }) => new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(key)! }),
+    ),
+    activity: new NamedEvidence(given?.name ?? null, { activity }, facts),
+  };
+  return reportOf(evidence, options, io);
+}
+
+async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Report> {
+  io.progress(verifying(evidence));
+  return (await verifyEvidence(evidence, options)).report;
 }
 
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
@@ -172,9 +170,9 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
-async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles): Promise<Judged> {
+async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
-  const verifying = await import("../bundle/verify.js");
+  const library = await import("../bundle/verify.js");
   const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });
   if (read !== undefined && !isBundle(read.value)) {
     files.fault(
@@ -194,9 +192,10 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   if (activity === undefined && (id ?? type) !== undefined)
     throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
-  const verification = await verifying.verifyBundle(named, {
+  io.progress(verifying(bundle!.evidence));
+  const verification = await library.verifyBundle(named, {
     ...options,
-    policy: options.policy ?? verifying.POLICY_OF_THE_BUNDLE,
+    policy: options.policy ?? library.POLICY_OF_THE_BUNDLE,
   });
   return { report: verification.report, bundle: verification };
 }

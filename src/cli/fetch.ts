@@ -172,6 +172,7 @@ export async function fetchLatestBootProofs(
 ): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
   const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
   const query: AskService = (name, parameters) => client.query(name, parameters);
+  io.progress(`fetching the newest boot proof of ${apps.map(printable).join(", ")} from ${hostOf(connection)}`);
   const fetched = await inTurns(apps, AT_ONCE, async (app) => {
     try {
       const bootProof = await reached(fetchLatestBootProof(query, app), connection);
@@ -179,7 +180,7 @@ export async function fetchLatestBootProofs(
       return { app, bootProof };
     } catch (error) {
       if (!(error instanceof UnreachableError)) throw error;
-      return error.lines.map((line) => `${printable(app)}: ${line}`);
+      return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
     }
   });
   const failures = fetched.flatMap((one) => (Array.isArray(one) ? one : []));
@@ -194,6 +195,7 @@ export async function fetchBootProofOf(
   io: Io,
 ): Promise<JsonValue> {
   const client = await connect(connection, io);
+  io.progress(`fetching the boot proof from ${hostOf(connection)}`);
   const answer =
     "app" in wanted
       ? client.query("get_latest_boot_proof", { appName: wanted.app })
@@ -217,14 +219,23 @@ export async function fetchActivityEvidence(
 ): Promise<ActivityEvidence<JsonValue>> {
   const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
   const query: AskService = (name, parameters) => client.query(name, parameters);
+  const host = hostOf(connection);
+  io.progress(`fetching the activity and its app proofs from ${host}`);
   const activity =
     "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
   if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
   const whole = await reached(library.withAppProofs(query, activity), connection);
   return reached(
-    library.fetchEvidence(whole, (key) => library.fetchBootProof(query, key)),
+    library.fetchEvidence(whole, (key, index, count) => {
+      io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
+      return library.fetchBootProof(query, key);
+    }),
     connection,
   );
+}
+
+function hostOf({ baseUrl }: Connection): string {
+  return new URL(baseUrl).host;
 }
 
 function noActivity(activityId: string, connection: Connection): UnreachableError {

@@ -5,7 +5,7 @@ import { concatBytes, fromUtf8 } from "../bytes.js";
 import { MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
 import { brokenJson, unreadableFormat } from "./file-formats.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
 /** Many pieces of evidence in one file. */
@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * The files of one command. Readers answer undefined where there is a fault; {@link throwFaults} throws all of them.
  */
 export class InputFiles {
-  readonly faults: string[] = [];
+  readonly faults: Problem[] = [];
   /** What was read, for whoever tells why it is no JSON. */
   readonly #read = new Map<string, Uint8Array>();
   readonly #io: Pick<Io, "stdin">;
@@ -87,8 +87,8 @@ export class InputFiles {
   }
 
   fault(path: string, message: string): undefined {
-    const named = path === "" ? "an empty file name: is a variable of the shell not set?" : `${path}: ${message}`;
-    this.faults.push(printable(path === STDIN ? `stdin: ${message}` : named));
+    if (path === "") this.faults.push({ message: "an empty file name: is a variable of the shell not set?" });
+    else this.faults.push({ file: printable(path === STDIN ? "stdin" : path), message: printable(message) });
     return undefined;
   }
 

@@ -18,7 +18,12 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The clock. */
   readonly now: () => Date;
+  /** What the command does from now on, for who waits at a terminal. */
+  readonly progress: (what: string) => void;
 }
+
+/** What the process has. */
+export type ProcessIo = Omit<Io, "progress">;
 
 /** Colour for a terminal, unless NO_COLOR (no-color.org) is set to something. */
 export function wantsColor(io: Io): boolean {
@@ -33,7 +38,7 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
 }
 
 /** Those of the terminal, else what the environment says. */
-function columnsOf({ isTTY, columns }: Io["stderr"], { env }: Io): number {
+function columnsOf({ isTTY, columns }: Io["stdout"], { env }: Io): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }
@@ -43,13 +48,33 @@ function wholeNumber(value: string | number | undefined): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
 
-/** The command ends here, with these lines on stderr and no stack trace. */
-export class CommandError extends Error {
-  readonly lines: readonly string[];
+/**
+ * How the command was started, for examples that are to be copied: who ran it by npx has no `bootproof` on the PATH.
+ */
+export function programName({ env }: Pick<Io, "env">): string {
+  return env["npm_command"] === "exec" ? "npx bootproof" : "bootproof";
+}
 
-  constructor(lines: readonly string[]) {
-    super(lines.join("\n"));
-    this.lines = lines;
+/** One thing that keeps a command from being carried out. */
+export interface Problem {
+  readonly message: string;
+  /** The file that it is about, or `stdin`. */
+  readonly file?: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+/** The command ends here, with these problems on stderr and no stack trace. */
+export class CommandError extends Error {
+  readonly problems: readonly Problem[];
+  /** Where to read on, whatever the problems are. */
+  readonly see: string | null;
+
+  constructor(problems: readonly (string | Problem)[], see: string | null = null) {
+    const whole = problems.map((problem) => (typeof problem === "string" ? { message: problem } : problem));
+    super(whole.map(({ message }) => message).join("\n"));
+    this.problems = whole;
+    this.see = see;
   }
 }
 

@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { EXIT } from "./exit-codes.js";
-import { type Io, UsageError } from "./io.js";
+import { fitted, helpWidth } from "./help.js";
+import { type Io, UsageError, programName, textOptions } from "./io.js";
 import { ArgumentReader } from "./options.js";
 
 interface LabFlags {
@@ -42,7 +43,7 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
       "keep the state there, from one start to the next, by the package classic-level (default: a temporary folder, " +
         "removed at the end)",
     )
-    .option("--fault <name...>", "misbehave in this way; may be given several times")
+    .option("--fault <fault...>", "misbehave in this way; may be given several times")
     .option(
       "--list-faults",
       "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]",
@@ -113,12 +114,14 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   const { mkdtemp, rm } = await import("node:fs/promises");
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
+    io.progress("starting the lab");
     const { writeLabFiles } = await import("../lab/index.js");
     const lab = await start(options);
     try {
       const folder = options.dataFolder ?? temporary!;
       const files = await writeLabFiles(lab, folder);
-      io.stdout.write(greeting(lab, files, folder, temporary !== null));
+      const text = greeting(lab, files, folder, { temporary: temporary !== null, bootproof: programName(io) });
+      io.stdout.write(fitted(text, helpWidth(textOptions(io).width)));
       await interruption.comes;
     } finally {
       await lab.close();
@@ -166,16 +169,21 @@ async function start(options: LabOptions): Promise<Lab> {
   }
 }
 
+interface Greeted {
+  /** Whether the folder goes with the lab. */
+  readonly temporary: boolean;
+  /** The command as the reader has to type it. */
+  readonly bootproof: string;
+}
+
 /** As a shell takes it. */
 function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function greeting(lab: Lab, files: LabFiles, folder: string, temporary: boolean): string {
+function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
   const file = (name: string): string => shellWord(join(folder, name));
-  const connection =
-    `--base-url ${lab.baseUrl} --organization-id ${lab.organizationId} \\\n      --api-key-file ` +
-    `${file(files.apiKeyFile)}`;
+  const key = `--api-key-file ${file(files.apiKeyFile)}`;
   const rows: [string, string][] = [
     ["base URL", lab.baseUrl],
     ["organization", `${lab.organizationId} (child: ${lab.childOrganizationId})`],
@@ -186,25 +194,31 @@ function greeting(lab: Lab, files: LabFiles, folder: string, temporary: boolean)
     ["enclaves", lab.enclaves.map(({ enclaveId }) => enclaveId).join(", ")],
     ["faults", `${lab.faults.join(", ") || "none"} (see --list-faults; switched at ${lab.faultsUrl})`],
   ];
-  const signer = lab.enclaves.find(({ app }) => app === "signer")!;
+  const switchTo = (faults: string): string =>
+    `$ curl -sS -o /dev/null -X PUT ${lab.faultsUrl} -d '{"faults": ${faults}}'`;
+  const stamp = `-H "X-Stamp: $(printf %s "$BODY" | ${bootproof} stamp ${key})"`;
   return `The lab listens. Nothing in it is real: software keys, for tests only.
 
 ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
-Verify one of its enclaves:
-  $ bootproof verify --ephemeral-key ${signer.ephemeralKey} \\
-      ${connection} \\
-      --policy ${file(files.policyFile)}
+In another terminal: fetch evidence of an enclave, pin what it shows, and verify it. VERIFIED:
+  $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
+  $ ${bootproof} fetch --app signer ${key} > boot.json
+  $ ${bootproof} pin --boot-proof boot.json --trust-anchor ${file(files.trustAnchorFile)} > policy.json
+  $ ${bootproof} verify --boot-proof boot.json --policy policy.json
 
-Verify the activity that made the wallet, with the app proofs of its addresses:
-  $ bootproof verify --activity-id ${lab.walletActivityId} \\
-      ${connection} \\
-      --policy ${file(files.policyFile)}
+Now the service lies: its enclave boots an older manifest, which was approved once. REJECTED, and why:
+  ${switchTo('["stale-manifest"]')}
+  $ ${bootproof} fetch --app signer ${key} > older.json
+  $ ${bootproof} verify --boot-proof older.json --policy policy.json
+  $ ${bootproof} explain policy.nonce
+  ${switchTo("[]")}
+
+Verify the activity that made the wallet, with the app proofs of its addresses, by the policy that the lab has made:
+  $ ${bootproof} verify --activity-id ${lab.walletActivityId} ${key} --policy ${file(files.policyFile)}
 
 Ask it something with curl:
   $ BODY='{"organizationId":"${lab.organizationId}","userId":"${lab.ids.userId}"}'
-  $ curl -s ${lab.baseUrl}/public/v1/query/get_user -H 'Content-Type: application/json' \\
-      -H "X-Stamp: $(printf %s "$BODY" | bootproof stamp --api-key-file ${file(files.apiKeyFile)})" \\
-      --data-binary "$BODY"
+  $ curl -s ${lab.baseUrl}/public/v1/query/get_user -H 'Content-Type: application/json' ${stamp} --data-binary "$BODY"
 
 Ctrl-C ends it.
 `;

@@ -1,88 +1,147 @@
 /** The command line: which command, and what its exit code is. Commands load what they need when they run. */
-import { Command, CommanderError } from "commander";
-import { printable } from "../report/printable.js";
+import { type Command, CommanderError } from "commander";
 import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
 import { addDiffCommand } from "./diff.js";
+import { CheckedCommand } from "./command.js";
+import { addCompletionCommand } from "./completion.js";
 import { EXIT } from "./exit-codes.js";
+import { tellFailure } from "./failure.js";
+import { addExplainCommand } from "./explain.js";
 import { addFetchCommand } from "./fetch.js";
+import { fitted, helpWidth } from "./help.js";
 import { addInspectCommand } from "./inspect.js";
-import { CommandError, type Io, UnreachableError } from "./io.js";
+import { type Io, type ProcessIo, programName, textOptions } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
-import { optionName, withoutKeys } from "./options.js";
+import { withoutKeys } from "./options.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
+import type { Progress } from "./progress.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 
 /** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
-export async function run(argv: readonly string[], given: Io): Promise<number> {
+export async function run(argv: readonly string[], given: ProcessIo): Promise<number> {
   const shown = withoutKeys(argv);
-  // A prototype and no copy: reading the property `stdin` would open it.
-  const io: Io = Object.create(given, {
-    stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } },
-  });
+  const progress = await progressAt(given, argv);
+  const io = ioOf(given, progress, shown);
   let code: number = EXIT.good;
+  const program = programOf(argv[0], io, (answer) => (code = answer));
   try {
-    await programOf(argv[0], io, (answer) => (code = answer)).parseAsync(argv, { from: "user" });
+    await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
-    return exitCodeOfError(error, io);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
+    return tellFailure(error, io, { json: wantsJson(program, argv), shown });
+  } finally {
+    progress?.end();
   }
 }
 
-/** commander's own, which quotes an unknown option with what it was given. */
-const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
-
-class CommandWithoutEcho extends Command {
-  override createCommand(name?: string): CommandWithoutEcho {
-    return new CommandWithoutEcho(name);
-  }
-
-  unknownOption(flag: string): void {
-    unknownOption.call(this, optionName(flag));
-  }
+/** For who waits at a terminal that can take a line back, and did not ask for silence. */
+async function progressAt({ stderr, env }: ProcessIo, argv: readonly string[]): Promise<Progress | null> {
+  if (stderr.isTTY !== true || env["TERM"] === "dumb" || argv.includes("--quiet")) return null;
+  const { Progress } = await import("./progress.js");
+  return new Progress(stderr);
 }
 
-const COMMANDS = new Map([
-  ["verify", addVerifyCommand],
-  ["pin", addPinCommand],
-  ["policy", addPolicyCommand],
-  ["inspect", addInspectCommand],
-  ["diff", addDiffCommand],
-  ["fetch", addFetchCommand],
-  ["bundle", addBundleCommand],
-  ["stamp", addStampCommand],
-  ["keygen", addKeygenCommand],
-  ["lab", addLabCommand],
-]);
+/**
+ * What is written takes the place of the line that says what is being done, the result for good; and messages repeat no
+ * key.
+ */
+function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string) => string): Io {
+  const { isTTY, columns, rows } = given.stdout;
+  const stdout: Io["stdout"] = {
+    isTTY,
+    columns,
+    rows,
+    write: (text) => {
+      progress?.end();
+      return given.stdout.write(text);
+    },
+  };
+  const stderr: Io["stderr"] = {
+    isTTY: given.stderr.isTTY,
+    columns: given.stderr.columns,
+    write: (text) => {
+      progress?.clear();
+      return given.stderr.write(shown(text));
+    },
+  };
+  // A prototype and no copy: reading the property `stdin` would open it.
+  return Object.create(given, {
+    stdout: { value: stdout },
+    stderr: { value: stderr },
+    progress: { value: (what: string) => progress?.say(shown(what)) },
+  }) as Io;
+}
+
+type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;
+
+const EVIDENCE = "Verify and keep evidence:";
+const POLICY = "Say what is expected:";
+const EXPLAIN = "Explain and inspect:";
+const SERVICE = "The service:";
+
+/** Each under the heading that it has in the help, in the order of the help. */
+const COMMANDS: readonly [name: string, heading: string, add: AddCommand][] = [
+  ["verify", EVIDENCE, addVerifyCommand],
+  ["fetch", EVIDENCE, addFetchCommand],
+  ["bundle", EVIDENCE, addBundleCommand],
+  ["pin", POLICY, addPinCommand],
+  ["policy", POLICY, addPolicyCommand],
+  ["explain", EXPLAIN, addExplainCommand],
+  ["inspect", EXPLAIN, addInspectCommand],
+  ["diff", EXPLAIN, addDiffCommand],
+  ["completion", EXPLAIN, addCompletionCommand],
+  ["lab", SERVICE, addLabCommand],
+  ["keygen", SERVICE, addKeygenCommand],
+  ["stamp", SERVICE, addStampCommand],
+];
+/** Tells of all the others. */
+const TELLS_OF_ALL = "completion";
 
 /** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
 function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
-  const program = new CommandWithoutEcho("bootproof")
+  const width = helpWidth(textOptions(io).width);
+  const program = new CheckedCommand("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
-    .version(TOOL.version)
+    .usage("COMMAND [options]")
+    .version(TOOL.version, "-V, --version", "show the version")
+    .helpOption("-h, --help", "show this help")
+    .commandsGroup(EXPLAIN)
+    .helpCommand("help [command]", "show this help, or that of a command")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => writeMessage(io, text) })
-    .showHelpAfterError("See bootproof --help.");
-  const add = COMMANDS.get(named ?? "");
-  for (const one of add === undefined ? COMMANDS.values() : [add]) one(program, io, finish);
-  return program;
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(fitted(text, width)),
+      getOutHelpWidth: () => width,
+      getOutHasColors: () => false,
+    });
+  const alone = COMMANDS.filter(([name]) => name === named && name !== TELLS_OF_ALL);
+  for (const [, heading, add] of alone.length > 0 ? alone : COMMANDS) add(program.commandsGroup(heading), io, finish);
+  return program.addHelpText("after", startHere(programName(io)));
 }
 
-/** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
-function exitCodeOfError(error: unknown, io: Io): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-  const lines =
-    error instanceof CommandError
-      ? error.lines
-      : [`unexpected: ${error instanceof Error ? error.message : String(error)}`];
-  writeMessage(io, `${lines.map((line) => `bootproof: ${line}`).join("\n")}\n`);
-  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
-}
+/** The first minutes: what a stranger types, in a folder with nothing in it. */
+const startHere = (bootproof: string): string => `
+Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
+two with everything filled in, to a first VERIFIED and a first REJECTED:
+    $ ${bootproof} lab
+    $ ${bootproof} pin --boot-proof boot.json --trust-anchor trust-anchor.pem > policy.json
+    $ ${bootproof} verify --boot-proof boot.json --policy policy.json
 
-/** Messages quote file names and evidence: line feeds are ours, whatever else steers a terminal is not. */
-function writeMessage(io: Io, text: string): void {
-  io.stderr.write(text.split("\n").map(printable).join("\n"));
+Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
+
+/** Whether the command line asks for JSON, wherever it says so and whatever else is wrong with it. */
+function wantsJson(program: Command, argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  const words = end < 0 ? argv : argv.slice(0, end);
+  let command = program;
+  for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
+  const hasFormat = command === program || command.options.some(({ long }) => long === "--format");
+  return (
+    hasFormat &&
+    words.some((word, index) => word === "--format=json" || (word === "json" && words[index - 1] === "--format"))
+  );
 }

@@ -5,11 +5,11 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { printable } from "../report/printable.js";
 import { FORMATS, type Format } from "../report/report.js";
 import { STDIN } from "./files.js";
-import { UsageError } from "./io.js";
+import { type Problem, UsageError } from "./io.js";
 
 /** Collects the faults of one command line. */
 export class ArgumentReader {
-  readonly faults: string[] = [];
+  readonly faults: Problem[] = [];
   readonly #given = new Map<string, number>();
   /** Options that took nothing, or another option, for their value; and the sentence. */
   readonly #empty = new Map<string, string>();
@@ -45,8 +45,9 @@ export class ArgumentReader {
     return this.#given.has(name);
   }
 
-  fault(message: string): undefined {
-    this.faults.push(message);
+  /** `advice`: what to do, where there is more to it than the command's help. */
+  fault(message: string, advice?: string): undefined {
+    this.faults.push({ message, ...(advice !== undefined && { advice }) });
     return undefined;
   }
 
@@ -77,14 +78,16 @@ export class ArgumentReader {
 
   /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
-    const faults = [...this.#empty.values(), ...this.faults];
-    if (faults.length > 0) throw new UsageError([...faults, `See ${pathOf(this.#command)} --help.`]);
+    const faults = [...[...this.#empty.values()].map((message) => ({ message })), ...this.faults];
+    if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this.#command));
   }
 }
 
-/** As it is typed: `bootproof policy check`. */
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+/** Where the options of a command are told: `See bootproof policy check --help.` */
+export function seeHelpOf(command: Command): string {
+  const names: string[] = [];
+  for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
+  return `See ${names.join(" ")} --help.`;
 }
 
 /** Whether a policy is given, or none is wanted in so many words; a fault where both are said. */

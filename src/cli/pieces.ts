@@ -118,3 +118,15 @@ function bounded(
   files.fault(path, `a list of ${entries.length}, which cannot all be ${what}: at most ${most} fit into 1 MiB`);
   return [];
 }
+
+/** What is being done, for who waits: `verifying 60 boot proofs, 2 app proofs`. */
+export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
+  const counted = (count: number, one: string): string[] =>
+    count === 0 ? [] : [count === 1 ? `a ${one}`.replace("a app", "an app") : `${count} ${one}s`];
+  const pieces = [
+    ...counted(bootProofs.length, "boot proof"),
+    ...counted(appProofs.length, "app proof"),
+    ...(activity === undefined ? [] : ["an activity"]),
+  ];
+  return `verifying ${pieces.join(", ")}`;
+}

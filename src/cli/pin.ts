@@ -278,6 +278,7 @@ async function pinBootProofs(
   };
   const judged: Judged[] = [];
   for (const piece of pieces) {
+    io.progress(`verifying ${judged.length + 1} of ${pieces.length} boot proofs`);
     const answer = await library.verifyEvidence({ bootProofs: [piece] }, options);
     judged.push({ label: piece.name ?? "", report: answer.report, verified: answer.bootProofs[0] ?? null });
   }

@@ -83,11 +83,11 @@ ${CONNECTION_HELP}
 Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file,
 3 not to be fetched.`;
 
-const WHY_A_POLICY = `--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running
-anything, is accepted.
-  Pin the deployment that you expect, read what was pinned, and verify against it:
+const WHY_A_POLICY =
+  "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
+const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
-  With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
+With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
 
 const WHAT_IS_THERE =
   "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
@@ -241,7 +241,7 @@ function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
-  if (!choosesPolicy(args) && !isBundle) args.fault(WHY_A_POLICY);
+  if (!choosesPolicy(args) && !isBundle) args.fault(WHY_A_POLICY, PIN_FIRST);
   if (flags.trustAnchor !== undefined && (args.has("policy") || (isBundle && !args.has("no-policy")))) {
     args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
   }

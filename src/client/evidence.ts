@@ -41,16 +41,16 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 
 /**
  * The boot proofs of the keys that an activity's app proofs name. `bootProofOf` answers that of a key in hex, null
- * where there is none.
+ * where there is none; it is told which of how many this is.
  */
 export async function fetchEvidence<T>(
   activity: JsonValue,
-  bootProofOf: (key: string) => Promise<T | null>,
+  bootProofOf: (key: string, index: number, count: number) => Promise<T | null>,
 ): Promise<ActivityEvidence<T>> {
   const proofs = readActivity({ activity }).value.appProofs ?? [];
   const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
   const wanted = keys.slice(0, MAX_BOOT_PROOFS);
-  const answers = await inTurns(wanted, AT_ONCE, bootProofOf);
+  const answers = await inTurns(wanted, AT_ONCE, (key, index) => bootProofOf(key, index, wanted.length));
   const fetched = wanted.map((key, index) => ({ key, bootProof: answers[index] ?? null }));
   return {
     activity,

@@ -19,7 +19,7 @@ export interface TextOptions {
 type Family = CheckId extends `${infer F}.${string}` ? F : never;
 
 /** The group of each family of checks. Total: the compiler holds it against the ids. */
-const GROUPS: Readonly<Record<Family, string>> = {
+export const GROUPS: Readonly<Record<Family, string>> = {
   boot: "Document and certificate chain",
   cose: "Document and certificate chain",
   doc: "Document and certificate chain",

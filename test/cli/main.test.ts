@@ -27,7 +27,7 @@ describe("the program", () => {
     if (args.length > 1) expect(stdout).toContain("Examples:");
   });
 
-  it.each([[[]], [["frobnicate"]], [["--frobnicate"]], [["verify", "--frobnicate"]]])("refuses %j", async (args) => {
+  it.each([[["frobnicate"]], [["--frobnicate"]], [["verify", "--frobnicate"]]])("refuses %j", async (args) => {
     const { code, stdout, stderr } = await bootproof(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toBe("");
@@ -37,13 +37,13 @@ describe("the program", () => {
   const BASE64 = Buffer.from(HEX, "hex").toString("base64");
   const SHORT = "hunter2";
   it.each<[argv: string[], secret: string, said: string]>([
-    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option '--apikey'\n"],
-    [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option '--api-key-fil'\n(Did you mean --api-key-file?)"],
-    [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option '--api'"],
-    [["pin", `--api-private-key=${SHORT}`], SHORT, "unknown option '--api-private-key'"],
-    [[`--api-key=${SHORT}`], SHORT, "unknown option '--api-key'"],
-    [["verify", `-k${SHORT}`], SHORT, "unknown option '-k'"],
-    [["verify", "--apikey", SHORT], SHORT, "unknown option '--apikey'"],
+    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey\n"],
+    [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option --api-key-fil (did you mean --api-key-file?)"],
+    [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
+    [["pin", `--api-private-key=${SHORT}`], SHORT, "unknown option --api-private-key"],
+    [[`--api-key=${SHORT}`], SHORT, "unknown option --api-key"],
+    [["verify", `-k${SHORT}`], SHORT, "unknown option -k"],
+    [["verify", "--apikey", SHORT], SHORT, "unknown option --apikey"],
     [["verify", `--${HEX}`], HEX, "not shown"],
     [["verify", HEX], HEX, "not shown"],
     [["verify", HEX, "--no-policy"], HEX, "[not shown: it looks like a key]: no such file"],
@@ -56,7 +56,7 @@ describe("the program", () => {
     [["fetch", "--base-url", "https://a", "--api-key-file", `${HEX}:p256`], HEX, "wants the name of a file"],
     [["inspect", `-----BEGIN PRIVATE KEY-----\n${BASE64}`], BASE64, ""],
     [["inspect", `{"publicKey":"","privateKey":"${SHORT}"}`], SHORT, "no such file"],
-    [[HEX], HEX, "unknown command '[not shown: it looks like a key]'"],
+    [[HEX], HEX, "unknown command [not shown: it looks like a key]"],
     [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], HEX, "no such file"],
     [["verify", "--boot-proof", HEX, `--policy=${BASE64}`], BASE64, "no such file"],
     [["verify", "--format", HEX, "--no-policy", "--boot-proof", "x"], HEX, "--format [not shown"],
@@ -75,8 +75,8 @@ describe("the program", () => {
     expect((await bootproof(["inspect", "./Evidence/2026/boot-proof"])).stderr).toContain(
       "./Evidence/2026/boot-proof: no such file",
     );
-    expect((await bootproof(["verfy"])).stderr).toContain("unknown command 'verfy'\n(Did you mean verify?)");
-    expect((await bootproof(["verify", "--polcy", "x"])).stderr).toContain("(Did you mean --policy?)");
+    expect((await bootproof(["verfy"])).stderr).toContain("unknown command verfy (did you mean verify?)");
+    expect((await bootproof(["verify", "--polcy", "x"])).stderr).toContain("(did you mean --policy?)");
   });
 
   it("tells what nobody expected in one line", async () => {

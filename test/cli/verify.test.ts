@@ -343,7 +343,7 @@ describe("wrong usage", () => {
   it("without a policy says why, and how to pin", async () => {
     const stderr = await usage("--boot-proof", BOOT_1);
     expect(stderr).toContain(
-      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running\nanything, is accepted",
+      "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted",
     );
     expect(stderr).toContain("$ bootproof pin --boot-proof boot.json --out policy.json");
   });
@@ -365,7 +365,7 @@ describe("wrong usage", () => {
       "--format",
       "xml",
       "--format",
-      "json",
+      "text",
       "--activity",
       "-",
       "--app-proof",
@@ -398,7 +398,7 @@ describe("wrong usage", () => {
   ])("of a list of addresses that takes the file %s says that, and nothing else", async (file, more) => {
     expect(await usage(...more, "--organization-id", "o", "--address", "0xab", file)).toBe(
       `bootproof: --address takes every word up to the next option, and took ${file}, a file: ` +
-        `give it before --address, or after -- (-- ${file})\nbootproof: See bootproof verify --help.\n`,
+        `give it before --address, or after -- (-- ${file})\nSee bootproof verify --help.\n`,
     );
   });
 
@@ -413,13 +413,6 @@ describe("wrong usage", () => {
     ])
       expect(await usage(...argv)).toBe("bootproof: bundle.json: no such file\n");
   });
-
-  it.each([["--frobnicate"], ["--boot-proof"], ["--policy"], ["--at"]])(
-    "of %s is told by commander, in a line",
-    async (...args) => {
-      expect(await usage(...args)).toMatch(/^error: /);
-    },
-  );
 });
 
 describe("files at fault", () => {

@@ -1,0 +1,77 @@
+/** commander's Command, whose faults are sentences of ours: what is wrong, what is wanted, where it is told. */
+import { type Argument, Command, CommanderError, type Option } from "commander";
+import { EXIT } from "./exit-codes.js";
+import { UsageError } from "./io.js";
+import { optionName, seeHelpOf } from "./options.js";
+
+/** commander's own, which know the names that are near. */
+const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
+
+/** What commander calls where a command line is at fault. Its types do not name these methods; the tests hold them. */
+export class CheckedCommand extends Command {
+  override createCommand(name?: string): CheckedCommand {
+    return new CheckedCommand(name);
+  }
+
+  /** Whatever commander says comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */
+  override error(message: string): never {
+    const sentence = message
+      .replace(/^error: /, "")
+      .replace(/^(unknown \w+) '(.*?)'(?=\n|$)/s, "$1 $2")
+      .replace(/\n\(Did you mean/, " (did you mean");
+    throw new UsageError([sentence], seeHelpOf(this));
+  }
+
+  /** To stdout: a command line that says nothing is at fault (0 means verified), and the help is the answer to it. */
+  override help(context?: unknown): never {
+    const isFault = typeof context === "object" && context !== null && "error" in context && context.error === true;
+    const [first, ...others] = this.args;
+    if (isFault && first === "help" && others.length > 0) {
+      this.args = others;
+      (this as unknown as { unknownCommand(): void }).unknownCommand();
+    }
+    this.outputHelp();
+    throw new CommanderError(isFault ? EXIT.usage : EXIT.good, "commander.help", "help was shown");
+  }
+
+  /** Says what is wrong of an option that there is; of none, which names are near. Never with a value. */
+  unknownOption(flag: string): void {
+    const [name = ""] = flag.split("=", 1);
+    const isKnown = (long: string): boolean => this.options.some((option) => option.long === long);
+    if (isKnown(name)) this.error(`${name} takes no value`);
+    if (isKnown(`-${name}`)) this.error(`unknown option ${name} (did you mean -${name}?)`);
+    unknownOption.call(this, optionName(flag));
+  }
+
+  /** The name of an option is not the file that is missing before it. */
+  override addOption(option: Option): this {
+    super.addOption(option);
+    return this.on(`option:${option.name()}`, (value: unknown) => {
+      if (this.options.some(({ long }) => long === value)) this.optionMissingArgument(option);
+    });
+  }
+
+  missingArgument(name: string): void {
+    const argument = this.registeredArguments.find((one) => one.name() === name);
+    this.error(`${name.toUpperCase()} is wanted${descriptionOf(argument)}`);
+  }
+
+  optionMissingArgument(option: Option): void {
+    const wanted = (/[<[]([\w-]+)/.exec(option.flags)?.[1] ?? "value").toUpperCase();
+    this.error(`${option.long ?? option.flags}: ${wanted} is wanted after it${descriptionOf(option)}`);
+  }
+
+  _excessArguments(words: readonly string[]): void {
+    if ((this as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments) return;
+    const taken = this.registeredArguments;
+    const names = taken.map((one) => one.name().toUpperCase()).join(" ");
+    const excess = words.slice(taken.length).join(", ");
+    this.error(
+      `too many arguments: ${this.name()} takes ${names === "" ? "none" : `${names} alone`}, and not ${excess}`,
+    );
+  }
+}
+
+function descriptionOf(one: Argument | Option | undefined): string {
+  return one === undefined || one.description === "" ? "" : `: ${one.description}`;
+}

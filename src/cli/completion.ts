@@ -1,0 +1,104 @@
+/** `bootproof completion`: a script for the shell, made from the commands and options as they are. */
+import type { Command, Option } from "commander";
+import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
+import { EXIT } from "./exit-codes.js";
+import { type Io, UsageError } from "./io.js";
+import { ArgumentReader, seeHelpOf } from "./options.js";
+
+const EXAMPLES = `
+Commands, options, their values, ids of checks and files are completed. To have it in every new shell:
+
+  bash, in ~/.bashrc:
+    eval "$(bootproof completion bash)"
+
+  zsh, in ~/.zshrc, after compinit:
+    eval "$(bootproof completion zsh)"
+
+  fish, once:
+    bootproof completion fish > ~/.config/fish/completions/bootproof.fish
+
+Exit codes: 0 the script is on stdout, 2 there is no such shell.`;
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** Has to be registered among all the other commands: it tells of them. */
+export function addCompletionCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("completion")
+    .summary("write a completion script for bash, zsh or fish")
+    .description("Write a script to stdout by which the shell completes commands, options and their values.")
+    .argument("<shell>", SHELLS.join(", "))
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (name: string) => {
+    args.refuseRepeated();
+    const shell = SHELLS.find((one) => one === name);
+    if (shell === undefined) throw new UsageError([`${name}: one of ${SHELLS.join(", ")} wanted`], seeHelpOf(command));
+    const { SCRIPTS } = await import("./completion-script.js");
+    io.stdout.write(SCRIPTS[shell](await completed(program, "")));
+    finish(EXIT.good);
+  });
+}
+
+/** A command and all below it, in the order of the help. `beside`: the commands that it stands among. */
+async function completed(command: Command, words: string, beside: readonly string[] = []): Promise<CompletedCommand[]> {
+  const help = command.createHelp();
+  const below = help.visibleCommands(command);
+  const names = below.map((one) => one.name());
+  const own: CompletedCommand = {
+    words,
+    commands: below.map((one) => ({ word: one.name(), what: help.subcommandDescription(one) })),
+    options: await Promise.all(help.visibleOptions(command).map(completedOption)),
+    operands: await operandsOf(command, beside),
+  };
+  const others: CompletedCommand[] = [];
+  for (const one of below) others.push(...(await completed(one, `${words} ${one.name()}`.trim(), names)));
+  return [own, ...others];
+}
+
+async function completedOption({ short, long, flags, description, variadic }: Option): Promise<CompletedOption> {
+  const placeholder = /[<[]([\w-]+)/.exec(flags)?.[1];
+  return {
+    short: short ?? null,
+    long: long!,
+    what: description,
+    takes: placeholder === undefined ? null : await valuesOf(placeholder),
+    isVariadic: variadic,
+  };
+}
+
+/** What may stand there beside options. */
+function operandsOf(command: Command, beside: readonly string[]): Values | Promise<Values> {
+  const [argument] = command.registeredArguments;
+  if (command.name() === "help") return beside;
+  if (argument !== undefined) return valuesOf(argument.name());
+  // Of commands that look at their words themselves, as verify does for a bundle.
+  return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
+}
+
+/** By the name of the placeholder, as it stands in the help: `<format>`. What is not listed is a file. */
+const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
+  file: () => "files",
+  policy: () => "files",
+  folder: () => "folders",
+  shell: () => SHELLS,
+  format: async () => (await import("../report/report.js")).FORMATS,
+  kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
+  when: () => ["document", "now"],
+  word: async () => (await import("../report/explanations.js")).EXPLAINED_WORDS,
+  fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
+  version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
+  // Nobody but the user knows these.
+  hex: () => [],
+  id: () => [],
+  name: () => [],
+  url: () => [],
+  address: () => [],
+  time: () => [],
+  seconds: () => [],
+  number: () => [],
+};
+
+function valuesOf(placeholder: string): Values | Promise<Values> {
+  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder]!() : "files";
+}

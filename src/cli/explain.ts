@@ -1,0 +1,81 @@
+/** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
+import type { Command } from "commander";
+import type * as explanations from "../report/explanations.js";
+import { EXIT } from "./exit-codes.js";
+import { type Io, UsageError, textOptions } from "./io.js";
+import { ArgumentReader, seeHelpOf } from "./options.js";
+
+const EXAMPLES = `
+Without WORD: every check, by group. It is an id as reports and logs have it, a verdict or a status (verified,
+authentic, rejected, stale, pass, fail, warn, skip), or an exit code (0 to 3).
+
+Examples:
+    $ bootproof explain bind.key
+    $ bootproof explain rejected
+    $ bootproof explain 3
+    $ bootproof explain policy.scope --format json
+
+Exit codes: 0 explained, 2 there is no such word.`;
+
+export function addExplainCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("explain")
+    .summary("say what a check proves, why it fails, and what to do")
+    .description(
+      "Say what a check proves, why it fails where nobody means harm and where somebody does, and what to do.",
+    )
+    .argument("[word]", "the id of a check, a verdict, a status, or an exit code")
+    .option("--format <format>", "text or json (default: text)")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (word: string | undefined, flags: { readonly format?: string }) => {
+    args.refuseRepeated();
+    const format = args.format(flags.format);
+    args.throwFaults();
+    const library = await import("../report/explanations.js");
+    const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
+    io.stdout.write(format === "json" ? `${JSON.stringify(found.json, undefined, 2)}\n` : found.text(textOptions(io)));
+    finish(EXIT.good);
+  });
+}
+
+type Explanations = typeof explanations;
+
+interface Found {
+  readonly json: object;
+  readonly text: (options: { readonly color: boolean; readonly width: number }) => string;
+}
+
+const JSON_FORMAT = "bootproof-explanation/1";
+
+function listOf({ EXPLAINED_WORDS, TERMS, explainCheck, isCheckId, renderCheckList }: Explanations): Found {
+  const checks = EXPLAINED_WORDS.filter(isCheckId).map((id) => {
+    const { title, group } = explainCheck(id);
+    return { id, title, group };
+  });
+  const terms = Object.entries(TERMS).map(([term, { title }]) => ({ term, title }));
+  return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
+}
+
+function explanationOf(library: Explanations, word: string, see: string): Found {
+  const asked = word.toLowerCase();
+  if (library.isCheckId(asked)) {
+    const explanation = library.explainCheck(asked);
+    return {
+      json: { format: JSON_FORMAT, ...explanation },
+      text: (options) => library.renderCheckExplanation(explanation, options),
+    };
+  }
+  if (!Object.hasOwn(library.TERMS, asked)) throw new UsageError([unknown(word, asked, library)], see);
+  const term = library.TERMS[asked as keyof Explanations["TERMS"]];
+  return {
+    json: { format: JSON_FORMAT, term: asked, ...term },
+    text: (options) => library.renderTermExplanation(asked, term, options),
+  };
+}
+
+function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
+  const near = nearestWords(asked);
+  const hint = near.length === 0 ? "bootproof explain alone lists all there are" : `did you mean ${near.join(", ")}?`;
+  return `${word}: no check, verdict, status or exit code: ${hint}`;
+}

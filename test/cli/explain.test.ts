@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS } from "../../src/checks.js";
+import { TERMS, explainCheck } from "../../src/report/explanations.js";
+import { bootproof } from "./support.js";
+
+describe("explain", () => {
+  it("tells of a check", async () => {
+    const { code, stdout, stderr } = await bootproof(["explain", "bind.key"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^bind\.key: the document attests this ephemeral key\n/);
+    expect((await bootproof(["explain", "BIND.KEY"])).stdout).toBe(stdout);
+  });
+
+  it.each(Object.keys(TERMS))("tells what %s means", async (term) => {
+    const { code, stdout } = await bootproof(["explain", term]);
+    expect([code, stdout.split(":")[0]]).toEqual([0, term]);
+  });
+
+  it("tells what there is, where nothing is named", async () => {
+    const { code, stdout } = await bootproof(["explain"]);
+    expect(code).toBe(0);
+    for (const id of CHECK_IDS) expect(stdout).toContain(`  ${id} `);
+  });
+
+  it("is as wide as the terminal, else as COLUMNS says", async () => {
+    const longest = (text: string): number => Math.max(...text.split("\n").map((line) => line.length));
+    const at = async (surroundings: object): Promise<number> =>
+      longest((await bootproof(["explain", "policy.app-proof"], surroundings)).stdout);
+    const [none, narrow, wide] = await Promise.all([
+      at({}),
+      at({ env: { COLUMNS: "60" } }),
+      at({ env: { COLUMNS: "60" }, isTTY: true, columns: 120 }),
+    ]);
+    expect(narrow).toBeLessThanOrEqual(60);
+    expect(none).toBeLessThanOrEqual(80);
+    expect(none).toBeGreaterThan(60);
+    expect(wide).toBeGreaterThan(80);
+  });
+
+  it("answers as JSON", async () => {
+    const json = async (...argv: string[]): Promise<unknown> =>
+      JSON.parse((await bootproof(["explain", ...argv, "--format", "json"])).stdout);
+    expect(await json("bind.key")).toEqual({ format: "bootproof-explanation/1", ...explainCheck("bind.key") });
+    expect(await json("3")).toEqual({ format: "bootproof-explanation/1", term: "3", ...TERMS["3"] });
+    const list = (await json()) as { checks: { id: string }[]; terms: { term: string }[] };
+    expect(list.checks.map(({ id }) => id)).toEqual(CHECK_IDS);
+    expect(list.terms.map(({ term }) => term)).toEqual(Object.keys(TERMS));
+  });
+
+  it.each([
+    ["policy.scop", "did you mean policy.scope?"],
+    ["pcr", "did you mean bind.pcrs, policy.pcrs?"],
+    ["xyzzy", "bootproof explain alone lists all there are"],
+    ["4", "bootproof explain alone lists all there are"],
+    ["__proto__", "bootproof explain alone lists all there are"],
+    ["", "bootproof explain alone lists all there are"],
+  ])("does not know %j: %s", async (word, said) => {
+    const { code, stdout, stderr } = await bootproof(["explain", word]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(said);
+    expect(stderr).toMatch(/\nSee bootproof explain --help\.\n$/);
+  });
+
+  it("takes one word", async () => {
+    expect((await bootproof(["explain", "a", "b"])).stderr).toContain("explain takes WORD alone, and not b");
+    expect((await bootproof(["explain", "bind.key", "--format", "xml"])).code).toBe(2);
+  });
+});

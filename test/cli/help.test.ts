@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { fitted, helpWidth } from "../../src/cli/help.js";
+import { bootproof } from "./support.js";
+
+describe("a help text", () => {
+  it.each([
+    ["keeps what is short", "Usage: x\n\nText.\n\n  a  b\n", 60, "Usage: x\n\nText.\n\n  a  b\n"],
+    ["fills paragraphs anew", "one two three\nfour five\n\nsix", 12, "one two\nthree four\nfive\n\nsix"],
+    [
+      "leaves headings and what stands below them",
+      "Examples:\n    $ a\nThe list:\nb",
+      20,
+      "Examples:\n    $ a\nThe list:\nb",
+    ],
+    ["goes on in the second column of a row", "  name     one two three", 18, "  name     one two\n           three"],
+    ["goes on below the first word of a sentence further in", "  one two three four", 10, "  one two\n  three\n  four"],
+    ["goes on behind the usage", "Usage: x one two three", 12, "Usage: x one\n    two\n    three"],
+    ["breaks a command as a shell takes it", "    $ a --b c --d e", 16, "    $ a --b c \\\n        --d e"],
+    [
+      "keeps an option with its value, and a file with its >",
+      "  $ a -d bb > c.json",
+      14,
+      "  $ a -d bb \\\n      > c.json",
+    ],
+    ["does not break inside quotes", '  $ a "b c d e" f', 12, '  $ a \\\n      "b c d e" \\\n      f'],
+    ["does not cut what is one word", "  $ aaaaaaaaaaaaaaaaaaaa", 10, "  $ aaaaaaaaaaaaaaaaaaaa"],
+  ])("%s", (_, text, width, shown) => {
+    expect(fitted(text, width)).toBe(shown);
+  });
+
+  it("is between 60 and 200 columns wide", () => {
+    expect([1, 60, 133, 200, 999].map(helpWidth)).toEqual([60, 60, 133, 200, 200]);
+  });
+
+  const COMMANDS = [
+    "",
+    "verify",
+    "fetch",
+    "bundle",
+    "pin",
+    "explain",
+    "inspect",
+    "completion",
+    "lab",
+    "keygen",
+    "stamp",
+  ];
+  it.each(COMMANDS.flatMap((name) => [60, 80, 100, 200].map((width) => [name, width] as const)))(
+    "of %j fits %d columns, but for single words",
+    async (name, width) => {
+      const argv = name === "" ? ["--help"] : [name, "--help"];
+      const { stdout } = await bootproof(argv, { isTTY: true, columns: width });
+      const long = stdout.split("\n").filter((line) => line.length > width && / \S+ \S/.test(line.trim()));
+      expect(long).toEqual([]);
+      expect(stdout).toMatch(/\n\n(?:[^\n]+\n)*Exit codes: |\n {4}\$ /);
+    },
+  );
+});
+
+describe("the help of the program", () => {
+  it("says what it is, lists each command under what it is for, and where to start", async () => {
+    const { stdout } = await bootproof(["--help"]);
+    expect(
+      stdout
+        .split("\n")
+        .filter((line) => /^\S/.test(line))
+        .map((line) => line.split(";")[0]),
+    ).toEqual([
+      "Usage: bootproof COMMAND [options]",
+      "Proves, before anyone trusts a result, which code in which enclave produced it.",
+      "Options:",
+      "Verify and keep evidence:",
+      "Say what is expected:",
+      "Explain and inspect:",
+      "The service:",
+      "Start here",
+      "enclaves on this machine, and prints the other two with everything filled in, to",
+      "a first VERIFIED and a first REJECTED:",
+      "Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to",
+      "be fetched.",
+    ]);
+  });
+
+  it("spells the command as it was started: by npx there is none on the PATH", async () => {
+    expect((await bootproof([])).stdout).toContain("    $ bootproof lab\n");
+    expect((await bootproof([], { env: { npm_command: "exec" } })).stdout).toContain("    $ npx bootproof lab\n");
+  });
+
+  it.each([
+    ["help", "verify"],
+    ["verify", "--help"],
+    ["verify", "-h"],
+  ])("answers %s %s", async (...argv) => {
+    const { code, stdout, stderr } = await bootproof(argv);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^Usage: bootproof verify /);
+  });
+
+  it.each([["help"], ["--help"], ["-h"]])("answers %s", async (...argv) => {
+    expect(await bootproof(argv)).toEqual({ code: 0, stdout: (await bootproof([])).stdout, stderr: "" });
+  });
+
+  it.each([["--version"], ["-V"]])("answers %s", async (...argv) => {
+    const { code, stdout } = await bootproof(argv);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+});
