@@ -16,6 +16,7 @@ const whole = forge();
 const options = optionsOf(whole, { noPolicy: true });
 const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
 const policyFile = labPolicy(whole.anchorPem, [labDeployment(lab)]);
+const twoDeployments = labPolicy(whole.anchorPem, [labDeployment(lab), { ...labDeployment(lab), name: "other" }]);
 const bundleFile = library.packEvidence({ bootProofs: [whole.bootProof] });
 const document = whole.document;
 const certificate = library.decodeAttestationDocument(document).certificate.der;
@@ -106,6 +107,10 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [bytesOf(bootProof), (bytes) => library.inspectUnverified(bytes)],
     [toUtf8(Buffer.from(document).toString("base64")), (bytes) => library.inspectUnverified(bytes)],
   ],
+  checkPolicy: [[bytesOf(policyFile), (bytes) => library.checkPolicy(bytes)]],
+  addToPolicy: [[bytesOf(policyFile), (bytes) => library.addToPolicy(bytes, { policy: policyFile as never, notes: [] })]],
+  dropDeployment: [[bytesOf(twoDeployments), (bytes) => library.dropDeployment(bytes, "other")]],
+  describeUnrecognised: [[bytesOf("<html>"), (bytes) => library.describeUnrecognised(bytes)]],
   kindOf: [[bytesOf(bootProof), (bytes) => library.kindOf(bytes)]],
   diffUnverified: [
     [bytesOf(bootProof), (bytes) => library.diffUnverified(bytes, bytesOf(answering.bootProof))],
@@ -164,6 +169,8 @@ const WITHOUT_BYTES = [
   "renderInspection",
   "renderJson",
   "renderDiff",
+  "describePolicy",
+  "renderPolicyCheck",
   "renderText",
   "explainCheck",
   "renderCheckExplanation",

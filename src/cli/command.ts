@@ -43,14 +43,6 @@ export class CheckedCommand extends Command {
     unknownOption.call(this, optionName(flag));
   }
 
-  /** The name of an option is not the file that is missing before it. */
-  override addOption(option: Option): this {
-    super.addOption(option);
-    return this.on(`option:${option.name()}`, (value: unknown) => {
-      if (this.options.some(({ long }) => long === value)) this.optionMissingArgument(option);
-    });
-  }
-
   missingArgument(name: string): void {
     const argument = this.registeredArguments.find((one) => one.name() === name);
     this.error(`${name.toUpperCase()} is wanted${descriptionOf(argument)}`);

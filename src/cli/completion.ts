@@ -92,6 +92,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   hex: () => [],
   id: () => [],
   name: () => [],
+  type: () => [],
   url: () => [],
   address: () => [],
   time: () => [],

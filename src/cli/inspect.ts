@@ -44,7 +44,7 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
 async function inspect(path: string, io: Io): Promise<Inspection> {
   const { inspectUnverified } = await import("../inspect/inspect.js");
   const files = new InputFiles(io);
-  const bytes = await files.raw(path, MAX_BUNDLE_BYTES);
+  const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();
   const readYaml = async (text: string): Promise<unknown> => {
     const { parseYaml } = await import("./pin.js");

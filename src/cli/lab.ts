@@ -203,7 +203,7 @@ ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
 In another terminal: fetch evidence of an enclave, pin what it shows, and verify it. VERIFIED:
   $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
   $ ${bootproof} fetch --app signer ${key} > boot.json
-  $ ${bootproof} pin --boot-proof boot.json --trust-anchor ${file(files.trustAnchorFile)} > policy.json
+  $ ${bootproof} pin --boot-proof boot.json --trust-anchor ${file(files.trustAnchorFile)} --out policy.json
   $ ${bootproof} verify --boot-proof boot.json --policy policy.json
 
 Now the service lies: its enclave boots an older manifest, which was approved once. REJECTED, and why:

@@ -128,7 +128,7 @@ const startHere = (bootproof: string): string => `
 Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
 two with everything filled in, to a first VERIFIED and a first REJECTED:
     $ ${bootproof} lab
-    $ ${bootproof} pin --boot-proof boot.json --trust-anchor trust-anchor.pem > policy.json
+    $ ${bootproof} pin --boot-proof boot.json --trust-anchor trust-anchor.pem --out policy.json
     $ ${bootproof} verify --boot-proof boot.json --policy policy.json
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;

@@ -61,10 +61,10 @@ describe("completion", () => {
     const placeholders = new Set(
       texts.flatMap((text) => [...text.matchAll(/^ {2}--[a-z-]+ [<[]([a-z-]+)/gm)].map(([, one]) => one!)),
     );
-    const files = ["file"];
+    const files = ["file", "policy"];
     const folders = ["folder"];
     const words = ["format", "kind", "when", "fault", "version"];
-    const own = ["hex", "id", "name", "url", "address", "time", "seconds", "number"];
+    const own = ["hex", "id", "name", "type", "url", "address", "time", "seconds", "number"];
     expect([...placeholders].sort()).toEqual([...files, ...folders, ...words, ...own].sort());
   });
 

@@ -60,7 +60,7 @@ describe("the first minutes", () => {
     expect(firstLines).toEqual(["", "", "", "VERIFIED", "", "", "REJECTED", "policy.nonce", "", "VERIFIED", "", "{"]);
     expect(stdout).toContain("policy.nonce");
     // What pin says of a policy that it has just made, and nothing else.
-    expect(stderr).toMatch(/^Pinned what this boot proof shows/);
+    expect(stderr).toMatch(/^Pinned what this boot proof shows/m);
     expect(stderr).not.toContain("bootproof: ");
   });
 });

@@ -104,7 +104,7 @@ describe("the built command", () => {
     }
     expect(built(["inspect", "-"], { input: "<html></html>" })).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining("it looks like an HTML page") as string,
+      stderr: expect.stringContaining("an HTML or XML page") as string,
     });
     expect(JSON.parse(built(["pin", "--release", release, "--app", "signer"]).stdout)).toMatchObject({
       policy: "bootproof/1",

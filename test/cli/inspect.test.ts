@@ -86,13 +86,17 @@ describe("inspect", () => {
     ],
     ["nothing", [fileOf("")], "empty"],
     ["broken JSON", [fileOf('{"a":\n')], "not strict JSON: the text ends early (line 2, column 1)"],
-    ["UTF-16", [fileOf(Buffer.from("\ufeff{}", "utf16le"))], "it looks like UTF-16 text: save it as UTF-8"],
+    [
+      "UTF-16",
+      [fileOf(Buffer.from("\ufeff{}", "utf16le"))],
+      "UTF-16 text, as PowerShell's > writes it: save it as UTF-8",
+    ],
     [
       "other YAML",
       [fileOf("policy: bootproof/1\n")],
       "it looks like YAML, and no release: evidence and policies are JSON",
     ],
-    ["a web page", [fileOf("<!doctype html>")], "it looks like an HTML page"],
+    ["a web page", [fileOf("<!doctype html>")], "an HTML or XML page, as servers answer for an error"],
     [
       "broken YAML",
       [fileOf("version: r1\nx:\n  appBinaryDigest: 00\n  a: 1\n  a: 2\n")],
@@ -101,7 +105,7 @@ describe("inspect", () => {
     ["too much", [fileOf(new Uint8Array(9 * 1024 * 1024))], "larger than 8 MiB"],
     ["a directory", [vector("boot-proofs")], "is a directory, not a file"],
     ["no file", ["missing"], "missing: no such file"],
-    ["no argument", [], "missing required argument"],
+    ["no argument", [], "FILE is wanted: what to look at"],
     ["two arguments", [APP_1, APP_1], "too many arguments"],
     ["another format", [APP_1, "--format", "yaml"], "--format yaml: one of text, json wanted"],
   ])("refuses %s", async (_, args, message) => {

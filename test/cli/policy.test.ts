@@ -257,8 +257,8 @@ describe("policy drop", () => {
     [["policy", "drop", "-", "x"], "stdin cannot be rewritten"],
     [["policy", "drop", "missing.json", "x"], "missing.json: no such file"],
     [["policy", "drop", fileOf("{}"), "x"], "deployments: missing"],
-    [["policy", "drop", "x"], "missing required argument 'name'"],
-    [["policy", "nothing"], "unknown command 'nothing'"],
+    [["policy", "drop", "x"], "NAME is wanted"],
+    [["policy", "nothing"], "unknown command nothing"],
     [["policy", "check", "x", "--format", "yaml"], "See bootproof policy check --help."],
   ])("%j", async (args, says) => {
     const { code, stderr } = await bootproof(args);

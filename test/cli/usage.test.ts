@@ -15,7 +15,7 @@ describe("wrong usage", () => {
     ["an unknown command", ["verfy"], "unknown command verfy (did you mean verify?)", ""],
     ["one that is like nothing", ["xyzzy"], "unknown command xyzzy", ""],
     ["help for an unknown command", ["help", "verfy"], "unknown command verfy (did you mean verify?)", ""],
-    ["a missing argument", ["inspect"], "FILE is wanted: the evidence; - for stdin", "inspect"],
+    ["a missing argument", ["inspect"], "FILE is wanted: what to look at; - for stdin", "inspect"],
     [
       "too many arguments",
       ["inspect", "a", "b", "c"],
@@ -37,9 +37,9 @@ describe("wrong usage", () => {
     ],
     [
       "an option in the place of a value",
-      ["inspect", "x", "--format", "--format"],
-      "--format: FORMAT is wanted after it: text or json (default: text)",
-      "inspect",
+      ["bundle", "--boot-proof", "x", "--no-policy", "--organization-id", "--nonce"],
+      "--organization-id: took --nonce, an option, for its value: is a variable of the shell not set?",
+      "bundle",
     ],
     [
       "a value for an option that takes none",
@@ -124,12 +124,7 @@ describe("errors of a command line that asks for JSON", () => {
       "unknown option --frmat (did you mean --format?)",
       "See bootproof verify --help.",
     ],
-    [
-      ["verify", "--policy", "--format", "json"],
-      "--policy: FILE is wanted after it: the policy that pins what is expected (see bootproof pin)",
-      "See bootproof verify --help.",
-    ],
-    [["inspect", "--format", "json"], "FILE is wanted: the evidence; - for stdin", "See bootproof inspect --help."],
+    [["inspect", "--format", "json"], "FILE is wanted: what to look at; - for stdin", "See bootproof inspect --help."],
     [["verfy", "--format", "json"], "unknown command verfy (did you mean verify?)", "See bootproof --help."],
     [["--format", "json", "verfy"], "unknown option --format", "See bootproof --help."],
   ])("are one document where the command line is wrong too: %j", async (argv, message, advice) => {

@@ -477,7 +477,7 @@ describe("files at fault", () => {
   it("without a name are told as such", async () => {
     expect(await faults("--boot-proof", BOOT_1, "--policy", "")).toEqual([
       "bootproof: --policy: empty: is a variable of the shell not set?",
-      "bootproof: See bootproof verify --help.",
+      "See bootproof verify --help.",
     ]);
   });
 
