@@ -41,7 +41,7 @@ export class VerifiedAppProof {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 /** A boot proof that an app proof may speak of; `verified` is null where it was rejected. */
 export interface BootProofCandidate {

@@ -65,7 +65,7 @@ export class VerifiedAttestation {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 /** Checks the bytes of a COSE_Sign1: {@link ATTESTATION_CHECKS}. */
 export async function checkAttestation(

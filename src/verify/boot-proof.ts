@@ -108,7 +108,7 @@ export class VerifiedBootProof {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 export interface CheckedBootProof {
   readonly checklist: Checklist;
