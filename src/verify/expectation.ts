@@ -222,9 +222,9 @@ export function isVotedOn(question: Question | null, activity: ReadActivity): bo
  * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered
  * with the activity voted on, that activity's own request. Null: nobody said.
  */
-export function requestTime(question: Question | null, activity: ReadActivity | null): number | null {
+export function requestTime(question: Question | null, activity?: ReadActivity): number | null {
   if (question === null || question.requestedAt === null) return null;
-  if (activity === null || !isVotedOn(question, activity)) return question.requestedAt;
+  if (activity === undefined || !isVotedOn(question, activity)) return question.requestedAt;
   // The activity's own word can only be earlier than the vote on it.
   return Math.min(question.requestedAt, activity.requestedAt ?? question.requestedAt);
 }

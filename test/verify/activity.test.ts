@@ -333,8 +333,8 @@ describe("an activity", () => {
     const { report, verified } = await judged(evidence, {
       given: () => ({ bootProofs: [evidence.bootProof], activity: { ...evidence.activity, appProofs } }),
     });
-    expect(statusOf(report, "activity.claims")).toBe("skip");
-    expect(detailsOf(report)).toContain("1 of 3 app proofs were rejected");
+    const claims = report.checks.find(({ id }) => id === "activity.claims")!;
+    expect(claims).toMatchObject({ status: "skip", detail: expect.stringMatching(/^1 of 3 app proofs/) as string });
     expect(verified.get("activity")).toBeNull();
   });
 
@@ -342,11 +342,19 @@ describe("an activity", () => {
     ["intent", elsewhere({}, { addresses: [address] })],
     ["result", elsewhere({}, {})],
     ["organizationId", elsewhere({ walletId }, { addresses: [address] })],
+    ["appProofs", elsewhere({ walletId }, { addresses: [] })],
   ])("of which the %s cannot be read contradicts nothing, and is not verified", async (name, activity) => {
     const evidence = forge({ activity: (each) => ({ ...activity(each), [name]: 7 }) });
     const { report, verified } = await judged(evidence, { given: withActivity });
     expect(statusOf(report, "activity.claims")).toBe("skip");
+    expect(statusOf(report, "activity.coverage")).toBe(name === "result" ? "skip" : "pass");
     expect(verified.get("activity")).toBeNull();
+  });
+
+  it("without an address of three that were asked for says which", async () => {
+    const activity = elsewhere({ walletId }, { addresses: [address, "a", "b"] });
+    const report = await judge(forge({ activity }), { given: withActivity });
+    expect(detailsOf(report)).toContain("no verified app proof backs a, b");
   });
 
   it("may repeat an address of the caller's own parameters, whatever its type", async () => {
