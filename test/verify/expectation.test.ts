@@ -44,6 +44,11 @@ const custom = (intent: JsonValue, result: JsonValue = {}): JsonObject =>
   activity({ type: "ACTIVITY_TYPE_CUSTOM", intent: { i: intent }, result: { r: result } });
 const CUSTOM = { type: "ACTIVITY_TYPE_CUSTOM" };
 
+it("empty is what services leave out, and 0 and {} are not", () => {
+  for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
+  for (const value of [0, {}, " ", true, [null], { length: 0 }]) expect(isEmpty(value)).toBe(false);
+});
+
 /** What the service's interface repeats in its results: the member of the result, and that of the intent. */
 const OPERATIONS: readonly {
   readonly type: string;
@@ -611,9 +616,4 @@ it("proofs without an activity are of the organization and addresses that were a
   expect(unansweredAddresses(null, [])).toEqual([]);
   expect(sameAddress("0xAB", "0xab")).toBe(true);
   for (const text of ["AB", "x0xAB", "0xABg", "0x"]) expect(sameAddress(text, text.toLowerCase())).toBe(text === "0x");
-});
-
-it("empty is what services leave out, and 0 and {} are not", () => {
-  for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
-  for (const value of [0, {}, " ", true, [null], { length: 0 }]) expect(isEmpty(value)).toBe(false);
 });
