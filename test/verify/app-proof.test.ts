@@ -100,6 +100,15 @@ describe("an app proof", () => {
     }
   });
 
+  it("of a key that does not sign app proofs is not verified, nor one under a rejected boot proof", async () => {
+    expect(await ask("app.key", { generation: "setup" }, { noPolicy: true })).toMatchObject({
+      statuses: { "app[0]": "fail" },
+      verified: [false],
+    });
+    const rejected = await ask("app.key", { bootProof: put("qosManifestB64", "AAAA") }, { noPolicy: true });
+    expect(rejected).toMatchObject({ statuses: { "app[0]": "skip" }, verified: [false] });
+  });
+
   it("of a key that is no point says that, and another that its signature is wrong", async () => {
     const wrong = (publicKey: Uint8Array): Promise<Answer> =>
       ask("app.signature", appProof({ json: put("publicKey", hex(publicKey)) }), {});

@@ -47,6 +47,11 @@ describe("a manifest", () => {
     expect(isVerified).toBe(false);
   });
 
+  it("that could not be read is held against no envelope", async () => {
+    const unread = await ask("envelope.manifest", { bootProof: put("qosManifestB64", "AAAA") });
+    expect(unread).toMatchObject({ status: "skip", isVerified: false });
+  });
+
   it("beside an envelope of another version says both of them", async () => {
     const other = envelopeOf(forge({ version: "v1" }).bootProof);
     const { detail } = await ask("envelope.manifest", {

@@ -65,6 +65,17 @@ describe("registers", () => {
     );
   });
 
+  it("are not wanted of a document of PCR0 to 15 alone, and are of any other", async () => {
+    const ask = async (count: number): Promise<unknown> => {
+      const pcrs = new Map(Array.from({ length: count }, (_, index) => [index, new Uint8Array(48)] as const));
+      const checklist = new Checklist("boot[0]");
+      const commitment = await checkCommitment({ pcrs, publicKey: key }, hash, checklist);
+      return [commitment?.kind ?? null, checklist.list()[0]!.status];
+    };
+    expect(await ask(16)).toEqual(["legacy", "warn"]);
+    expect(await ask(17)).toEqual([null, "fail"]);
+  });
+
   it("of both phases are there, and all others, where either of the two is", async () => {
     const pcrs = new Map<number, Uint8Array>(Array.from({ length: 32 }, (_, index) => [index, new Uint8Array(48)]));
     pcrs.set(17, await commitmentPcr("live", hash, key));

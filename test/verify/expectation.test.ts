@@ -187,10 +187,10 @@ describe("an answer", () => {
       }),
     ],
     [
-      "of an operation that only begins like another's version",
+      "of an operation that has a version inside its name",
       {},
       activity({
-        type: "ACTIVITY_TYPE_DELETE_POLICIES_V2_LATER",
+        type: "ACTIVITY_TYPE_DELETE_V2_POLICIES",
         intent: { x: { policyIds: ["a"] } },
         result: { y: { policyIds: ["b"] } },
       }),
