@@ -154,7 +154,7 @@ export function usedFor(question: Question | null, activity: ReadActivity): Used
   const { organizationId, type, parameters, requestedAt } = question ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
   const submitted = isSubmitted ? JSON.stringify([organizationId, type, parameters, requestedAt]) : null;
-  return { activityId: activity.id, submitted };
+  return { activityId: activity.id ?? "", submitted };
 }
 
 function checkRequest(

@@ -7,7 +7,7 @@ import type { VerifiedAppProof } from "./app-proof.js";
 
 /** An activity: by its id, and by the request that was submitted, where one was. */
 export interface UsedFor {
-  readonly activityId: string | undefined;
+  readonly activityId: string;
   /** Null where the activity was not submitted here, but asked for by its id. */
   readonly submitted: string | null;
 }
