@@ -72,7 +72,7 @@ export class VerifiedActivity {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 type ReadActivity = Reading<Activity>["value"];
 
@@ -119,7 +119,7 @@ export function checkActivity(
     result: soleMember(value.result),
     walletId: wallet.id,
     // An intent that was held against what was submitted is the caller's own word.
-    mayRepeatIntent: (question?.parameters ?? null) !== null || !MAKES_KEYS.test(value.type ?? ""),
+    mayRepeatIntent: isJsonObject(question?.parameters) || !MAKES_KEYS.test(String(value.type)),
     proofs: derivations,
   });
   const answers = checkRequest(question, value, coverage, checklist);
@@ -137,7 +137,7 @@ export function checkActivity(
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
   const agrees = checkClaims(value, compared, checklist);
   const covers = checkCoverage(value, coverage, required, checklist);
-  if (whole === null || !answers || !agrees || !covers || proofs.length !== appProofs.length) return null;
+  if (whole === null || !answers || !agrees || !covers) return null;
   const facts = {
     activity: whole,
     appProofs: proofs,
@@ -196,7 +196,7 @@ function spokenOf(
     contradictions: foreign
       .filter((claimed) => claimed !== made)
       .map((claimed) => `an app proof speaks of organization ${claimed}, the activity of ${organizationId}`),
-    subOrganizationId: foreign.includes(made ?? "") ? made : null,
+    subOrganizationId: foreign.length > 0 ? made : null,
   };
 }
 
@@ -309,13 +309,14 @@ function checkClaims(
 ): boolean {
   if (contradictions.length > 0) return checklist.conclude("activity.claims", contradictions);
   if (activity.organizationId === undefined || !activity.intent || !activity.result)
-    checklist.skip("activity.claims", "the activity could not be read");
-  else if (proofs === 0) checklist.skip("activity.claims", "there is no verified app proof to compare with");
-  else if (proofs < given)
-    checklist.skip("activity.claims", `${given - proofs} of ${given} app proofs were rejected, and are not compared`);
-  else if (subOrganizationId !== null) checklist.warn("activity.claims", NEW_ORGANIZATION);
-  else checklist.pass("activity.claims");
-  return proofs > 0;
+    return checklist.skip("activity.claims", "the activity could not be read");
+  if (proofs === 0) return checklist.skip("activity.claims", "there is no verified app proof to compare with");
+  if (proofs < given) {
+    const rejected = `${given - proofs} of ${given} app proofs were rejected, and are not compared`;
+    return checklist.skip("activity.claims", rejected);
+  }
+  if (subOrganizationId !== null) return checklist.warn("activity.claims", NEW_ORGANIZATION);
+  return checklist.pass("activity.claims");
 }
 
 function checkCoverage(
@@ -324,10 +325,7 @@ function checkCoverage(
   required: boolean,
   checklist: Checklist,
 ): boolean {
-  if (activity.result === undefined) {
-    checklist.skip("activity.coverage", "the result could not be read");
-    return false;
-  }
+  if (activity.result === undefined) return checklist.skip("activity.coverage", "the result could not be read");
   const reason = `no verified app proof backs ${listed(uncovered, ", ")}`;
   if (uncovered.length === 0)
     checklist.pass("activity.coverage", covered.length === 0 ? "the result holds no new address" : undefined);
@@ -347,21 +345,21 @@ function membersWithoutProof(
   subOrganizationId: string | null,
 ): string[] {
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
-  const proven = new Set<JsonValue>([...derivations.map(({ walletId }) => walletId ?? ""), subOrganizationId ?? ""]);
+  const proven = new Set<JsonValue | undefined>([...derivations.map(({ walletId }) => walletId), subOrganizationId]);
+  const provenNames: readonly (string | undefined)[] = ["walletId", "subOrganizationId"];
   const covered = new Set(coveredPaths);
   const partly = new Set(coveredPaths.flatMap(ancestorsOf));
-  const walk = (value: JsonValue, path: string, name: string): string[] => {
-    const isProven = covered.has(path) || (["walletId", "subOrganizationId"].includes(name) && proven.has(value));
+  const walk = (value: JsonValue | undefined, path: string, name?: string): string[] => {
+    const isProven = covered.has(path) || (provenNames.includes(name) && proven.has(value));
     if (isEmpty(value) || isProven) return [];
     if (Array.isArray(value) && partly.has(path))
-      return value.flatMap((item, index) => walk(item, `${path}[${index}]`, ""));
+      return value.flatMap((item, index) => walk(item, `${path}[${index}]`));
     if (!isJsonObject(value)) return [path];
     return Object.entries(value).flatMap(([member, inner], index) =>
       walk(inner, memberPath(path, member, index), member),
     );
   };
-  const sole = soleMember(result);
-  return sole === undefined ? [] : walk(sole, "", "").slice(0, MAX_WITHOUT_PROOF);
+  return walk(soleMember(result), "").slice(0, MAX_WITHOUT_PROOF);
 }
 
 /** Of `wallet.addresses[0]`: `wallet.addresses` and `wallet`. */

@@ -14,6 +14,8 @@ interface Place {
   readonly path: string;
   /** Null: something stands there that is no address. */
   readonly address: string | null;
+  /** The address as it is compared. */
+  readonly key: string | null;
   /** The path of its account; undefined where the intent has no accounts, null where it has none for this place. */
   readonly derivationPath?: string | null;
 }
@@ -40,20 +42,18 @@ export interface CoverageInput {
 }
 
 export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }: CoverageInput): Coverage {
-  const accounts = listOf(intent, "accounts");
+  const accounts = accountsOf(intent);
   const positional = accounts === undefined ? [] : positionalPlaces(result, accounts);
   const taken = new Set(positional.map(({ path }) => path));
   const others = placesIn(result, "").filter(({ path }) => !taken.has(path));
-  const repeated = mayRepeatIntent ? textsOf(intent) : new Set<string>();
-  const elsewhere = others.filter(({ address }) => address === null || !repeated.has(comparableAddress(address)));
+  const repeated: ReadonlySet<string | null> = mayRepeatIntent ? textsOf(intent) : new Set<string>();
+  const elsewhere = others.filter(({ key }) => !repeated.has(key));
   const index = new ProofIndex(proofs, walletId);
-  const backed = (place: Place): boolean => place.address !== null && index.backs(place.address, place.derivationPath);
+  const backed = (place: Place): boolean => index.backs(place);
   const coveredPlaces = positional.filter(backed);
-  const proven = new Set(coveredPlaces.map(({ address }) => comparableAddress(address!)));
+  const proven = new Set(coveredPlaces.map(({ key }) => key));
   // Beside accounts, another address is covered only by a proof that backs one of theirs.
-  const coveredElsewhere = elsewhere.filter((place) =>
-    accounts === undefined ? backed(place) : place.address !== null && proven.has(comparableAddress(place.address)),
-  );
+  const coveredElsewhere = elsewhere.filter(accounts === undefined ? backed : ({ key }) => proven.has(key));
   const covered = new Set<Place>([...coveredPlaces, ...coveredElsewhere]);
   const places = [...positional, ...elsewhere];
   return {
@@ -63,13 +63,13 @@ export function coverageOf({ intent, result, walletId, mayRepeatIntent, proofs }
     stray:
       accounts === undefined && others.length === 0
         ? []
-        : strayProofs(proofs, accounts === undefined ? others : positional, accounts),
+        : proofs.filter(accounts === undefined ? fitsNone(others) : fitsNoAccount(positional, accounts)),
   };
 }
 
 /** Proofs by address, so that a long list of each costs no more than their lengths. */
 class ProofIndex {
-  readonly #paths = new Map<string, Set<string | undefined>>();
+  readonly #paths = new Map<string | null, Set<string | null | undefined>>();
 
   constructor(proofs: readonly AddressDerivationProof[], walletId: string | null) {
     for (const { address, derivationPath, walletId: named } of proofs) {
@@ -80,43 +80,43 @@ class ProofIndex {
     }
   }
 
-  /** `derivationPath`: undefined where any will do, null where none does. */
-  backs(address: string, derivationPath: string | null | undefined): boolean {
-    const paths = this.#paths.get(comparableAddress(address));
-    if (paths === undefined || derivationPath === null) return false;
-    return derivationPath === undefined || paths.has(derivationPath);
+  backs({ key, derivationPath }: Place): boolean {
+    const paths = this.#paths.get(key);
+    return paths !== undefined && (derivationPath === undefined || paths.has(derivationPath));
   }
+}
+
+type ProofTest = (proof: AddressDerivationProof) => boolean;
+
+/** Where there are no accounts, a proof fits the places of its address. */
+function fitsNone(places: readonly Place[]): ProofTest {
+  const keys = new Set(places.map(({ key }) => key));
+  return ({ address }) => !keys.has(comparableAddress(address));
 }
 
 /**
- * Proofs that fit no place. Beside accounts a proof has the path of one and its address; where the lists do not match,
- * the path of any account will do, for nobody knows which address is whose.
+ * Beside accounts a proof has the path of one and its address; where the lists do not match, the path of any account
+ * will do, for nobody knows which address is whose.
  */
-function strayProofs(
-  proofs: readonly AddressDerivationProof[],
-  places: readonly Place[],
-  accounts: readonly JsonValue[] | undefined,
-): AddressDerivationProof[] {
-  const keyOf = (address: string, path: string | undefined): string => `${path ?? ""}\n${comparableAddress(address)}`;
+function fitsNoAccount(places: readonly Place[], accounts: readonly JsonValue[]): ProofTest {
   const exact = new Set<string>();
-  const unplaced = new Set<string>();
-  for (const { address, derivationPath } of places) {
-    if (address !== null && derivationPath === null) unplaced.add(comparableAddress(address));
-    else if (address !== null) exact.add(keyOf(address, derivationPath ?? undefined));
+  const unplaced = new Set<string | null>();
+  for (const { key, derivationPath } of places) {
+    if (derivationPath === null) unplaced.add(key);
+    else exact.add(JSON.stringify([derivationPath, key]));
   }
-  const paths = new Set((accounts ?? []).map((account) => memberOf(account, "path") ?? ""));
-  const isWithheld =
-    places.length === 0 || places.some(({ address, derivationPath }) => address === null && derivationPath === null);
-  return proofs.filter(({ address, derivationPath }) => {
-    if (accounts === undefined) return !exact.has(keyOf(address, undefined));
-    const fitsSome = isWithheld || unplaced.has(comparableAddress(address));
-    return !exact.has(keyOf(address, derivationPath)) && !(fitsSome && paths.has(derivationPath ?? ""));
-  });
+  const paths = new Set(accounts.map((account) => memberOf(account, "path") ?? ""));
+  return ({ address, derivationPath }) => {
+    const key = comparableAddress(address);
+    // Null: an address is missing, or something else stands in its place.
+    const fitsSome = unplaced.has(null) || unplaced.has(key);
+    return !exact.has(JSON.stringify([derivationPath, key])) && !(fitsSome && paths.has(derivationPath ?? ""));
+  };
 }
 
-/** The list of a holder or of its `wallet`: accounts and addresses may both stand there. */
-function listOf(holder: JsonValue | undefined, name: string): readonly JsonValue[] | undefined {
-  const [own, nested] = [memberOf(holder, name), memberOf(memberOf(holder, "wallet"), name)];
+/** The accounts of the intent or of its `wallet`. */
+function accountsOf(intent: JsonValue | undefined): readonly JsonValue[] | undefined {
+  const [own, nested] = [memberOf(intent, "accounts"), memberOf(memberOf(intent, "wallet"), "accounts")];
   const list = isEmpty(own) ? nested : own;
   return Array.isArray(list) && list.length > 0 ? list : undefined;
 }
@@ -142,22 +142,23 @@ function positionalPlaces(result: JsonValue | undefined, accounts: readonly Json
   const withheld = (from: number): Place[] =>
     accounts
       .slice(from)
-      .map((_, index) => ({ path: `addresses[${from + index}]`, address: null, derivationPath: null }));
+      .map((_, index) => ({ path: `addresses[${from + index}]`, address: null, key: null, derivationPath: null }));
   if (lists.length === 0) return withheld(0);
   return lists.flatMap(({ path, list }) => [
     ...list.map((entry, index) => ({
-      path: `${path}[${index}]`,
-      address: addressOf(entry),
+      ...placeOf(`${path}[${index}]`, entry),
       derivationPath: pathOf(index, list),
     })),
     ...withheld(list.length),
   ]);
 }
 
-/** A string, or an object with a string `address`. */
-function addressOf(entry: JsonValue | undefined): string | null {
+/** An address is a string, or an object with a string `address`. */
+function placeOf(path: string, entry: JsonValue): Place {
   const address = isJsonObject(entry) ? entry["address"] : entry;
-  return typeof address === "string" && address !== "" ? address : null;
+  return typeof address === "string" && address !== ""
+    ? { path, address, key: comparableAddress(address) }
+    : { path, address: null, key: null };
 }
 
 /** Every `address` and every entry of `addresses`, wherever they stand. */
@@ -181,7 +182,7 @@ function placesOfMembers(object: JsonObject, path: string, without: string | nul
 
 /** A place where an address has to stand, and those inside what stands there beside its `address`. */
 function placesAt(entry: JsonValue, path: string, found: Place[]): void {
-  found.push({ path, address: addressOf(entry) });
+  found.push(placeOf(path, entry));
   if (isJsonObject(entry)) placesOfMembers(entry, path, "address", found);
 }
 

@@ -41,7 +41,7 @@ export class VerifiedAppProof {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 /** A boot proof that an app proof may speak of; `verified` is null where it was rejected. */
 export interface BootProofCandidate {
@@ -125,11 +125,14 @@ export async function checkAppProofs(
   const setting = {
     candidates: boots,
     withActivity: activity !== null,
-    requestedAt: requestTime(question, activity?.value ?? null),
+    requestedAt: requestTime(question, activity?.value),
     unanswered: [],
   };
-  const derived = opened.flatMap(({ payload }) => payload.addressDerivationProof?.address ?? []);
-  const unanswered = activity === null ? unansweredAddresses(question, derived) : [];
+  const derived = opened.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const unanswered = unansweredAddresses(
+    question,
+    derived.map(({ address }) => address),
+  );
   const checked = await Promise.all(
     opened.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
   );
@@ -169,20 +172,20 @@ async function checkAppProof(
     checklist,
   );
   const isAnswer = checkRequest(payload, setting, context, checklist);
-  if (whole === null || named.bootProof === null || !named.maySign || !isSigned || !isTimely || !isAnswer)
+  if (whole === null || named.signer === null || !isSigned || !isTimely || !isAnswer)
     return { checklist, verified: null };
-  const facts = { payload: whole.payload, signature: whole.proof.signature, bootProof: named.bootProof };
+  const facts = { payload: whole.payload, signature: whole.proof.signature, bootProof: named.signer };
   return { checklist, verified: new VerifiedAppProof(facts, TOKEN) };
 }
 
 interface NamedBootProof {
   /** The verified boot proof that attests the key; null where there is none. */
   readonly bootProof: VerifiedBootProof | null;
-  /** Keys of its kind sign app proofs. */
-  readonly maySign: boolean;
+  /** The same, where keys of its kind sign app proofs. */
+  readonly signer: VerifiedBootProof | null;
 }
 
-const NOBODY: NamedBootProof = { bootProof: null, maySign: false };
+const NOBODY: NamedBootProof = { bootProof: null, signer: null };
 
 function checkKey(
   { publicKey }: ReadAppProof,
@@ -210,7 +213,7 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
     "app.key",
     maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
   );
-  return { bootProof, maySign };
+  return { bootProof, signer: maySign ? bootProof : null };
 }
 
 async function checkSignature(
@@ -220,8 +223,7 @@ async function checkSignature(
   checklist: Checklist,
 ): Promise<boolean> {
   if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
-    checklist.skip("app.signature", "key, payload or signature could not be read");
-    return false;
+    return checklist.skip("app.signature", "key, payload or signature could not be read");
   }
   const key = bootProof?.signingKey() ?? new PublicKey("P-256", signingPoint(publicKey));
   const isValid = await cache.verifyBy(key, toUtf8(proofPayload), signature);
@@ -281,7 +283,7 @@ function checkRequest(
   { question }: VerifyContext,
   checklist: Checklist,
 ): boolean {
-  const skipped = (reason: string): boolean => {
+  const skipped = (reason: string): true => {
     checklist.skip("app.request", reason);
     return true;
   };

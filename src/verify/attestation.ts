@@ -65,7 +65,7 @@ export class VerifiedAttestation {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 /** Checks the bytes of a COSE_Sign1: {@link ATTESTATION_CHECKS}. */
 export async function checkAttestation(
@@ -77,9 +77,9 @@ export async function checkAttestation(
   if (message === undefined) return unread(checklist, "the COSE_Sign1 could not be read");
   const isEs384 = checklist.conclude("cose.algorithm", algorithmFaults(message));
   const { value: document, whole } = checkDocument(message, checklist);
-  const validationTime = validationTimeOf(document, context) ?? null;
+  const validationTime = validationTimeOf(document, context);
   const [trustAnchor, isSigned] = await Promise.all([
-    checkPath(document, validationTime ?? undefined, context, checklist),
+    checkPath(document, validationTime, context, checklist),
     checkSignature(message, document, context.cache, checklist),
   ]);
   const isGood = isEs384 && isSigned && whole !== null && trustAnchor !== null && validationTime !== null;
@@ -151,19 +151,16 @@ function checkDocument(
   return { value, whole: wholeOf<AttestationDocument>(reading) };
 }
 
-/** The moment that certificates are held against; undefined where it is the document's, which could not be read. */
-export function validationTimeOf(
-  document: AttestationDocumentReading["value"],
-  context: VerifyContext,
-): Date | undefined {
+/** The moment that certificates are held against; null where it is the document's, which could not be read. */
+export function validationTimeOf(document: AttestationDocumentReading["value"], context: VerifyContext): Date | null {
   if (context.at === "now") return context.now;
   if (context.at !== "document") return context.at;
-  return document.timestamp === undefined ? undefined : new Date(document.timestamp);
+  return document.timestamp === undefined ? null : new Date(document.timestamp);
 }
 
 async function checkPath(
   document: AttestationDocumentReading["value"],
-  time: Date | undefined,
+  time: Date | null,
   context: VerifyContext,
   checklist: Checklist,
 ): Promise<TrustAnchor | null> {

@@ -108,7 +108,7 @@ export class VerifiedBootProof {
 }
 
 /** Stays in this module, so that no other code can make the verified type. */
-const TOKEN = Symbol("verified");
+const TOKEN = Symbol();
 
 export interface CheckedBootProof {
   readonly checklist: Checklist;
@@ -193,13 +193,12 @@ async function checkBootProof(
         TOKEN,
       )
     : null;
-  const trustAnchor = attestation?.trustAnchor ?? null;
   return {
     checklist,
     verified,
     statedKey: document.publicKey ?? null,
     validationTime: checked.validationTime,
-    trustAnchor,
+    trustAnchor: attestation && attestation.trustAnchor,
   };
 }
 
@@ -214,8 +213,8 @@ function recheckBootProof(
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
   checklist.adopt(verified.checks.filter(({ id }) => !CHECKED_AGAIN.includes(id)));
-  const validationTime = validationTimeOf(document, context) ?? null;
-  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime ?? undefined, checklist);
+  const validationTime = validationTimeOf(document, context);
+  const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
   const isNonceWanted = checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
@@ -250,9 +249,12 @@ async function checkDocument(
   return checkAttestation(proof.attestationDocument, context, checklist);
 }
 
-interface ApprovedManifest {
+interface HashedManifest {
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
+}
+
+interface ApprovedManifest extends HashedManifest {
   readonly approvers: readonly QuorumMember[];
 }
 
@@ -284,17 +286,16 @@ async function checkManifest(
     declared,
     checklist,
   );
-  const manifest = shown.value?.manifest;
   const hash = shown.value && (await sha256(shown.value.hashInput));
+  const read = shown.value && hash && { manifest: shown.value.manifest, manifestHash: hash };
   const hashed = approved.value && {
     envelope: approved.value.envelope,
     hash: await hashOf(approved.value.hashInput, shown.value?.hashInput, hash),
   };
-  const isSame = checkSameManifest(manifest, hash, hashed, checklist);
+  const same = checkSameManifest(read, hashed, checklist);
   const approvers = await checkEnvelopeApprovals(hashed, cache, checklist);
-  const isDecoded = manifest !== undefined && hash !== undefined && shown.isDeclared && approved.isDeclared;
-  const isGood = isDecoded && isSame && approvers !== null;
-  return { manifest, manifestHash: hash, facts: isGood ? { manifest, manifestHash: hash, approvers } : null };
+  const isGood = same !== null && shown.isDeclared && approved.isDeclared && approvers !== null;
+  return { manifest: read?.manifest, manifestHash: hash, facts: isGood ? { ...same, approvers } : null };
 }
 
 /** The SHA-256 of bytes; the known one where they are the same as those it was taken of. */
@@ -351,21 +352,26 @@ function decodeAs<T>(
   return { value: decoded.value, isDeclared };
 }
 
+/** Answers the manifest, where it is the one inside the envelope. */
 function checkSameManifest(
-  manifest: Manifest | undefined,
-  hash: Uint8Array | undefined,
+  shown: HashedManifest | undefined,
   approved: HashedEnvelope | undefined,
   checklist: Checklist,
-): boolean {
-  if (!manifest || !hash || !approved)
-    return checklist.skip("envelope.manifest", "manifest or envelope could not be read");
+): HashedManifest | null {
+  if (!shown || !approved) {
+    checklist.skip("envelope.manifest", "manifest or envelope could not be read");
+    return null;
+  }
   const { version } = approved.envelope.manifest;
-  return checklist.conclude("envelope.manifest", [
-    ...(version === manifest.version
+  const isSame = checklist.conclude("envelope.manifest", [
+    ...(version === shown.manifest.version
       ? []
-      : [`the envelope's manifest is ${version}, the manifest is ${manifest.version}`]),
-    ...(equalBytes(approved.hash, hash) ? [] : ["the envelope's manifest has another hash than the manifest"]),
+      : [`the envelope's manifest is ${version}, the manifest is ${shown.manifest.version}`]),
+    ...(equalBytes(approved.hash, shown.manifestHash)
+      ? []
+      : ["the envelope's manifest has another hash than the manifest"]),
   ]);
+  return isSame ? shown : null;
 }
 
 /**

@@ -53,8 +53,8 @@ class Placed {
 /** What a path is held against. */
 export interface PathDemands {
   readonly trustAnchors: readonly TrustAnchor[];
-  /** Undefined where it could not be read. */
-  readonly validationTime: Date | undefined;
+  /** Null where it could not be read. */
+  readonly validationTime: Date | null;
   readonly cache: SignatureCache;
 }
 
@@ -69,10 +69,9 @@ export async function checkCertificatePath(
   // Where the claimed root is not an anchor the path is lost; its other faults are told all the same.
   const path = placed([anchor?.certificate ?? claimedRoot, ...document.cabundle.slice(1), document.certificate]);
   const broken = await brokenLinks(path, cache);
+  if (anchor === null) reportNoAnchor(claimedRoot, trustAnchors, checklist);
+  else reportAnchor(anchor, { isBroken: broken.some((link) => link.below === 1) }, checklist);
   const answers = [
-    anchor === null
-      ? reportNoAnchor(claimedRoot, trustAnchors, checklist)
-      : reportAnchor(anchor, { isBroken: broken.some((link) => link.below === 1) }, checklist),
     checklist.conclude(
       "chain.signature",
       broken.map((link) => link.fault),
@@ -91,17 +90,16 @@ export async function checkCertificatePath(
 export function recheckCertificatePath(
   attestation: { readonly document: Pick<AttestationDocument, "certificate" | "cabundle"> },
   anchors: readonly TrustAnchor[],
-  validationTime: Date | undefined,
+  validationTime: Date | null,
   checklist: Checklist,
 ): TrustAnchor | null {
   const { certificate, cabundle } = attestation.document;
-  const anchor = anchorOf(cabundle[0]!, anchors);
-  const isAnchored =
-    anchor === null
-      ? reportNoAnchor(cabundle[0]!, anchors, checklist)
-      : reportAnchor(anchor, { isBroken: false }, checklist);
+  const claimedRoot = cabundle[0]!;
+  const anchor = anchorOf(claimedRoot, anchors);
+  if (anchor === null) reportNoAnchor(claimedRoot, anchors, checklist);
+  else reportAnchor(anchor, { isBroken: false }, checklist);
   const isValid = reportValidity(placed([...cabundle, certificate]), validationTime, checklist);
-  return isAnchored && isValid ? anchor : null;
+  return isValid ? anchor : null;
 }
 
 function anchorOf(claimedRoot: Certificate, anchors: readonly TrustAnchor[]): TrustAnchor | null {
@@ -112,32 +110,23 @@ function placed(path: readonly Certificate[]): Placed[] {
   return path.map((certificate, index) => new Placed(certificate, index, path.length - 2 - index));
 }
 
-function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], checklist: Checklist): false {
+function reportNoAnchor(claimed: Certificate, anchors: readonly TrustAnchor[], checklist: Checklist): void {
   const names = anchors.map((candidate) => candidate.name).join(", ");
   const root = nameText(claimed.subject);
-  return checklist.fail(
-    "chain.anchor",
-    `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`,
-  );
+  checklist.fail("chain.anchor", `the document claims the root ${root}, which is not, byte for byte, one of: ${names}`);
 }
 
-/** `isBroken`: the first certificate below the anchor is not one that it issued. */
-function reportAnchor(
-  anchor: TrustAnchor,
-  { isBroken }: { readonly isBroken: boolean },
-  checklist: Checklist,
-): boolean {
+/** `isBroken`: the first certificate below the anchor is not one that it issued, which `chain.signature` says too. */
+function reportAnchor(anchor: TrustAnchor, { isBroken }: { readonly isBroken: boolean }, checklist: Checklist): void {
   if (isBroken)
-    return checklist.fail(
+    checklist.fail("chain.anchor", `the certificate below the root was not issued by the trust anchor ${anchor.name}`);
+  else if (isAwsNitroRoot(anchor)) checklist.pass("chain.anchor", `starts at ${anchor.name}`);
+  else
+    checklist.warn(
       "chain.anchor",
-      `the certificate below the root was not issued by the trust anchor ${anchor.name}`,
+      `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
+        `word is`,
     );
-  if (isAwsNitroRoot(anchor)) return checklist.pass("chain.anchor", `starts at ${anchor.name}`);
-  return checklist.warn(
-    "chain.anchor",
-    `starts at ${anchor.name}, which is NOT the AWS Nitro Enclaves root: what it attests is worth what its owner's ` +
-      `word is`,
-  );
 }
 
 interface BrokenLink {
@@ -196,8 +185,8 @@ async function algorithmFaults(path: readonly Placed[], cache: SignatureCache): 
   return faults.flat();
 }
 
-function reportValidity(path: readonly Placed[], time: Date | undefined, checklist: Checklist): boolean {
-  if (time === undefined) return checklist.skip("chain.validity", "the document's time could not be read");
+function reportValidity(path: readonly Placed[], time: Date | null, checklist: Checklist): boolean {
+  if (time === null) return checklist.skip("chain.validity", "the document's time could not be read");
   return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 

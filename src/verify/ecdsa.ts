@@ -28,8 +28,9 @@ export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array 
   let at = 2;
   for (const end of [scalarLength, 2 * scalarLength]) {
     const integer = derInteger(der, at);
-    const scalar = integer?.[0] === 0 ? integer.subarray(1) : integer;
-    if (!integer || !scalar || scalar.length > scalarLength) return null;
+    if (integer === null) return null;
+    const scalar = integer[0] === 0 ? integer.subarray(1) : integer;
+    if (scalar.length > scalarLength) return null;
     raw.set(scalar, end - scalar.length);
     at += 2 + integer.length;
   }
@@ -38,12 +39,13 @@ export function rawSignature(der: Uint8Array, scalarLength: number): Uint8Array 
 
 /** The content of the INTEGER at this place, not negative and in its shortest form; null where there is none. */
 function derInteger(der: Uint8Array, at: number): Uint8Array | null {
-  const length = der[at + 1];
-  if (der[at] !== 0x02 || length === undefined || length === 0 || at + 2 + length > der.length) return null;
+  // Where there is no length, there is no content either.
+  const length = der[at + 1]!;
+  if (der[at] !== 0x02 || at + 2 + length > der.length) return null;
   const integer = der.subarray(at + 2, at + 2 + length);
   const [first, second] = integer;
-  const isShortest = first !== 0 || length === 1 || second! > 0x7f;
-  return first! <= 0x7f && isShortest ? integer : null;
+  if (first === undefined || first > 0x7f) return null;
+  return first !== 0 || length === 1 || second! > 0x7f ? integer : null;
 }
 
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn;

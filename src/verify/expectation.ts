@@ -75,13 +75,13 @@ function parametersOf(value: unknown): JsonObject {
 
 function instantOf(value: unknown): number {
   const milliseconds = value instanceof Date ? value.getTime() : numberOf(value);
-  if (typeof milliseconds === "number" && Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
+  if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
   throw new TypeError("expected.requestedAt: a valid Date wanted, or milliseconds since the epoch");
 }
 
-/** The number of a decimal text; anything else is itself. */
-function numberOf(value: unknown): unknown {
-  return typeof value === "string" && DECIMAL_TIME.test(value) ? Number(value) : value;
+/** A number, or that of a decimal text; NaN of anything else. */
+function numberOf(value: unknown): number {
+  return typeof value === "number" || (typeof value === "string" && DECIMAL_TIME.test(value)) ? Number(value) : NaN;
 }
 
 function addressesOf(value: unknown): readonly string[] {
@@ -203,28 +203,29 @@ function ruleOf(type: string | undefined): ActivityRule {
 }
 
 export function isSubOrganizationType(type: string | null | undefined): boolean {
-  return type?.startsWith(CREATE_SUB_ORGANIZATION) ?? false;
+  return type?.startsWith(CREATE_SUB_ORGANIZATION) === true;
 }
 
 /** Votes, which may be answered with the activity that was voted on. */
-const VOTES: readonly string[] = ["ACTIVITY_TYPE_APPROVE_ACTIVITY", "ACTIVITY_TYPE_REJECT_ACTIVITY"];
+const VOTES: readonly (string | null | undefined)[] = [
+  "ACTIVITY_TYPE_APPROVE_ACTIVITY",
+  "ACTIVITY_TYPE_REJECT_ACTIVITY",
+];
 
 type ReadActivity = Reading<Activity>["value"];
 
 /** Whether a vote was answered with the activity that it was about. */
 export function isVotedOn(question: Question | null, activity: ReadActivity): boolean {
-  return (
-    question !== null && question.type !== null && VOTES.includes(question.type) && activity.type !== question.type
-  );
+  return VOTES.includes(question?.type) && activity.type !== question?.type;
 }
 
 /**
  * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered
  * with the activity voted on, that activity's own request. Null: nobody said.
  */
-export function requestTime(question: Question | null, activity: ReadActivity | null): number | null {
+export function requestTime(question: Question | null, activity?: ReadActivity): number | null {
   if (question === null || question.requestedAt === null) return null;
-  if (activity === null || !isVotedOn(question, activity)) return question.requestedAt;
+  if (activity === undefined || !isVotedOn(question, activity)) return question.requestedAt;
   // The activity's own word can only be earlier than the vote on it.
   return Math.min(question.requestedAt, activity.requestedAt ?? question.requestedAt);
 }
@@ -360,7 +361,12 @@ function objectOf(value: JsonValue | undefined): JsonObject {
 function sameInAnyOrder(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   const sorted = (value: JsonValue | undefined): JsonValue | undefined =>
     Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value;
-  return asSent(sorted(a), sorted(b), "", []);
+  return isSame(sorted(a), sorted(b));
+}
+
+/** With nothing filled in. */
+function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  return asSent(a, b, "", []);
 }
 
 function listFaults(result: JsonObject, intent: JsonObject, question: Question, { lists }: ActivityRule): string[] {
@@ -368,8 +374,8 @@ function listFaults(result: JsonObject, intent: JsonObject, question: Question, 
   const entries = [result[lists.result]].flat().filter(isJsonObject);
   const holds = (said: JsonObject): boolean => {
     const [key, ...rest] = lists.members;
-    const named = entries.filter((entry) => asSent(said[key!], entry[key!], "", []));
-    return named.length === 1 && rest.every((name) => asSent(said[name], named[0]![name], "", []));
+    const named = entries.filter((entry) => isSame(said[key!], entry[key!]));
+    return named.length === 1 && rest.every((name) => isSame(said[name], named[0]![name]));
   };
   const good = [intent, ...(question.parameters === null ? [] : [question.parameters])].every(holds);
   return good ? [] : [`the result's ${lists.result} do not hold what was submitted`];

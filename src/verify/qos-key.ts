@@ -1,12 +1,12 @@
 /**
  * QOS public keys: 130 bytes, the encryption point and then the signing point (verify/README.md, "QOS keys").
  */
-import { P256_POINT_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { P256_POINT_LENGTH } from "../decode/lengths.js";
 import { isP256Point } from "./ecdsa.js";
 
 /** Whether the bytes are a QOS public key: two points, both on P-256. */
 export function isQosPublicKey(key: Uint8Array): boolean {
-  return key.length === QOS_PUBLIC_KEY_LENGTH && isP256Point(encryptionPoint(key)) && isP256Point(signingPoint(key));
+  return isP256Point(encryptionPoint(key)) && isP256Point(signingPoint(key));
 }
 
 /** The half of a QOS public key that one encrypts to. */

@@ -95,6 +95,11 @@ const rejected: Attack[] = [
   },
   { name: "user_data of 1025 bytes", forge: field("user_data", new Uint8Array(1025)), fails: ["doc.structure"] },
   {
+    name: "user_data of 1025 bytes beside an unknown key",
+    forge: document({ fields: (map) => map.set("extra", 1).set("user_data", new Uint8Array(1025)) }),
+    fails: ["doc.structure"],
+  },
+  {
     name: "a debug enclave",
     forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
     fails: ["mode.debug"],
@@ -110,8 +115,14 @@ describe("a bare document is accepted", () => {
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
     expect(report.claims?.bootProofs[0]).toMatchObject({
       hardware: { documentTime: AT.toISOString() },
-      image: { manifest: null, commitment: null },
+      image: { manifest: null, commitment: null, debug: warns.includes("mode.debug") },
     });
+  });
+
+  it("with unknown keys that are each named", async () => {
+    const fields = document({ fields: (map) => map.set("extra", 1).set("more", 2) });
+    const report = await judgeDocument(fields, { noPolicy: true });
+    expect(report.checks.find(({ id }) => id === "doc.structure")!.detail).toContain("ignored: extra, more");
   });
 
   it("under a policy that pins its PCRs", async () => {
@@ -126,6 +137,12 @@ describe("a bare document is rejected", () => {
     expect(idsOf(report, "fail")).toEqual([...fails].sort());
     expect(report.verdict).toBe("rejected");
     expect(report.claims).toBeNull();
+  });
+
+  it("with the length of a signature that is too short", async () => {
+    const short = document({ signature: (signature) => signature.subarray(1) });
+    const report = await judgeDocument(short, { noPolicy: true });
+    expect(report.checks.find(({ id }) => id === "cose.signature")!.detail).toContain("95 bytes, 96 wanted");
   });
 
   it.each([

@@ -5,7 +5,8 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { addressDerivationPayload, customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
-import { after, drop, forge, idsOf, judge, put, withActivity } from "../attacks/support.js";
+import type { Expected, VerifiedActivity } from "../../src/index.js";
+import { after, drop, forge, idsOf, judge, judged, put, withActivity } from "../attacks/support.js";
 
 const { address, walletId, organizationId } = LAB_ADDRESS;
 const OTHER = "0x00000000000000000000000000000000000000aa";
@@ -18,6 +19,8 @@ interface Row {
   readonly payloads?: JsonObject[];
   readonly claims: CheckStatus;
   readonly coverage: CheckStatus;
+  /** In the words of the check that is not good. */
+  readonly says?: string;
 }
 
 const merged =
@@ -27,6 +30,18 @@ const result = (value: JsonValue) => put("result", value);
 /** Of an operation that asks for no accounts. */
 const elsewhere = (intent: JsonObject, value: JsonObject) => merged({ intent: { x: intent }, result: { x: value } });
 const other: Partial<typeof LAB_ADDRESS> = { address: OTHER };
+const outcomes = (...list: (readonly [ms: number, outcome: string])[]): JsonObject[] => [
+  ...list.map(([ms, outcome]) =>
+    policyOutcomePayload(new Date(after(60).getTime() + ms), organizationId, `OUTCOME_${outcome}`),
+  ),
+  derived(),
+];
+/** Of the type that makes organizations. */
+const withSubOrganization = (each: JsonObject): JsonObject =>
+  put(
+    "type",
+    "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
+  )(put("result.createWalletResult.subOrganizationId", "sub")(each));
 
 const rows: Row[] = [
   { name: "as it is", claims: "pass", coverage: "pass" },
@@ -109,6 +124,57 @@ const rows: Row[] = [
   },
   { name: "an empty result, and a proof of a wallet", activity: result({}), claims: "fail", coverage: "warn" },
   {
+    name: "another address, a proof at its path",
+    activity: result({ x: { walletId, addresses: [OTHER] } }),
+    claims: "fail",
+    coverage: "warn",
+    says: `address ${address} at path ${LAB_ADDRESS.derivationPath}`,
+  },
+  {
+    name: "another address, a proof without a path",
+    payloads: [drop("addressDerivationProof.derivationPath")(derived())],
+    claims: "fail",
+    coverage: "warn",
+    says: `address ${address} without a path`,
+  },
+  {
+    name: "a result that has no new address",
+    payloads: [policyOutcomePayload(after(60), organizationId)],
+    activity: elsewhere({}, { name: "x" }),
+    claims: "pass",
+    coverage: "pass",
+    says: "the result holds no new address",
+  },
+  {
+    name: "a type that makes keys, an address that its intent says already",
+    activity: elsewhere({ note: OTHER, walletId }, { addresses: [address, OTHER] }),
+    claims: "pass",
+    coverage: "warn",
+  },
+  ...["ACTIVITY_TYPE_UPDATE_WALLET", "MY_ACTIVITY_TYPE_CREATE_WALLET"].map((type): Row => ({
+    name: `a type that makes none (${type}), an address that its intent says already`,
+    activity: merged({
+      type,
+      intent: { x: { note: OTHER, walletId } },
+      result: { x: { addresses: [address, OTHER] } },
+    }),
+    claims: "pass",
+    coverage: "pass",
+  })),
+  ...[outcomes([0, "ALLOW"], [0, "REJECTED"]), outcomes([0, "REJECTED"], [0, "ALLOW"])].map((payloads, index): Row => ({
+    name: `two decisions at one time (${index})`,
+    payloads,
+    claims: "fail",
+    coverage: "pass",
+    says: index === 0 ? "OUTCOME_ALLOW, OUTCOME_REJECTED" : "OUTCOME_REJECTED, OUTCOME_ALLOW",
+  })),
+  {
+    name: "two decisions at two times, the later one first",
+    payloads: outcomes([1, "ALLOW"], [0, "REJECTED"]),
+    claims: "pass",
+    coverage: "pass",
+  },
+  {
     name: "another wallet in the result",
     activity: result({ x: { walletId: "another", addresses: [address] } }),
     claims: "fail",
@@ -143,6 +209,13 @@ const rows: Row[] = [
     activity: elsewhere({}, { walletId, wallet: { walletId: "another" }, addresses: [address] }),
     claims: "fail",
     coverage: "pass",
+    says: `several wallets: ${walletId}, another`,
+  },
+  {
+    name: "the wallet in the intent, an empty one in the result",
+    activity: elsewhere({ walletId }, { walletId: "", addresses: [address] }),
+    claims: "pass",
+    coverage: "pass",
   },
   {
     name: "a proof without a wallet",
@@ -162,6 +235,7 @@ const rows: Row[] = [
     activity: elsewhere({}, { privateKeys: [{ addresses: [{ address }] }] }),
     claims: "fail",
     coverage: "warn",
+    says: `wallet ${walletId}, the activity of none`,
   },
   { name: "a proof of another wallet", payloads: [derived({ walletId: "another" })], claims: "fail", coverage: "warn" },
   { name: "another organization", activity: put("organizationId", "another"), claims: "fail", coverage: "pass" },
@@ -183,11 +257,13 @@ const rows: Row[] = [
     payloads: [derived({ organizationId: "sub" })],
     claims: "warn",
     coverage: "pass",
-    activity: (each) =>
-      put(
-        "type",
-        "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7",
-      )(put("result.createWalletResult.subOrganizationId", "sub")(each)),
+    activity: withSubOrganization,
+  },
+  {
+    name: "a sub-organization that it makes, and proofs of the organization only",
+    claims: "pass",
+    coverage: "pass",
+    activity: withSubOrganization,
   },
   {
     name: "a proof of a sub-organization that stands in another place",
@@ -226,12 +302,17 @@ function statusOf(report: Report, id: CheckId): CheckStatus {
   return report.checks.find((check) => check.id === id)!.status;
 }
 
+function detailsOf(report: Report): string {
+  return report.checks.map(({ detail }) => detail).join("\n");
+}
+
 describe("an activity", () => {
-  it.each(rows)("$name: claims $claims, coverage $coverage", async ({ activity, payloads, claims, coverage }) => {
+  it.each(rows)("$name: claims $claims, coverage $coverage", async ({ activity, payloads, claims, coverage, says }) => {
     const evidence = forge({ ...(payloads && { payloads }), ...(activity && { activity }) });
     const report = await judge(evidence, { given: withActivity });
     expect(statusOf(report, "activity.claims")).toBe(claims);
     expect(statusOf(report, "activity.coverage")).toBe(coverage);
+    if (says !== undefined) expect(detailsOf(report)).toContain(says);
     expect(report.verdict).toBe(claims === "fail" ? "rejected" : "verified");
     const strict = await judge(evidence, { given: withActivity, policy: { appProofs: { coverage: true } } });
     expect(statusOf(strict, "activity.coverage")).toBe(coverage === "warn" ? "fail" : coverage);
@@ -239,9 +320,134 @@ describe("an activity", () => {
 
   it("of a rejected app proof is rejected with it", async () => {
     const evidence = forge({ alterAppProof: { signature: () => new Uint8Array(64) } });
-    const report = await judge(evidence, { given: withActivity });
+    const { report, verified } = await judged(evidence, { given: withActivity });
     expect(idsOf(report, "fail")).toEqual(["app.signature"]);
     expect(statusOf(report, "activity.claims")).toBe("skip");
+    expect(verified.get("activity")).toBeNull();
+  });
+
+  it("of which one app proof of three is rejected is not verified", async () => {
+    const evidence = forge();
+    const [good] = evidence.appProofs;
+    const appProofs = [good!, { ...good, signature: "11".repeat(64) }, good!];
+    const { report, verified } = await judged(evidence, {
+      given: () => ({ bootProofs: [evidence.bootProof], activity: { ...evidence.activity, appProofs } }),
+    });
+    const claims = report.checks.find(({ id }) => id === "activity.claims")!;
+    expect(claims).toMatchObject({ status: "skip", detail: expect.stringMatching(/^1 of 3 app proofs/) as string });
+    expect(verified.get("activity")).toBeNull();
+  });
+
+  it.each([
+    ["intent", elsewhere({}, { addresses: [address] }), "warn"],
+    ["result", elsewhere({}, {}), "skip"],
+    ["organizationId", elsewhere({ walletId }, { addresses: [address] }), "pass"],
+    ["appProofs", elsewhere({ walletId }, { addresses: [] }), "pass"],
+  ])("of which the %s cannot be read contradicts nothing, and is not verified", async (name, activity, coverage) => {
+    const evidence = forge({ activity: (each) => ({ ...activity(each), [name]: 7 }) });
+    const { report, verified } = await judged(evidence, { given: withActivity });
+    expect(statusOf(report, "activity.claims")).toBe("skip");
+    expect(statusOf(report, "activity.coverage")).toBe(coverage);
+    expect(verified.get("activity")).toBeNull();
+  });
+
+  it("without an address of three that were asked for says which", async () => {
+    const activity = elsewhere({ walletId }, { addresses: [address, "a", "b"] });
+    const report = await judge(forge({ activity }), { given: withActivity });
+    expect(detailsOf(report)).toContain("no verified app proof backs a, b");
+  });
+
+  it("may repeat an address of the caller's own parameters, whatever its type", async () => {
+    const parameters = { walletId, note: OTHER };
+    const evidence = forge({ activity: elsewhere(parameters, { addresses: [address, OTHER] }) });
+    const coverage = async (expected: Expected): Promise<CheckStatus> =>
+      statusOf(await judge(evidence, { given: withActivity, expected }), "activity.coverage");
+    expect(await coverage({ organizationId, parameters })).toBe("pass");
+    expect(await coverage({ organizationId })).toBe("warn");
+  });
+
+  it("of another type than was asked for speaks of no new sub-organization", async () => {
+    const evidence = forge({
+      payloads: [derived({ organizationId: "sub" })],
+      activity: put("result.createWalletResult.subOrganizationId", "sub"),
+    });
+    const expected = { organizationId, type: "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7" };
+    const report = await judge(evidence, { given: withActivity, expected });
+    expect(idsOf(report, "fail")).toEqual(["activity.claims", "activity.request"]);
+  });
+
+  it("that backs none of the addresses that were asked about is told all of them", async () => {
+    const expected = { organizationId, addresses: ["a", address, "b"] };
+    const report = await judge(forge(), { given: withActivity, expected });
+    expect(idsOf(report, "fail")).toEqual(["activity.request"]);
+    expect(detailsOf(report)).toContain("backs a, b, which was asked for");
+  });
+});
+
+describe("what no app proof speaks of", () => {
+  const told = async (
+    value: JsonValue,
+    how: Pick<Row, "payloads"> & { readonly type?: string } = {},
+  ): Promise<readonly string[]> => {
+    const { payloads, type } = how;
+    const activity = merged({ ...(type !== undefined && { type }), intent: { x: {} }, result: { x: value } });
+    const { report, verified } = await judged(forge({ ...(payloads && { payloads }), activity }), {
+      given: withActivity,
+    });
+    expect(idsOf(report, "fail")).toEqual([]);
+    return (verified.get("activity") as VerifiedActivity).resultWithoutProof;
+  };
+
+  const members: [name: string, value: JsonValue, paths: string[]][] = [
+    ["the wallet and its addresses are spoken of", { walletId, addresses: [address] }, []],
+    ["other members are not", { walletId, addresses: [address], name: "n", count: 0 }, ["name", "count"]],
+    ["empty ones say nothing", { walletId, addresses: [address], name: "", list: [], more: null, flag: false }, []],
+    ["lists are told whole", { walletId, addresses: [address], tags: ["a", "b"] }, ["tags"]],
+    [
+      "of a list with a covered place, the others are told",
+      { walletId, addresses: [address, OTHER] },
+      ["addresses[1]"],
+    ],
+    [
+      "objects are told by their members, at any depth",
+      { wallet: { walletId, addresses: [{ address, format: "f" }], deep: { x: [1], y: "" } } },
+      ["wallet.deep.x"],
+    ],
+    ["a wallet's id under another name", { walletId, addresses: [address], id: walletId }, ["id"]],
+    [
+      "another value under that name",
+      { walletId, addresses: [address], tags: { subOrganizationId: "s" } },
+      ["tags.subOrganizationId"],
+    ],
+    ["a list of it", { walletId, addresses: [address], wallets: [walletId] }, ["wallets"]],
+    [
+      "in lists of lists with a covered place",
+      { walletId, list: [[{ address }, "x"], "y"] },
+      ["list[0][1]", "list[1]"],
+    ],
+  ];
+  it.each(members)("%s", async (_, value, paths) => {
+    expect(await told(value)).toEqual(paths);
+  });
+
+  it("a new sub-organization is spoken of where proofs are of it", async () => {
+    const type = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7";
+    const value = { subOrganizationId: "sub", wallet: { walletId, addresses: [address] } };
+    expect(await told(value, { type })).toEqual(["subOrganizationId"]);
+    expect(await told(value, { type, payloads: [derived({ organizationId: "sub" })] })).toEqual([]);
+  });
+
+  it("the first hundred members are told", async () => {
+    const many = Array.from({ length: 101 }, (_, index) => `m${index}`);
+    const value = Object.fromEntries(many.map((name) => [name, 1]));
+    expect(await told({ walletId, addresses: [address], ...value })).toEqual(many.slice(0, 100));
+  });
+
+  it("nothing is told of a result that is empty", async () => {
+    const activity = merged({ intent: { x: {} }, result: {} });
+    const payloads = [policyOutcomePayload(after(60), organizationId)];
+    const { verified } = await judged(forge({ activity, payloads }), { given: withActivity });
+    expect(verified.get("activity")).toMatchObject({ resultWithoutProof: [] });
   });
 });
 

@@ -1,11 +1,13 @@
 /** The table of commitments: what each kind may do, and what stands in its register. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { type Check, Checklist } from "../../src/checks.js";
 import { NO_POLICY_ANY_ENCLAVE, parseTrustAnchor, verifyAppProof, verifyBootProof } from "../../src/index.js";
 import {
   COMMITMENTS,
   COMMITMENT_KINDS,
   type CommitmentKind,
+  checkCommitment,
   commitmentPcr,
   manifestCommitmentPcr,
 } from "../../src/verify/commitment.js";
@@ -42,7 +44,8 @@ describe("the table", () => {
       trustAnchors: [parseTrustAnchor("lab", evidence.anchorPem)],
     } as const;
     expect((await verifyBootProof(evidence.bootProof, options)).bootProof?.commitment).toBe(kind);
-    const { report } = await verifyAppProof(evidence.appProofs[0], evidence.bootProof, options);
+    const { report, appProof } = await verifyAppProof(evidence.appProofs[0], evidence.bootProof, options);
+    expect(appProof === null).toBe(idsOf(report, "fail").length > 0);
     expect(idsOf(report, "fail").includes("app.key")).toBe(!COMMITMENTS[kind].signsAppProofs);
     expect(idsOf(report, "fail").includes("app.time")).toBe(!COMMITMENTS[kind].attestsAnyTime);
   });
@@ -60,6 +63,39 @@ describe("registers", () => {
     expect(hex(await manifestCommitmentPcr(hash))).toBe(
       register(`{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${hex(hash)}"}`),
     );
+  });
+
+  it("are not wanted of a document of PCR0 to 15 alone, and are of any other", async () => {
+    const ask = async (count: number): Promise<unknown> => {
+      const pcrs = new Map(Array.from({ length: count }, (_, index) => [index, new Uint8Array(48)] as const));
+      const checklist = new Checklist("boot[0]");
+      const commitment = await checkCommitment({ pcrs, publicKey: key }, hash, checklist);
+      return [commitment?.kind ?? null, checklist.list()[0]!.status];
+    };
+    expect(await ask(16)).toEqual(["legacy", "warn"]);
+    expect(await ask(17)).toEqual([null, "fail"]);
+  });
+
+  it("of both phases are there, and all others, where either of the two is", async () => {
+    const pcrs = new Map<number, Uint8Array>(Array.from({ length: 32 }, (_, index) => [index, new Uint8Array(48)]));
+    pcrs.set(17, await commitmentPcr("live", hash, key));
+    const ask = async (index: number): Promise<Check> => {
+      const checklist = new Checklist("boot[0]");
+      const some = new Map([...pcrs].filter(([pcr]) => pcr !== index));
+      expect(await checkCommitment({ pcrs: some, publicKey: key }, hash, checklist)).toEqual(
+        index < 32 ? null : { kind: "live", manifestCommitted: false },
+      );
+      return checklist.list()[0]!;
+    };
+    expect(await ask(32)).toMatchObject({ status: "pass", detail: "live commitment" });
+    for (const index of [16, 18, 31]) {
+      const { status, detail } = await ask(index);
+      expect([status, detail]).toEqual(["fail", expect.stringContaining(`not attested: ${index}`)]);
+    }
+    pcrs.set(18, await manifestCommitmentPcr(hash));
+    const checklist = new Checklist("boot[0]");
+    await checkCommitment({ pcrs, publicKey: key }, hash, checklist);
+    expect(checklist.list()[0]!.detail).toContain("PCR18 commits to the manifest too");
   });
 
   it(

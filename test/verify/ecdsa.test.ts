@@ -213,6 +213,9 @@ describe("rawSignature", () => {
     ["an outer length without end", Uint8Array.of(0x30, 0x80, 2, 1, 1, 2, 1, 2, 0, 0)],
     ["an inner length in two bytes", der(0x30, Uint8Array.of(2, 0x81, 1, 1), two)],
     ["an inner length beyond the end", Uint8Array.of(0x30, 6, 2, 1, 1, 2, 9, 2)],
+    ["an inner length one beyond the end", Uint8Array.of(0x30, 6, 2, 1, 1, 2, 2, 2)],
+    ["an inner length of nothing", Uint8Array.of(0x30, 5, 2, 1, 1, 2, 0)],
+    ["no inner length", Uint8Array.of(0x30, 4, 2, 1, 1, 2)],
     ["an inner length that eats the second integer", Uint8Array.of(0x30, 6, 2, 4, 1, 2, 1, 2)],
   ])("refuses %s", (_, encoding) => {
     expect(rawSignature(encoding, 32)).toBeNull();

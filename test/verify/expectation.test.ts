@@ -5,7 +5,9 @@ import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/jso
 import {
   type Expected,
   activityContradictions,
+  askedMembers,
   isEmpty,
+  isVotedOn,
   proofContradictions,
   questionOf,
   requestTime,
@@ -41,6 +43,73 @@ const wallet = (intent: JsonObject, result: JsonObject = { walletId: "w1" }): Js
 const custom = (intent: JsonValue, result: JsonValue = {}): JsonObject =>
   activity({ type: "ACTIVITY_TYPE_CUSTOM", intent: { i: intent }, result: { r: result } });
 const CUSTOM = { type: "ACTIVITY_TYPE_CUSTOM" };
+
+it("empty is what services leave out, and 0 and {} are not", () => {
+  for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
+  for (const value of [0, {}, " ", true, [null], { length: 0 }]) expect(isEmpty(value)).toBe(false);
+});
+
+/** What the service's interface repeats in its results: the member of the result, and that of the intent. */
+const OPERATIONS: readonly {
+  readonly type: string;
+  readonly intent: string;
+  readonly result: string;
+  readonly repeats: readonly (readonly [result: string, intent: string])[];
+}[] = [
+  {
+    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    intent: "updateWalletIntent",
+    result: "updateWalletResult",
+    repeats: [["walletId", "walletId"]],
+  },
+  {
+    type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
+    intent: "updateFiatOnRampCredentialIntent",
+    result: "updateFiatOnRampCredentialResult",
+    repeats: [["fiatOnRampCredentialId", "fiatOnrampCredentialId"]],
+  },
+  {
+    type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    intent: "updateUserTagIntent",
+    result: "updateUserTagResult",
+    repeats: [["userTagId", "userTagId"]],
+  },
+  {
+    type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+    intent: "deleteApiKeysIntent",
+    result: "deleteApiKeysResult",
+    repeats: [["apiKeyIds", "apiKeyIds"]],
+  },
+  {
+    type: "ACTIVITY_TYPE_DELETE_POLICIES",
+    intent: "deletePoliciesIntent",
+    result: "deletePoliciesResult",
+    repeats: [["policyIds", "policyIds"]],
+  },
+];
+
+describe.each(OPERATIONS)("of $type", ({ type, intent, result, repeats }) => {
+  const answer = (
+    [stated, answered]: readonly [string, string],
+    names: readonly [string, string] = [intent, result],
+  ): JsonObject => {
+    const intended = Object.fromEntries(repeats.map(([, name]) => [name, stated]));
+    const repeated = Object.fromEntries(repeats.map(([name]) => [name, answered]));
+    return activity({ type, intent: { [names[0]]: intended }, result: { [names[1]]: repeated } });
+  };
+
+  it("the result is of what the intent names", () => {
+    expect(contradictions({ type }, answer(["a", "a"]))).toEqual([]);
+    expect(contradictions({ type }, answer(["a", "b"]))).toEqual(
+      repeats.map(([name]) => `the result's ${name} is not what was submitted`),
+    );
+  });
+
+  it("intent and result have their own names", () => {
+    expect(contradictions({ type }, answer(["a", "a"], ["x", result]))).toEqual([`intent holds x, ${intent} wanted`]);
+    expect(contradictions({ type }, answer(["a", "a"], [intent, "x"]))).toEqual([`result holds x, ${result} wanted`]);
+  });
+});
 
 describe("an answer", () => {
   const sent = { type: "ACTIVITY_TYPE_UPDATE_WALLET", parameters: { walletId: "w1", walletName: "n" } };
@@ -98,6 +167,47 @@ describe("an answer", () => {
         intent: { createReadWriteSessionIntentV2: { targetPublicKey: "04", userId: "u" } },
         result: { createReadWriteSessionResultV2: { organizationId: ORGANIZATION, userId: "u" } },
       }),
+    ],
+    [
+      "with a session of which the service filled in all that it may",
+      { type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", parameters: {} },
+      activity({
+        type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+        intent: { createReadWriteSessionIntentV2: { userId: "u", apiKeyName: "n", expirationSeconds: "9" } },
+        result: { createReadWriteSessionResultV2: { organizationId: ORGANIZATION, userId: "u" } },
+      }),
+    ],
+    [
+      "of another version, whose members have other names",
+      { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_POLICIES_V2",
+        intent: { x: { policyIds: ["a"] } },
+        result: { y: { policyIds: ["a"] } },
+      }),
+    ],
+    [
+      "of an operation that has a version inside its name",
+      {},
+      activity({
+        type: "ACTIVITY_TYPE_DELETE_V2_POLICIES",
+        intent: { x: { policyIds: ["a"] } },
+        result: { y: { policyIds: ["b"] } },
+      }),
+    ],
+    [
+      "that sets a feature, beside what is none",
+      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F" } },
+      activity({
+        type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+        intent: { setOrganizationFeatureIntent: { name: "F" } },
+        result: { setOrganizationFeatureResult: { features: [null, { name: "F" }] } },
+      }),
+    ],
+    [
+      "to a rejecting vote, the activity voted on",
+      { type: "ACTIVITY_TYPE_REJECT_ACTIVITY", parameters: { fingerprint: "ab" } },
+      { ...wallet({ walletId: "w1" }), fingerprint: "sha256:ab" },
     ],
     [
       "with ids in another order",
@@ -196,12 +306,44 @@ describe("an answer", () => {
       }),
       "the intent's mnemonicLength",
     ],
+    [
+      "that fills in another operation's place",
+      { ...CUSTOM, parameters: { wallet: { walletName: "n" } } },
+      custom({ wallet: { walletName: "n", mnemonicLength: 12 } }),
+      "the intent's wallet",
+    ],
+    [
+      "with one item of a list changed",
+      { ...CUSTOM, parameters: { l: ["a", "b"] } },
+      custom({ l: ["a", "c"] }),
+      "the intent's l",
+    ],
+    [
+      "with a text in place of a list",
+      { ...CUSTOM, parameters: { l: ["a", "b"] } },
+      custom({ l: "ab" }),
+      "the intent's l",
+    ],
+    [
+      "with one member of an object changed",
+      { ...CUSTOM, parameters: { o: { x: 1, y: 2 } } },
+      custom({ o: { x: 1, y: 3 } }),
+      "the intent's o",
+    ],
+    ["with a number in place of an object", { ...CUSTOM, parameters: { o: {} } }, custom({ o: 7 }), "the intent's o"],
+    [
+      "whose intent and result are both about another wallet than was asked",
+      sent,
+      wallet({ walletId: "w2", walletName: "n" }, { walletId: "w2" }),
+      "the intent's walletId is not what was submitted; the result's walletId is not what was submitted",
+    ],
     ["with two intents", {}, activity({ ...CUSTOM, intent: { a: {}, b: {} }, result: {} }), "intent has 2 members"],
+    ["with two results", {}, activity({ ...CUSTOM, intent: {}, result: { a: {}, b: {} } }), "result has 2 members"],
     [
       "with another operation's result",
       {},
       activity({ type: sent.type, intent: { updateWalletIntent: {} }, result: { deletePoliciesResult: {} } }),
-      "updateWalletResult wanted",
+      "result holds deletePoliciesResult, updateWalletResult wanted",
     ],
     [
       "whose result is about another wallet",
@@ -255,6 +397,43 @@ describe("an answer", () => {
       "the result's features",
     ],
     ["without the feature", {}, feature("a", []), "the result's features"],
+    ["with another feature alone", {}, feature("a", [{ name: "G", value: "a" }]), "the result's features"],
+    [
+      "with a feature as its intent says, and not as was asked",
+      { type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", parameters: { name: "F", value: "b" } },
+      feature("a", [{ name: "F", value: "a" }]),
+      "the intent's value is not what was submitted; the result's features",
+    ],
+    [
+      "with another operation's names, of a session",
+      {},
+      activity({ type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", intent: { x: {} }, result: { y: {} } }),
+      "intent holds x, createReadWriteSessionIntentV2 wanted; result holds y, createReadWriteSessionResultV2 wanted",
+    ],
+    [
+      "with another operation's names, of a feature",
+      {},
+      activity({ type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE", intent: { x: {} }, result: { y: {} } }),
+      "intent holds x, setOrganizationFeatureIntent wanted; result holds y, setOrganizationFeatureResult wanted",
+    ],
+    [
+      "to a vote, an activity whose fingerprint is empty as well",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "" } },
+      { ...wallet({ walletId: "w1" }), fingerprint: "" },
+      "fingerprint",
+    ],
+    [
+      "to a vote on a fingerprint, an activity without one",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "ab" } },
+      wallet({ walletId: "w1" }),
+      "fingerprint",
+    ],
+    [
+      "to a vote, an activity whose fingerprint has the name of the hash inside",
+      { type: "ACTIVITY_TYPE_APPROVE_ACTIVITY", parameters: { fingerprint: "a-b" } },
+      { ...wallet({ walletId: "w1" }), fingerprint: "a-sha256:b" },
+      "fingerprint",
+    ],
     [
       "of another version, whose result is about others",
       { type: "ACTIVITY_TYPE_DELETE_POLICIES_V2", parameters: { policyIds: ["a"] } },
@@ -308,6 +487,11 @@ describe("an answer", () => {
     expect(contradictions(expected, given).join("; ")).toContain(says);
   });
 
+  it("is quoted up to a length", () => {
+    const given = { ...wallet({ walletId: "w1" }), organizationId: "x".repeat(101) };
+    expect(contradictions({}, given)).toEqual([`organizationId is ${"x".repeat(100)}, org-1 wanted`]);
+  });
+
   it("is told of without quoting parameters, which may be confidential", () => {
     const told = contradictions({ ...CUSTOM, parameters: { key: "SECRET" } }, custom({ key: "OTHER" })).join();
     expect(told).not.toMatch(/SECRET|OTHER/);
@@ -326,8 +510,14 @@ describe("the time of the request", () => {
   it("is what was asked; nobody's where nobody said", () => {
     expect(requestTime(null, value)).toBeNull();
     expect(requestTime(questionOf({ organizationId: ORGANIZATION }), value)).toBeNull();
+    expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt: 0 }), value)).toBe(0);
+    expect(requestTime({ ...vote, requestedAt: null }, value)).toBeNull();
     for (const requestedAt of [new Date(5000), 5000, "5000"])
       expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt }), value)).toBe(5000);
+  });
+
+  it("of a vote without an activity is that of the vote", () => {
+    expect(requestTime(vote)).toBe(5000);
   });
 
   it("of a vote is that of the activity voted on, and never later than the vote", () => {
@@ -363,6 +553,8 @@ describe("a question", () => {
     { organizationId: "o", requestedAt: null },
     { organizationId: "o", requestedAt: -1 },
     { organizationId: "o", requestedAt: "2026-01-01" },
+    { organizationId: "o", requestedAt: Infinity },
+    { organizationId: "o", requestedAt: [5000] },
     { organizationId: "o", addresses: [] },
     { organizationId: "o", addresses: [""] },
     { organizationId: "o", addresses: "0x1" },
@@ -375,6 +567,35 @@ describe("a question", () => {
     ]),
   )("is not %s", (_, value) => {
     expect(() => questionOf(value as Expected)).toThrow(TypeError);
+  });
+
+  it.each([
+    ["id", { id: "" }],
+    ["type", { type: "" }],
+    ["addresses", { addresses: "0x1" }],
+    ["addresses[]", { addresses: [""] }],
+    ["parameters", { parameters: [] }],
+    ["parameters", { parameters: { a: 1n } }],
+    ["requestedAt", { requestedAt: -1 }],
+  ])("that is none is told by its member: %s", (name, members) => {
+    expect(() => questionOf({ organizationId: "o", ...members } as unknown as Expected)).toThrow(`expected.${name}: `);
+  });
+
+  it("with parameters that are no JSON is told what is wrong in them", () => {
+    const cause = /^expected\.parameters: (?!an object wanted)/;
+    expect(() => questionOf({ organizationId: "o", parameters: { a: 1n } })).toThrow(cause);
+  });
+
+  it("is what an answer was held against; of a vote, without what only the fingerprint ties", () => {
+    const { value } = readActivity(wallet({ walletId: "w1" }));
+    const asked = (type: string): readonly string[] =>
+      askedMembers(questionOf({ organizationId: "o", type, parameters: {}, requestedAt: 0 }), value);
+    expect(asked("ACTIVITY_TYPE_UPDATE_WALLET")).toEqual(["organizationId", "type", "parameters", "requestedAt"]);
+    expect(asked("ACTIVITY_TYPE_APPROVE_ACTIVITY")).toEqual(["organizationId"]);
+    expect(asked("ACTIVITY_TYPE_REJECT_ACTIVITY")).toEqual(["organizationId"]);
+    expect(askedMembers(null, value)).toEqual([]);
+    expect(isVotedOn(null, value)).toBe(false);
+    expect(isVotedOn(null, {})).toBe(false);
   });
 
   it("is the caller's as it was when it was taken over", () => {
@@ -394,10 +615,5 @@ it("proofs without an activity are of the organization and addresses that were a
   expect(unansweredAddresses(question, ["0xab"])).toEqual(["addr"]);
   expect(unansweredAddresses(null, [])).toEqual([]);
   expect(sameAddress("0xAB", "0xab")).toBe(true);
-  expect(sameAddress("AB", "ab")).toBe(false);
-});
-
-it("empty is what services leave out, and 0 and {} are not", () => {
-  for (const value of [undefined, null, "", false, []]) expect(isEmpty(value)).toBe(true);
-  for (const value of [0, {}, " ", true, [null]]) expect(isEmpty(value)).toBe(false);
+  for (const text of ["AB", "x0xAB", "0xABg", "0x"]) expect(sameAddress(text, text.toLowerCase())).toBe(text === "0x");
 });

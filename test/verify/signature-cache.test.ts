@@ -52,6 +52,11 @@ const bad: Question[] = good.flatMap((question) => {
       point: point.subarray(0, -1),
       message: concatBytes(point.subarray(-1), message),
     }),
+    vary("the point cut, its last byte before the signature, whose last byte is before the message", {
+      point: point.subarray(0, -1),
+      signature: concatBytes(point.subarray(-1), signature.subarray(0, -1)),
+      message: concatBytes(signature.subarray(-1), message),
+    }),
     vary("the signature's first byte moved to the message", {
       signature: signature.subarray(1),
       message: concatBytes(message, signature.subarray(0, 1)),

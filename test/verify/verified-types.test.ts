@@ -98,6 +98,7 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
   it("cannot be constructed, whatever the constructor is given", () => {
     const make = type as unknown as new (...facts: unknown[]) => object;
     const facts = { ...genuine };
+    const byVerificationOnly = new TypeError(`a ${name} is made by verification only`);
     for (const leave of [
       undefined,
       null,
@@ -108,13 +109,13 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
       genuine,
       type,
     ]) {
-      expect(() => new make(facts, leave)).toThrow(TypeError);
-      expect(() => new make(facts, facts, leave)).toThrow(TypeError);
-      expect(() => new make(facts, facts, facts, leave)).toThrow(TypeError);
-      expect(() => Reflect.construct(make, [facts, leave], Object) as object).toThrow(TypeError);
+      expect(() => new make(facts, leave)).toThrow(byVerificationOnly);
+      expect(() => new make(facts, facts, leave)).toThrow(byVerificationOnly);
+      expect(() => new make(facts, facts, facts, leave)).toThrow(byVerificationOnly);
+      expect(() => Reflect.construct(make, [facts, leave], Object) as object).toThrow(byVerificationOnly);
     }
     const constructor = (genuine as { constructor: new (...facts: unknown[]) => object }).constructor;
-    expect(() => new constructor(facts)).toThrow(TypeError);
+    expect(() => new constructor(facts)).toThrow(byVerificationOnly);
   });
 
   it("cannot be constructed by a subclass, nor left half made", () => {

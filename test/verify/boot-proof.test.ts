@@ -1,0 +1,76 @@
+/** The boot proof, whole: what is handed on of it, and what its checks say. */
+import { describe, expect, it } from "vitest";
+import type { CheckId } from "../../src/checks.js";
+import { verifyBootProof } from "../../src/index.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { type Alterations, drop, forge, judged, optionsOf, put } from "../attacks/support.js";
+
+async function ask(id: CheckId, alterations: Alterations) {
+  const { report, verified } = await judged(forge({ payloads: [], ...alterations }), { noPolicy: true });
+  const check = report.checks.find((each) => each.id === id)!;
+  return { status: check.status, detail: check.detail, isVerified: verified.get("boot[0]") !== null };
+}
+
+it("the key of a verified boot proof is imported once, and is the signing half", async () => {
+  const evidence = forge();
+  const { bootProof } = await verifyBootProof(evidence.bootProof, optionsOf(evidence));
+  expect(bootProof!.signingKey()).toBe(bootProof!.signingKey());
+  expect(bootProof!.signingKey().curve).toBe("P-256");
+  expect(bootProof!.signingKey().point).toEqual(bootProof!.ephemeralKey.subarray(65));
+});
+
+it("labels that are not there are named", async () => {
+  const bootProof = (value: JsonObject): JsonObject => drop("owner")(drop("enclaveApp")(value));
+  const { status, detail, isVerified } = await ask("boot.decode", { bootProof });
+  expect([status, isVerified]).toEqual(["warn", true]);
+  expect(detail).toContain("not there: owner, enclaveApp");
+});
+
+describe("a manifest", () => {
+  it("of a draft version is warned of, and held against the declared version all the same", async () => {
+    expect(await ask("manifest.decode", { version: "v3" })).toMatchObject({ status: "warn", isVerified: true });
+    const declared = await ask("manifest.decode", { version: "v3", bootProof: put("qosManifestVersion", "v2") });
+    expect(declared).toMatchObject({ status: "fail", isVerified: false });
+  });
+
+  it.each([
+    ["manifest.decode", put("qosManifestB64", "AAAA")],
+    ["manifest.decode", drop("qosManifestB64")],
+    ["envelope.decode", put("qosManifestEnvelopeB64", "AAAA")],
+    ["envelope.decode", drop("qosManifestEnvelopeB64")],
+    ["envelope.manifest", (value: JsonObject) => ({ ...value, ...envelopeOf(forge({ version: "v1" }).bootProof) })],
+  ] as const)("that is not the approved one is not verified: %s", async (id, bootProof) => {
+    const { status, isVerified } = await ask(id, {
+      bootProof: (value) => drop("qosManifestVersion")(bootProof(value)),
+    });
+    expect(["fail", "skip"]).toContain(status);
+    expect(isVerified).toBe(false);
+  });
+
+  it("that could not be read is held against no envelope", async () => {
+    const unread = await ask("envelope.manifest", { bootProof: put("qosManifestB64", "AAAA") });
+    expect(unread).toMatchObject({ status: "skip", isVerified: false });
+  });
+
+  it("beside an envelope of another version says both of them", async () => {
+    const other = envelopeOf(forge({ version: "v1" }).bootProof);
+    const { detail } = await ask("envelope.manifest", {
+      bootProof: (value) => drop("qosManifestVersion")({ ...value, ...other }),
+    });
+    expect(detail).toBe(
+      "the envelope's manifest is v1, the manifest is v2; the envelope's manifest has another hash than the manifest",
+    );
+  });
+});
+
+it("share-set approvals that are repeated are each told of", async () => {
+  const { status, detail, isVerified } = await ask("envelope.shares", {
+    alterManifest: { shareApprovals: (list) => [...list, ...list] },
+  });
+  expect([status, isVerified]).toEqual(["warn", true]);
+  expect(detail.split("; ").length).toBeGreaterThan(1);
+});
+
+function envelopeOf({ qosManifestEnvelopeB64 }: JsonObject): JsonObject {
+  return { qosManifestEnvelopeB64: qosManifestEnvelopeB64! };
+}
