@@ -114,7 +114,8 @@ export async function verifyAttestation(
   const taken = takeDocument(document, setting);
 
   const { checklist, verified: attestation, debug, validationTime } = await checkBareDocument(taken.bytes, context);
-  const appraisal = policy && appraise([attestation], [], policy, { now: context.now, organizationId: null });
+  const appraisal =
+    policy && appraise([attestation], [], policy, { now: context.now, organizationId: null, names: new Map() });
 
   const report = await conclude({
     setting,
@@ -133,9 +134,10 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof 
   return { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
-function appraisalSetting({ activity }: TakenEvidence, { context }: VerifySetting): AppraisalSetting {
+function appraisalSetting({ activity, given }: TakenEvidence, { context }: VerifySetting): AppraisalSetting {
   const { now, question } = context;
-  return { now, organizationId: activity?.value.organizationId ?? question?.organizationId ?? null };
+  const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
+  return { now, organizationId: activity?.value.organizationId ?? question?.organizationId ?? null, names };
 }
 
 /** Every piece that has to be verified; without a boot proof nothing is. */

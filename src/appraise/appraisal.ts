@@ -1,5 +1,5 @@
 /** What appraisal takes and what it answers. */
-import type { Checklist } from "../checks.js";
+import type { CheckSubject, Checklist } from "../checks.js";
 import type { Question } from "./questions.js";
 
 /** The pinned deployment that a piece of evidence is. */
@@ -25,4 +25,6 @@ export interface AppraisalSetting {
   readonly now: Date;
   /** Whose decision a policy demands: the activity's organization, or the one that was asked for; null: anybody's. */
   readonly organizationId: string | null;
+  /** The caller's names of the pieces; null, or not there, where it has none. */
+  readonly names: ReadonlyMap<CheckSubject, string | null>;
 }
