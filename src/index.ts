@@ -76,6 +76,7 @@ export type { Described, DescribedObject, InspectedKind, Inspection } from "./in
 export { renderInspection } from "./inspect/text.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
+export type { Detail, TextOptions } from "./report/layout.js";
 
 export { decodeBundle } from "./bundle/file.js";
 export type { Bundle, BundleFile } from "./bundle/file.js";

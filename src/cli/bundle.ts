@@ -9,7 +9,7 @@ import { printableJson } from "../report/printable.js";
 import type { EvidenceFiles } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, UsageError, messageOptions } from "./io.js";
 import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
 
 interface BundleFlags {
@@ -93,7 +93,7 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
-    io.stderr.write(`Not bundled.\n${renderFailures(report, { color: false })}`);
+    io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);
     return exitCodeOf(report.verdict);
   }
   const text = printableJson(`${JSON.stringify(made, undefined, 2)}\n`);

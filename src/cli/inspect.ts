@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Inspection } from "../inspect/inspect.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
-import { type Io, wantsColor } from "./io.js";
+import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
 import { ArgumentReader } from "./options.js";
 
@@ -50,5 +50,5 @@ async function inspect(path: string, io: Io): Promise<Inspection> {
 
 async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
   const { RENDERERS } = await import("../formats.js");
-  return RENDERERS[format].inspection(inspection, { color: wantsColor(io) });
+  return RENDERERS[format].inspection(inspection, textOptions(io));
 }

@@ -1,19 +1,59 @@
 /** What a command uses of its process, so that a test can hand it something else. */
 
+/** A stream; `columns` (and `rows`) are those of a terminal. */
+interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>;
   /** The result. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: Output & { readonly rows?: number };
   /** Messages. */
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The clock. */
   readonly now: () => Date;
 }
 
-/** Colour for a terminal, unless NO_COLOR (no-color.org) is set to something. */
-export function wantsColor(io: Io): boolean {
-  return io.stdout.isTTY === true && (io.env["NO_COLOR"] ?? "") === "";
+/**
+ * Colour for a terminal that has it. NO_COLOR (no-color.org) forbids it, whatever else is said; FORCE_COLOR
+ * (force-color.org) asks for it also where there is no terminal, or forbids it with `0`.
+ */
+function wantsColor({ env, stdout }: Io): boolean {
+  const { NO_COLOR: none = "", FORCE_COLOR: force = "", TERM: terminal } = env;
+  if (none !== "") return false;
+  if (force !== "") return force !== "0";
+  return stdout.isTTY === true && terminal !== "dumb";
+}
+
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+
+/** How text is rendered for stdout. */
+export function textOptions(io: Io): { readonly color: boolean; readonly width: number; readonly height: number } {
+  const { isTTY, rows } = io.stdout;
+  const own = isTTY === true ? rows : undefined;
+  const height = wholeNumber(own) ?? wholeNumber(io.env["LINES"]) ?? DEFAULT_ROWS;
+  return { color: wantsColor(io), width: columnsOf(io.stdout, io), height };
+}
+
+/** How text is rendered for stderr: messages stand among others, and have no colour. */
+export function messageOptions(io: Io): { readonly width: number } {
+  return { width: columnsOf(io.stderr, io) };
+}
+
+/** Those of the terminal, else what the environment says. */
+function columnsOf({ isTTY, columns }: Output, { env }: Io): number {
+  const own = isTTY === true ? columns : undefined;
+  return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
+}
+
+/** A terminal that does not know its size says 0. */
+function wholeNumber(value: string | number | undefined): number | undefined {
+  return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
 }
 
 /** The command ends here, with these lines on stderr and no stack trace. */

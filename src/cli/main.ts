@@ -19,7 +19,9 @@ export async function run(argv: readonly string[], given: Io): Promise<number> {
   const shown = withoutKeys(argv);
   // A prototype and no copy: reading the property `stdin` would open it.
   const io: Io = Object.create(given, {
-    stderr: { value: { write: (text: string) => given.stderr.write(shown(text)) } },
+    stderr: {
+      value: Object.create(given.stderr, { write: { value: (text: string) => given.stderr.write(shown(text)) } }),
+    },
   });
   let code: number = EXIT.good;
   try {

@@ -10,7 +10,7 @@ import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { printable } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
-import type { Io } from "./io.js";
+import { type Io, messageOptions } from "./io.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { readTrustAnchor } from "./verify.js";
 
@@ -136,7 +136,7 @@ async function pinBootProof(flags: PinFlags, io: Io): Promise<number> {
 
 async function refuse(report: Report, io: Io): Promise<number> {
   const { renderFailures } = await import("../report/text.js");
-  io.stderr.write(`Not pinned.\n${renderFailures(report, { color: false })}`);
+  io.stderr.write(`Not pinned.\n${renderFailures(report, messageOptions(io))}`);
   return exitCodeOf(report.verdict);
 }
 

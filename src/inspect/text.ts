@@ -1,9 +1,8 @@
 /** An inspection for a person at a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
-import { type Paint, painter, wrapped } from "../report/layout.js";
+import { type Page, type TextOptions, pageOf, padded, wrapped } from "../report/layout.js";
 import { printable, printableJson, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import type { TextOptions } from "../report/text.js";
 
 const INDENT = "  ";
 /** Deeper values are shown as JSON. */
@@ -18,47 +17,55 @@ const PLAIN = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
 
 /** Begins with the words NOT VERIFIED; ends with a line feed. Throws TypeError for what is no inspection. */
-export function renderInspection(inspection: Inspection, options: TextOptions = { color: false }): string {
-  const paint = painter(options.color);
-  return renderWhole(inspection, WANTED, () => inspectionText(inspection, paint));
+export function renderInspection(inspection: Inspection, options: TextOptions = {}): string {
+  const page = pageOf(options);
+  return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
 }
 
-function inspectionText(inspection: Inspection, paint: Paint): string {
-  const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
+function inspectionText(inspection: Inspection, page: Page): string {
+  const [first, ...others] = wrapped(page, "", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
   const lines = [
-    first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")),
+    first!.replace("NOT VERIFIED", page.paint("NOT VERIFIED", "onYellow")),
     ...others,
     "",
-    paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
-    ...faultLines(inspection.faults, paint),
+    page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
+    ...faultLines(inspection.faults, page),
     "",
-    ...(inspection.says === null ? ["(nothing of it could be read)"] : valueLines("", inspection.says, "", 0)),
+    ...(inspection.says === null
+      ? ["(nothing of it could be read)"]
+      : valueLines("", inspection.says, { page, indent: "", depth: 0 })),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function faultLines(faults: readonly string[], paint: Paint): string[] {
-  return faults.flatMap((fault) => wrapped("! ", printable(fault)).map((line) => paint(line, "red")));
+function faultLines(faults: readonly string[], page: Page): string[] {
+  return faults.flatMap((fault) => wrapped(page, "! ", printable(fault)).map((line) => page.paint(line, "red")));
 }
 
-function valueLines(name: string, value: Described, indent: string, depth: number): string[] {
-  if (value === null || typeof value !== "object") return leaf(name, scalar(value), indent);
+/** Where a value stands. */
+interface Place {
+  readonly page: Page;
+  readonly indent: string;
+  readonly depth: number;
+}
+
+function valueLines(name: string, value: Described, place: Place): string[] {
+  const { page, indent, depth } = place;
+  if (value === null || typeof value !== "object") return leaf(name, scalar(value), place);
   const entries = entriesOf(value);
-  if (entries.length === 0) return leaf(name, NONE, indent);
-  if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), indent);
-  const inside = depth === 0 ? indent : indent + INDENT;
+  if (entries.length === 0) return leaf(name, NONE, place);
+  if (depth > MAX_DEPTH) return leaf(name, printable(printableJson(JSON.stringify(value))), place);
+  const inside = { page, indent: depth === 0 ? indent : indent + INDENT, depth: depth + 1 };
   const width = entries.reduce(
     (widest, [key, item]) => (isLeaf(item) && key.length <= MAX_KEY ? Math.max(widest, key.length) : widest),
     0,
   );
-  const lines = entries.flatMap(([key, item]) =>
-    valueLines(isLeaf(item) ? key.padEnd(width) : key, item, inside, depth + 1),
-  );
-  return depth === 0 ? lines : [`${indent}${printable(name)}`, ...lines];
+  const lines = entries.flatMap(([key, item]) => valueLines(isLeaf(item) ? padded(key, width) : key, item, inside));
+  return depth === 0 ? lines : [...wrapped(page, indent, printable(name)), ...lines];
 }
 
-function leaf(name: string, text: string, indent: string): string[] {
-  return wrapped(`${indent}${printable(name)}  `, text);
+function leaf(name: string, text: string, { page, indent }: Place): string[] {
+  return wrapped(page, `${indent}${printable(name)}  `, text);
 }
 
 /** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */
