@@ -127,6 +127,7 @@ export async function verifyAttestation(
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
+      names: new Map(),
     });
 
   const report = await conclude({
@@ -146,12 +147,16 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof 
   return { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
-function appraisalSetting({ activity }: TakenEvidence, { context, bootProofsOnly }: VerifySetting): AppraisalSetting {
+function appraisalSetting(
+  { activity, given }: TakenEvidence,
+  { context, bootProofsOnly }: VerifySetting,
+): AppraisalSetting {
   const { now, question } = context;
   return {
     now,
     organizationId: activity?.value.organizationId ?? question?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
+    names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
   };
 }
 

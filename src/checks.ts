@@ -65,22 +65,23 @@ const POSITIONS = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id, index) => [id, index]),
 ) as Readonly<Record<CheckId, number>>;
 
-/** What a person does about a failure of the check. Total: the compiler holds it against {@link CHECK_TITLES}. */
-export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
-  "boot.decode": "Fetch the boot proof again, and give the service's answer as it came.",
+/** Of the checks that hold evidence against a policy. */
+export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
+
+const EVIDENCE_ADVICE: Readonly<Record<Exclude<CheckId, PolicyCheckId>, string>> = {
+  "boot.decode": "Fetch the boot proof again, and give the service's answer as it came; if it stays so, report it.",
   "cose.structure":
     "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
-  "cose.algorithm": "Only ES384 is accepted: a document with another header was not made by the hardware.",
-  "cose.signature":
-    "The document was changed after it was signed, or was never signed by the hardware: trust nothing of it.",
+  "cose.algorithm": "Only ES384 is accepted: a document with another header is not from the hardware.",
+  "cose.signature": "The document was changed after it was signed, or is not from the hardware: trust nothing of it.",
   "doc.structure":
-    "The document is not one that the enclave hardware makes: fetch it again, and trust nothing of it meanwhile.",
+    "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
   "chain.anchor":
     "The document comes from another authority. Give its root only if it is your own test installation's.",
   "chain.signature": "A certificate was exchanged or changed: trust nothing of the document.",
   "chain.algorithm": "The hardware's authority uses P-384 with SHA-384 only: trust nothing of the document.",
   "chain.validity":
-    "Validate at the document's own time (--at document, the default), unless you mean to ask whether it is fresh.",
+    "At the document's own time (--at document, the default) trust nothing of it; at another it is old.",
   "chain.constraints": "A certificate stands where its issuer did not allow it: trust nothing of the document.",
   "manifest.decode":
     "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
@@ -101,19 +102,25 @@ export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "app.signature": "The payload was changed, or another key signed it: do not use the result.",
   "app.key": "Give the boot proof of the key that the app proof names.",
   "app.payload": "The signed payload cannot be read without doubt: do not use the result.",
-  "app.time": "Check this machine's clock; if it is right, the proof is not of this enclave's life.",
+  "app.time": "The proof is not of this enclave's life, or not of your request: do not use the result.",
   "app.request": "The proof is genuine and about something else than you asked for: do not use the result.",
-  "activity.decode": "Submit the activity with generateAppProofs: true, and give the service's answer as it came.",
+  "activity.decode":
+    "Give the service's answer as it came; it has app proofs where it was submitted with generateAppProofs: true.",
   "activity.request": "The service answered with something else than you asked for: do not use the result.",
   "activity.claims": "The proof speaks of something else than the activity: do not use the result.",
   "activity.coverage": "Ask the service for an app proof of each address, or do not rely on the uncovered ones.",
+};
+
+/** Apart from the rest: whoever only holds evidence against a policy has no use for that. */
+export const POLICY_ADVICE: Readonly<Record<PolicyCheckId, string>> = {
   "policy.scope": "Read what is left open, and pin it: policy.json can be narrower.",
   "policy.deployment": "If the new deployment is expected, review it and pin it (bootproof pin); if not, stop.",
-  "policy.pcrs": "Another enclave image runs: compare with the release you expect.",
+  "policy.pcrs": "The measurements are others than pinned: compare with the release you expect.",
   "policy.manifest-hash": "Another manifest was booted than the pinned one: review it before you pin it.",
   "policy.pivot": "Another application binary runs: compare with the release you expect.",
   "policy.workloads": "Other workloads run than the pinned ones: compare with the release you expect.",
-  "policy.args": "The application was started with other arguments or another environment, which change what it does.",
+  "policy.args":
+    "Other arguments or another environment change what the application does: compare with the release you expect.",
   "policy.namespace": "The enclave belongs to another namespace than the pinned one.",
   "policy.nonce": "An older manifest was booted than the policy allows: this may be a roll-back.",
   "policy.quorum-key": "Another quorum key is provisioned: the enclave is not the pinned one.",
@@ -123,9 +130,19 @@ export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = {
   "policy.public-key": "The document is of another key than the pinned one.",
   "policy.commitment": "The enclave is of another kind or generation than the policy expects.",
   "policy.labels": "Labels are the service's word: ask why they changed.",
-  "policy.age": "Ask for a newer boot proof, or allow a greater maxAge in the policy.",
+  "policy.age": "Get a newer boot proof (bootproof verify --app NAME fetches it), or allow a greater maxAge.",
   "policy.app-proof": "Give app proofs as the policy's appProofs asks for.",
 };
+
+/**
+ * What a person usually does about a failure of the check; a check that failed for another reason carries its own. The
+ * compiler holds it against {@link CHECK_TITLES}.
+ */
+export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = /* @__PURE__ */ Object.assign(
+  {},
+  EVIDENCE_ADVICE,
+  POLICY_ADVICE,
+);
 
 /** `pass`; `fail`; `warn`: worth a person's look, changes no verdict; `skip`: could not be asked, `detail` says why. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
@@ -136,24 +153,57 @@ export type CheckSubject = `boot[${number}]` | `app[${number}]` | "activity" | "
 export interface Check {
   readonly id: CheckId;
   readonly subject: CheckSubject;
+  /** Of a check whose subject is `policy`: the boot proof that was held against the policy. */
+  readonly about?: CheckSubject;
+  /** The caller's name of the piece that it is about, such as the file's. */
+  readonly name?: string;
   readonly status: CheckStatus;
   readonly detail: string;
   readonly expected?: string;
+  /** Also of a check that passed: the value that is as it has to be. */
   readonly actual?: string;
+  /** Of a failed check: what a person does about it, where {@link CHECK_ADVICE} does not fit why it failed. */
+  readonly advice?: string;
+  /** Of a failed check: the evidence is older than the policy allows, and nothing else is wrong with it here. */
+  readonly stale?: true;
+}
+
+/**
+ * `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it; in quotes what could be more than a name and
+ * its place in a list.
+ */
+export function subjectLabel(subject: CheckSubject, name: string | null | undefined): string {
+  if (name === null || name === undefined) return subject;
+  return `${subject} = ${/^[\w./@+-]{1,80}(?:\[\d{1,4}\])?$/.test(name) ? name : JSON.stringify(cut(name, MAX_NAME))}`;
 }
 
 /** Characters of a detail, and of a compared value: evidence chooses what they quote. */
 const MAX_DETAIL = 4096;
 const MAX_COMPARED = 8192;
 const MAX_FAILURE = 1000;
+const MAX_NAME = 80;
 
 /** The failed checks in one line: the first of many. */
-export function failureText(checks: readonly Check[]): string {
+function failureText(checks: readonly Check[]): string {
   const failed = checks.filter((check) => check.status === "fail");
   return listed(
-    failed.map(({ subject, id, detail }) => `${subject} ${id}: ${cut(detail, MAX_FAILURE)}`),
+    failed.map(({ subject, about, name, id, detail }) => {
+      return `${subjectLabel(about ?? subject, name)} ${id}: ${cut(detail, MAX_FAILURE)}`;
+    }),
     "; ",
   );
+}
+
+/** That evidence is rejected, in one line: what is only too old is told from what is wrong. */
+export function rejectedText({
+  checks,
+  stale,
+}: {
+  readonly checks: readonly Check[];
+  readonly stale: boolean;
+}): string {
+  const word = stale ? "rejected, stale: the evidence is genuine, and older than the policy allows" : "rejected";
+  return `${word}: ${failureText(checks)}`;
 }
 
 /** The compared values of a failed check, as text. */
@@ -162,29 +212,32 @@ export interface Comparison {
   readonly actual: string;
 }
 
+/** What an answer may say beside its detail. */
+export type AnswerFacts = Partial<Comparison> & Pick<Check, "advice" | "stale">;
+
 /** The answers about one subject, at most one for each id, in the order of the table. */
 export class Checklist {
   readonly subject: CheckSubject;
-  readonly #prefix: string;
+  readonly #about: CheckSubject | null;
   /** By position in the table. */
   readonly #answers: (Check | undefined)[] = CHECK_IDS.map(() => undefined);
 
-  /** `prefix` stands before every detail, where one subject has several lists. */
-  constructor(subject: CheckSubject, prefix = "") {
+  /** `about`: the piece that was held against the subject, where one subject has several lists. */
+  constructor(subject: CheckSubject, about: CheckSubject | null = null) {
     this.subject = subject;
-    this.#prefix = prefix;
+    this.#about = about;
   }
 
   /**
    * Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status.
    */
-  pass(id: CheckId, detail: string = CHECK_TITLES[id]): true {
-    this.#set(id, "pass", detail);
+  pass(id: CheckId, detail: string = CHECK_TITLES[id], actual?: string): true {
+    this.#set(id, "pass", detail, actual === undefined ? {} : { actual });
     return true;
   }
 
-  fail(id: CheckId, detail: string, compared?: Comparison): false {
-    this.#set(id, "fail", detail, compared);
+  fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
+    this.#set(id, "fail", detail, facts);
     return false;
   }
 
@@ -199,8 +252,8 @@ export class Checklist {
   }
 
   /** `fail` with all the reasons at once, or `pass` where there is none. */
-  conclude(id: CheckId, reasons: readonly string[], passDetail?: string, compared?: Comparison): boolean {
-    return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), compared);
+  conclude(id: CheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
+    return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 
   /** `skip` for those of the ids that have no answer yet. */
@@ -216,21 +269,31 @@ export class Checklist {
     }
   }
 
+  answer(id: CheckId): Check | undefined {
+    return this.#answers[POSITIONS[id]];
+  }
+
   status(id: CheckId): CheckStatus | undefined {
-    return this.#answers[POSITIONS[id]]?.status;
+    return this.answer(id)?.status;
   }
 
   list(): Check[] {
     return this.#answers.filter((check) => check !== undefined);
   }
 
-  #set(id: CheckId, status: CheckStatus, detail: string, compared?: Comparison): void {
+  #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    const cutValues = compared && {
-      expected: cut(compared.expected, MAX_COMPARED),
-      actual: cut(compared.actual, MAX_COMPARED),
-    };
-    const whole = { id, subject: this.subject, status, detail: cut(this.#prefix + detail, MAX_DETAIL), ...cutValues };
-    this.#answers[POSITIONS[id]] = Object.freeze(whole);
+    const { expected, actual, advice, stale } = facts;
+    this.#answers[POSITIONS[id]] = Object.freeze({
+      id,
+      subject: this.subject,
+      ...(this.#about !== null && { about: this.#about }),
+      status,
+      detail: cut(detail, MAX_DETAIL),
+      ...(expected !== undefined && { expected: cut(expected, MAX_COMPARED) }),
+      ...(actual !== undefined && { actual: cut(actual, MAX_COMPARED) }),
+      ...(advice !== undefined && { advice }),
+      ...(stale === true && { stale }),
+    });
   }
 }

@@ -26,8 +26,8 @@ export function shownName(name: string, most = MAX_NAME): string {
 }
 
 /** Without the first half of a pair of surrogates: alone it is no text, and strict JSON refuses it. */
-function startOf(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+export function startOf(text: string, length: number): string {
+  return text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, "") : text;
 }
 
 function cutFault({ path, message }: Fault): Fault {

@@ -1,12 +1,13 @@
 /** The output formats: one row each. Total over the names in `report/report.ts`. */
-import { type BundleFacts, renderBundleNotice } from "./bundle/text.js";
+import { type BundleFacts, bundleNotices } from "./bundle/text.js";
 import type { Difference } from "./diff/diff.js";
 import { renderDiff } from "./diff/text.js";
-import { type InspectionTextOptions, renderInspection } from "./inspect/text.js";
+import { renderInspection } from "./inspect/text.js";
 import type { Inspection } from "./inspect/inspect.js";
 import { renderJson } from "./report/json.js";
 import type { Format, Report } from "./report/report.js";
-import { type TextOptions, renderText } from "./report/text.js";
+import type { TextOptions } from "./report/layout.js";
+import { renderReport } from "./report/text.js";
 
 interface ReportOptions extends TextOptions {
   /** What became of the bundle that the evidence came in; null where it came in none. */
@@ -15,16 +16,15 @@ interface ReportOptions extends TextOptions {
 
 interface Renderer {
   readonly report: (report: Report, options: ReportOptions) => string;
-  readonly inspection: (inspection: Inspection, options: InspectionTextOptions) => string;
+  readonly inspection: (inspection: Inspection, options: TextOptions) => string;
   readonly difference: (difference: Difference, options: TextOptions) => string;
 }
 
 /** Each ends with a line feed. */
 export const RENDERERS: Readonly<Record<Format, Renderer>> = {
   text: {
-    report: (report, options) => {
-      const notice = options.bundle === null ? "" : renderBundleNotice(options.bundle, report.verdict, options);
-      return notice + renderText(report, options);
+    report: (report, { bundle, ...options }) => {
+      return renderReport(report, options, bundle === null ? [] : bundleNotices(bundle, report.verdict));
     },
     inspection: renderInspection,
     difference: renderDiff,

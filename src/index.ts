@@ -86,12 +86,12 @@ export { kindOf } from "./inspect/kind.js";
 export type { EvidenceKind } from "./inspect/kind.js";
 export { describeUnrecognised } from "./inspect/unrecognised.js";
 export { renderInspection } from "./inspect/text.js";
-export type { InspectionTextOptions } from "./inspect/text.js";
 export { explainCheck, renderCheckExplanation } from "./report/explanations.js";
 export type { CheckExplanation, ExplanationOptions } from "./report/explanations.js";
 export { renderJson } from "./report/json.js";
 export { renderText } from "./report/text.js";
 export { renderPolicyCheck } from "./report/policy-text.js";
+export type { Detail, TextOptions } from "./report/layout.js";
 
 export { decodeBundle } from "./bundle/file.js";
 export type { Bundle, BundleFile } from "./bundle/file.js";

@@ -1,5 +1,5 @@
 /** What verifications answer, and how it is demanded of them that they are good. */
-import { type Check, failureText } from "./checks.js";
+import { type Check, rejectedText } from "./checks.js";
 import { type ActivityReport, type Report, type Verdict, isMadeReport } from "./report/report.js";
 import type { VerifiedActivity } from "./verify/activity.js";
 import type { VerifiedAppProof } from "./verify/app-proof.js";
@@ -122,5 +122,5 @@ function reportOf(answer: Report | AnyVerification): Report {
 function rejection(report: Report): RejectedError {
   if (report.verdict === "authentic")
     return new RejectedError(report, "not verified: no policy was given, so that any enclave of anybody passes");
-  return new RejectedError(report, `rejected: ${failureText(report.checks)}`);
+  return new RejectedError(report, rejectedText(report));
 }

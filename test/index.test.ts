@@ -54,6 +54,7 @@ const bad = forge({
 const REPORT_MEMBERS = [
   "format",
   "verdict",
+  "stale",
   "tool",
   "policy",
   "policyDigest",
@@ -63,7 +64,7 @@ const REPORT_MEMBERS = [
   "checks",
   "claims",
 ];
-const CHECK_MEMBERS = ["id", "subject", "status", "detail", "expected", "actual"];
+const CHECK_MEMBERS = ["id", "subject", "about", "name", "status", "detail", "expected", "actual", "advice", "stale"];
 const STATUSES: readonly CheckStatus[] = ["pass", "fail", "warn", "skip"];
 
 /** Evidence of all kinds, good and bad, for what has to hold of every report. */
@@ -112,8 +113,12 @@ function expectShape(report: Report): void {
     expect(STATUSES).toContain(check.status);
     expect(check.subject).toMatch(/^(?:boot\[\d+\]|app\[\d+\]|activity|policy)$/);
     expect(check.detail.trim(), `${check.id} says something`).not.toBe("");
-    expect((check.expected === undefined) === (check.actual === undefined)).toBe(true);
-    if (check.expected !== undefined) expect(check.status).toBe("fail");
+    const compared = [check.expected === undefined, check.actual === undefined];
+    // Of what passed the value that is as it has to be; of what failed both sides.
+    if (check.status === "pass") expect(compared[0]).toBe(true);
+    else expect(compared).toEqual(check.status === "fail" ? [compared[0], compared[0]] : [true, true]);
+    const isFailed = check.status === "fail";
+    expect([check.advice, check.stale].every((fact) => fact === undefined || isFailed)).toBe(true);
   }
   expect(report.claims === null).toBe(report.verdict === "rejected");
   expect(JSON.parse(JSON.stringify(report))).toEqual(report);

@@ -1,5 +1,5 @@
 /** What appraisal takes and what it answers. */
-import type { Checklist } from "../checks.js";
+import type { CheckSubject, Checklist } from "../checks.js";
 import type { Question } from "./questions.js";
 
 /** The pinned deployment that a piece of evidence is. */
@@ -29,4 +29,6 @@ export interface AppraisalSetting {
   readonly organizationId: string | null;
   /** What alone was asked for, as in `boot proofs were`: the rules about app proofs are not applied. Null: all. */
   readonly onlyAsked: string | null;
+  /** The caller's names of the pieces; null, or not there, where it has none. */
+  readonly names: ReadonlyMap<CheckSubject, string | null>;
 }

@@ -1,5 +1,5 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
-import { type CheckId, Checklist } from "../checks.js";
+import { Checklist, POLICY_ADVICE, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { cut, listed, shownName } from "../errors.js";
 import { lastDecisions } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
@@ -9,6 +9,7 @@ import { SKEW_MS } from "../verify/context.js";
 import type { Appraisal, AppraisalSetting, MatchedDeployment } from "./appraisal.js";
 import {
   type DocumentFacts,
+  type Explanation,
   PINS,
   PIN_CHECKS,
   PIN_NAMES,
@@ -21,7 +22,7 @@ import {
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type Scope, scopeOf } from "./questions.js";
 
-const DEPLOYMENT_CHECKS: readonly CheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
+const DEPLOYMENT_CHECKS: readonly PolicyCheckId[] = ["policy.scope", "policy.deployment", ...PIN_CHECKS, "policy.age"];
 
 /** Holds verified evidence against the policy; null stands for a piece that was rejected. */
 export function appraise(
@@ -31,9 +32,7 @@ export function appraise(
   setting: AppraisalSetting,
 ): Appraisal {
   const { now } = setting;
-  const checklists = bootProofs.map(
-    (_, index) => new Checklist("policy", bootProofs.length > 1 ? `boot[${index}]: ` : ""),
-  );
+  const checklists = bootProofs.map((_, index) => new Checklist("policy", `boot[${index}]`));
   const matched = bootProofs.map((bootProof, index) => {
     if (bootProof !== null) return appraiseDeployment(bootProof, policy, now, checklists[index]!);
     checklists[index]!.skipRest(
@@ -46,7 +45,10 @@ export function appraise(
   if (bootProofs.length === 0)
     appChecks.skipRest(DEPLOYMENT_CHECKS, "there is no boot proof to hold against the policy");
   const signers = new Map(bootProofs.map((bootProof, index) => [bootProof, matched[index]?.pins ?? null]));
-  const held = appProofs.map((proof) => proof && { proof, signer: signers.get(proof.bootProof) ?? null });
+  const held = appProofs.map((proof, index) => {
+    const label = subjectLabel(`app[${index}]`, setting.names.get(`app[${index}]`));
+    return proof && { proof, label, signer: signers.get(proof.bootProof) ?? null };
+  });
   appraiseAppProofs(held, policy, setting, appChecks);
   return {
     checklists: [...checklists, appChecks],
@@ -68,7 +70,7 @@ interface Compared {
   readonly answers: ReadonlyMap<PinName, PinAnswer>;
   readonly scope: Scope;
   /** The checks that fail. */
-  readonly differing: readonly CheckId[];
+  readonly differing: readonly PolicyCheckId[];
 }
 
 function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
@@ -99,22 +101,29 @@ function appraiseDeployment(
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
-    checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`);
+    checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
+      advice: `Hold ${what} against a policy with a deployment of kind ${kind}.`,
+    });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
   }
   const compared = candidates.map((pins) => compareDeployment(pins, facts));
   const nearest = leastBy(compared, ({ differing }) => differing.length);
-  const { pins, differing } = nearest;
-  if (differing.length === 0) checklist.pass("policy.deployment", `is ${pins.name}`);
-  else
-    checklist.fail(
-      "policy.deployment",
-      `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`,
-    );
   for (const id of PIN_CHECKS) report(id, nearest, checklist);
   reportScope(nearest, checklist);
-  return differing.length === 0 ? nearest : null;
+  reportDeployment(nearest, checklist);
+  return nearest.differing.length === 0 ? nearest : null;
+}
+
+/** Where the nearest differs in one thing, what to do is what to do about that. */
+function reportDeployment({ pins, differing }: Compared, checklist: Checklist): boolean {
+  const [first, second] = differing;
+  if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
+  const words = `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`;
+  if (second !== undefined) return checklist.fail("policy.deployment", words);
+  return checklist.fail("policy.deployment", words, {
+    advice: checklist.answer(first)?.advice ?? POLICY_ADVICE[first],
+  });
 }
 
 function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
@@ -129,23 +138,25 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
 }
 
 /** Several pins may be answered by one check. */
-function report(id: CheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
+function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
   const own = [...answers].filter(([name]) => PINS[name].check === id).map(([, answer]) => answer);
+  if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
   const unmet = own.filter((answer) => !answer.met).map((answer) => answer.explain());
-  const [first] = own;
-  if (first === undefined) return checklist.skip(id, `${pins.name} does not pin it`);
-  if (unmet.length === 0) return checklist.pass(id, first.explain().detail);
-  const compared = unmet.map((difference) => difference.compared).filter((one) => one !== undefined);
-  return checklist.fail(
-    id,
-    unmet.map(({ detail }) => detail).join("; "),
-    compared.length === 0
-      ? undefined
-      : {
-          expected: compared.map(({ expected }) => expected).join("\n"),
-          actual: compared.map(({ actual }) => actual).join("\n"),
-        },
-  );
+  const joined = (side: "expected" | "actual", from: readonly Explanation[]): string | undefined => {
+    const values = from.map(({ compared }) => compared?.[side]).filter((value) => value !== undefined);
+    return values.length === 0 ? undefined : values.join("\n");
+  };
+  if (unmet.length === 0) {
+    const met = own.map((answer) => answer.explain());
+    return checklist.pass(id, met[0]!.detail, joined("actual", met));
+  }
+  const [expected, actual] = [joined("expected", unmet), joined("actual", unmet)];
+  const advice = unmet.map((each) => each.advice).filter((each) => each !== undefined);
+  return checklist.fail(id, unmet.map(({ detail }) => detail).join("; "), {
+    ...(expected !== undefined && { expected }),
+    ...(actual !== undefined && { actual }),
+    ...(advice.length > 0 && { advice: [...new Set(advice)].join(" ") }),
+  });
 }
 
 function reportScope({ pins, scope, differing }: Compared, checklist: Checklist): void {
@@ -160,17 +171,22 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
-    return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`);
+    return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
+      advice: "Check this machine's clock (or --now); if it is right, trust nothing of the boot proof.",
+    });
   if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
   return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
     expected: `at most ${durationText(policy.maxAge)} at ${now.toISOString()}`,
     actual: `made at ${made}`,
+    stale: true,
   });
 }
 
 /** An app proof, and the deployment whose enclave signed it; null where that matched none. */
 interface SignedAppProof {
   readonly proof: VerifiedAppProof;
+  /** As people are told which one it is. */
+  readonly label: string;
   readonly signer: DeploymentPins | null;
 }
 
@@ -194,16 +210,48 @@ function appraiseAppProofs(
   const given = appProofs.length;
   const faults = [
     ...signed.flatMap((one) => appProofFaults(one, rules, now)),
-    ...(required && given === 0 ? ["the policy requires an app proof, and none was given"] : []),
-    ...(decision && !isAllowed(verified, organizationId)
-      ? ["the policy demands the decision to allow, and no app proof of it was verified"]
-      : []),
+    ...(required && given === 0 ? [NONE_GIVEN] : []),
+    ...(decision && !isAllowed(verified, organizationId) ? [NOT_ALLOWED] : []),
   ];
-  if (faults.length > 0) checklist.fail("policy.app-proof", listed(faults, "; "));
+  if (faults.length > 0) failAppProofs(faults, checklist);
   else if (given === 0) checklist.skip("policy.app-proof", "there are no app proofs, and the policy requires none");
   else if (verified.length < given)
     checklist.skip("policy.app-proof", `${given - verified.length} of ${given} app proofs were rejected`);
   else checklist.pass("policy.app-proof");
+}
+
+/** What is wrong with app proofs, and what to do about it. */
+interface AppProofFault {
+  readonly text: string;
+  readonly advice: string;
+  readonly isStale: boolean;
+}
+
+const NONE_GIVEN: AppProofFault = {
+  text: "the policy requires an app proof, and none was given",
+  advice: "Give the app proofs (--app-proof), or the activity that has them (--activity).",
+  isStale: false,
+};
+const NOT_ALLOWED: AppProofFault = {
+  text: "the policy demands the decision to allow, and no app proof of it was verified",
+  advice: "Give the app proof of the decision; if that denies, do not use the result.",
+  isStale: false,
+};
+const OTHER_TYPE = "Give app proofs of the types that the policy allows; any other is not to be used.";
+const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";
+
+function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): boolean {
+  return checklist.fail(
+    "policy.app-proof",
+    listed(
+      faults.map(({ text }) => text),
+      "; ",
+    ),
+    {
+      advice: [...new Set(faults.map(({ advice }) => advice))].join(" "),
+      ...(faults.every(({ isStale }) => isStale) && { stale: true }),
+    },
+  );
 }
 
 /** Characters of the list of types, which the fault of each app proof repeats. */
@@ -217,18 +265,23 @@ interface AppProofRules {
   readonly maxAge: number | null;
 }
 
-function appProofFaults({ proof: { payload }, signer }: SignedAppProof, rules: AppProofRules, now: Date): string[] {
+function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date): AppProofFault[] {
   const { types, typesText, maxAge } = rules;
-  const { timestampMs } = payload;
-  const type = shownName(payload.type);
+  const { label, signer } = signed;
+  const { timestampMs, type } = signed.proof.payload;
   const own = signer?.appProofTypes ?? null;
   const age = now.getTime() - timestampMs;
+  const shown = shownName(type);
+  const ofType = (words: string): AppProofFault => {
+    return { text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE, isStale: false };
+  };
+  const old = `${label}: of type ${shown}, is ${durationText(age)} old`;
   return [
-    ...(types === null || types.includes(payload.type) ? [] : [`type ${type} is not one of ${typesText}`]),
-    ...(own === null || own.includes(payload.type) ? [] : [`type ${type} is not one that ${signer!.name} may sign`]),
+    ...(types === null || types.includes(type) ? [] : [ofType(`of ${typesText}`)]),
+    ...(own === null || own.includes(type) ? [] : [ofType(`that ${signer!.name} may sign`)]),
     ...(maxAge === null || age <= maxAge
       ? []
-      : [`an app proof of type ${type} is ${durationText(age)} old, at most ${durationText(maxAge)} allowed`]),
+      : [{ text: `${old}, at most ${durationText(maxAge)} allowed`, advice: TOO_OLD, isStale: true }]),
   ];
 }
 

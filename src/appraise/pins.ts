@@ -5,7 +5,7 @@
  * checks.
  */
 import { toHex } from "../bytes.js";
-import { CHECK_IDS, type CheckId, type Comparison } from "../checks.js";
+import { CHECK_IDS, type Comparison, type PolicyCheckId } from "../checks.js";
 import { MAX_DOCUMENT_FIELD } from "../decode/attestation-document.js";
 import { PCR_COUNT, PCR_LENGTH, QOS_PUBLIC_KEY_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
 import { DIGEST_PREFIX } from "../decode/manifest/image-digest.js";
@@ -15,6 +15,7 @@ import { listed } from "../errors.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
+import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import {
   COMMENT,
   type Members,
@@ -165,19 +166,23 @@ function byName<T>(entries: readonly (readonly [string, T])[]): Record<string, T
   return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
 }
 
-interface Difference {
+/** The words of an answer, and what was compared. */
+export interface Explanation {
   readonly detail: string;
-  readonly compared?: Comparison;
+  /** What was compared; of what is met the actual value alone. */
+  readonly compared?: Partial<Comparison>;
+  /** What a person does about it, where the usual advice of the check does not fit. */
+  readonly advice?: string;
 }
 
 /** What a comparison found. The words are made only for the one deployment that the report speaks of. */
 export interface PinAnswer {
   readonly met: boolean;
-  readonly explain: () => Difference;
+  readonly explain: () => Explanation;
 }
 
 interface PinRow<K extends PinName> {
-  readonly check: CheckId;
+  readonly check: PolicyCheckId;
   /** The kinds of deployment that it may stand in. */
   readonly kinds: readonly DeploymentKind[];
   readonly shape: Shape<PinTypes[K]["pin"]>;
@@ -201,17 +206,21 @@ type OfBootProof<P> = (pin: P, facts: BootProofFacts) => PinAnswer | null;
 /** A comparison with what only a boot proof has. */
 function ofBootProof<P>(compare: OfBootProof<P>): (pin: P, facts: DocumentFacts) => PinAnswer | null {
   return (pin, { bootProof }) =>
-    bootProof === null ? unmet("pinned, and a bare document has none") : compare(pin, bootProof);
+    bootProof === null
+      ? unmet("pinned, and a bare document has none", "Give the boot proof in place of its document alone.")
+      : compare(pin, bootProof);
 }
 
-function unmet(detail: string): PinAnswer {
-  return { met: false, explain: () => ({ detail }) };
+function unmet(detail: string, advice: string): PinAnswer {
+  return { met: false, explain: () => ({ detail, advice }) };
 }
 
-/** The words of an answer, where they are not the usual ones. */
+/** Words of an answer, where they are not the usual ones. */
 interface AnswerWords {
   readonly met?: string;
   readonly unmet?: string;
+  /** What to do where it is not met. */
+  readonly advice?: string;
 }
 
 function answer(met: boolean, expected: () => string, actual: () => string, words: AnswerWords = {}): PinAnswer {
@@ -219,10 +228,11 @@ function answer(met: boolean, expected: () => string, actual: () => string, word
     met,
     explain: () =>
       met
-        ? { detail: words.met ?? "as pinned" }
+        ? { detail: words.met ?? "as pinned", compared: { actual: actual() } }
         : {
             detail: words.unmet ?? "is another than pinned",
             compared: { expected: expected(), actual: actual() },
+            ...(words.advice !== undefined && { advice: words.advice }),
           },
   };
 }
@@ -278,22 +288,28 @@ const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
 /** Holds the PCRs against each accepted image, and tells of the nearest where none is met. */
 function comparePcrs(images: PinTypes["pcrs"]["pin"], { pcrs }: DocumentFacts): PinAnswer {
   const isMet = ({ index, accepted }: PcrPin): boolean => accepted.includes(pcrs.get(index) ?? "");
-  if (images.some((image) => image.every(isMet))) return { met: true, explain: () => ({ detail: "as pinned" }) };
+  const differingOf = (image: readonly PcrPin[]): PcrPin[] => image.filter((pin) => !isMet(pin));
+  const nearest = leastBy(images, (image) => differingOf(image).length);
+  const differing = differingOf(nearest);
+  const attested = (pins: readonly PcrPin[]): string => {
+    return pins.map(({ index }) => `PCR${index} ${pcrs.get(index) ?? "absent"}`).join("\n");
+  };
+  if (differing.length === 0)
+    return { met: true, explain: () => ({ detail: "as pinned", compared: { actual: attested(nearest) } }) };
   return {
     met: false,
-    explain: () => {
-      const differing = leastBy(
-        images.map((image) => image.filter((pin) => !isMet(pin))),
-        (pins) => pins.length,
-      );
-      return {
-        detail: `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
-        compared: {
-          expected: differing.map(({ index, accepted }) => `PCR${index} ${listed(accepted, " or ")}`).join("\n"),
-          actual: differing.map(({ index }) => `PCR${index} ${pcrs.get(index) ?? "absent"}`).join("\n"),
-        },
-      };
-    },
+    explain: () => ({
+      detail: `other than pinned: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
+      compared: {
+        expected: differing.map(({ index, accepted }) => `PCR${index} ${listed(accepted, " or ")}`).join("\n"),
+        actual: attested(differing),
+      },
+      advice: adviceOnPcrs(
+        differing.map(({ index }) => index),
+        nearest.map(({ index }) => index),
+        "policy",
+      ),
+    }),
   };
 }
 
@@ -311,7 +327,9 @@ function writePcrs({ pcrs }: DocumentFacts): PcrsFile | undefined {
   return values.length === 0 ? undefined : Object.fromEntries(values);
 }
 
-const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot");
+const OTHER_KIND =
+  "The enclave runs another kind of application than is pinned: review its manifest before you pin it.";
+const NO_PIVOT = unmet("pinned, and the manifest has workloads in place of a pivot", OTHER_KIND);
 
 /** A comparison with the one application of manifests up to v2. */
 function ofPivot<P>(
@@ -353,7 +371,7 @@ const workloadsShape: typeof workloadsRecord = {
 };
 
 const compareWorkloads: OfBootProof<PinTypes["workloads"]["pin"]> = (pin, { workloads }) => {
-  if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads");
+  if (workloads === null) return unmet("pinned, and the manifest has a pivot in place of workloads", OTHER_KIND);
   const names = Object.keys(pin);
   const met =
     names.length === Object.keys(workloads).length &&
@@ -423,6 +441,7 @@ function compareSet(pin: SetPin, set: SetPin): PinAnswer {
     {
       met: `${set.threshold} of ${set.members.length} members, as pinned`,
       unmet: sameMembers ? "the threshold is lower than pinned" : "the members are others than pinned",
+      ...(sameMembers && { advice: "The same people are named, and fewer of them suffice than the policy expects." }),
     },
   );
 }
@@ -603,7 +622,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
 export const PIN_NAMES = Object.keys(PINS) as readonly PinName[];
 
 /** The checks that pins are answered by, in report order. */
-export const PIN_CHECKS: readonly CheckId[] = CHECK_IDS.filter((id) =>
+export const PIN_CHECKS: readonly PolicyCheckId[] = CHECK_IDS.filter((id): id is PolicyCheckId =>
   PIN_NAMES.some((name) => PINS[name].check === id),
 );
 

@@ -85,8 +85,14 @@ async function comparePacked(
   return {
     now: now.toISOString(),
     verdict: anew.report.verdict,
-    differences: differences(statements(report), statements({ ...anew.report })),
+    differences: differences(statements(report), statements(withoutUnsaid(anew.report, report))),
   };
+}
+
+function withoutUnsaid(anew: Report, packed: object): object {
+  return Object.fromEntries(
+    Object.entries(anew).filter(([name]) => !NOT_ALWAYS_SAID.includes(name) || Object.hasOwn(packed, name)),
+  );
 }
 
 /** What is not compared counts as a difference: nothing passes that was not looked at. */
@@ -103,6 +109,8 @@ function differences(packed: Statements, anew: Statements): Difference[] {
 
 /** What a report says of its making; and what depends on what was asked, which no bundle says. */
 const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
+/** What reports of earlier versions do not say: compared where it is said. */
+const NOT_ALWAYS_SAID = ["stale"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 
 /** What a report says, by place, as far as there is room. */

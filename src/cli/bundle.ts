@@ -8,7 +8,7 @@ import type { PackOptions } from "../bundle/pack.js";
 import { printableJson } from "../report/printable.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, UsageError, messageOptions } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, nonceOf } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
@@ -94,7 +94,7 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {
     const { renderFailures } = await import("../report/text.js");
-    io.stderr.write(`Not bundled.\n${renderFailures(report, { color: false })}`);
+    io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);
     return exitCodeOf(report.verdict);
   }
   const text = printableJson(`${JSON.stringify(made, undefined, 2)}\n`);

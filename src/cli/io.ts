@@ -1,20 +1,18 @@
 /** What a command uses of its process, so that a test can hand it something else. */
 
+/** A stream; `columns` (and `rows`) are those of a terminal. */
+interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
 export interface Io {
   readonly stdin: AsyncIterable<Uint8Array>;
   /** The result. */
-  readonly stdout: {
-    write(text: string): unknown;
-    readonly isTTY?: boolean | undefined;
-    readonly columns?: number | undefined;
-    readonly rows?: number | undefined;
-  };
+  readonly stdout: Output & { readonly rows?: number | undefined };
   /** Messages. */
-  readonly stderr: {
-    write(text: string): unknown;
-    readonly isTTY?: boolean | undefined;
-    readonly columns?: number | undefined;
-  };
+  readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The clock. */
   readonly now: () => Date;
@@ -25,20 +23,35 @@ export interface Io {
 /** What the process has. */
 export type ProcessIo = Omit<Io, "progress">;
 
-/** Colour for a terminal, unless NO_COLOR (no-color.org) is set to something. */
-export function wantsColor(io: Io): boolean {
-  return io.stdout.isTTY === true && (io.env["NO_COLOR"] ?? "") === "";
+/**
+ * Colour for a terminal that has it. NO_COLOR (no-color.org) forbids it, whatever else is said; FORCE_COLOR
+ * (force-color.org) asks for it also where there is no terminal, or forbids it with `0`.
+ */
+function wantsColor({ env, stdout }: Io): boolean {
+  const { NO_COLOR: none = "", FORCE_COLOR: force = "", TERM: terminal } = env;
+  if (none !== "") return false;
+  if (force !== "") return force !== "0";
+  return stdout.isTTY === true && terminal !== "dumb";
 }
 
 const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
 
 /** How text is rendered for stdout. */
-export function textOptions(io: Io): { readonly color: boolean; readonly width: number } {
-  return { color: wantsColor(io), width: columnsOf(io.stdout, io) };
+export function textOptions(io: Io): { readonly color: boolean; readonly width: number; readonly height: number } {
+  const { isTTY, rows } = io.stdout;
+  const own = isTTY === true ? rows : undefined;
+  const height = wholeNumber(own) ?? wholeNumber(io.env["LINES"]) ?? DEFAULT_ROWS;
+  return { color: wantsColor(io), width: columnsOf(io.stdout, io), height };
+}
+
+/** How text is rendered for stderr: messages stand among others, and have no colour. */
+export function messageOptions(io: Io): { readonly width: number } {
+  return { width: columnsOf(io.stderr, io) };
 }
 
 /** Those of the terminal, else what the environment says. */
-function columnsOf({ isTTY, columns }: Io["stdout"], { env }: Io): number {
+function columnsOf({ isTTY, columns }: Output, { env }: Io): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }

@@ -17,7 +17,7 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import { printable, printableJson } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
-import { type Io, UsageError } from "./io.js";
+import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { type GivenPolicy, readPolicyFile } from "./policy.js";
@@ -318,7 +318,7 @@ async function refuse(judged: readonly Judged[], io: Io): Promise<null> {
   const { renderFailures } = await import("../report/text.js");
   const rejected = judged.filter(({ verified }) => verified === null);
   const texts = rejected.map(({ label, report }) => {
-    const failures = renderFailures(report, { color: false });
+    const failures = renderFailures(report, messageOptions(io));
     return judged.length === 1 ? failures : `${printable(label)}: ${failures}`;
   });
   io.stderr.write(`Not pinned.\n${texts.join("\n")}`);

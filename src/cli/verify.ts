@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromUtf8 } from "../bytes.js";
+import type { Detail } from "../report/layout.js";
 import type { Format } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
@@ -17,7 +18,7 @@ import {
 import type { ExpectedFlags, Judged, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
-import { type Io, wantsColor } from "./io.js";
+import { type Io, textOptions } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
@@ -39,6 +40,9 @@ interface VerifyFlags extends ConnectionFlags {
   readonly allowDebug?: boolean;
   readonly trustAnchor?: string;
   readonly format?: string;
+  readonly summary?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
 }
 
 /** A command line that makes sense. */
@@ -50,7 +54,11 @@ interface VerifyRequest {
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
   readonly expected: ExpectedFlags;
   readonly format: Format;
+  readonly level: Level;
 }
+
+/** How much is told: of `quiet` the exit code alone. */
+type Level = Detail | "quiet";
 
 const EXAMPLES = `
 Examples:
@@ -129,8 +137,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
         "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)",
       )
       .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-      .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
-      .option("--format <format>", "text or json (default: text)"),
+      .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root"),
   )
     .allowExcessArguments()
     .usage(
@@ -138,11 +145,13 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
         "(--policy FILE | --no-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
+  addReportOptions(command);
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
     const request = requestOf(args, command.args, flags, io);
     const judged = await verify(request, io);
-    io.stdout.write(await rendered(judged, request.format, io));
+    const { format, level } = request;
+    if (level !== "quiet") io.stdout.write(await rendered(judged, { format, detail: level }, io));
     finish(exitCodeOf(judged.report.verdict));
   });
 }
@@ -167,6 +176,14 @@ function addEvidenceOptions(command: Command): Command {
     .option("--attestation <file>", "in place of --boot-proof: a bare attestation document, binary, base64 or hex");
 }
 
+function addReportOptions(command: Command): void {
+  command
+    .option("--format <format>", "text or json (default: text)")
+    .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
+    .option("--quiet", "nothing but the exit code")
+    .option("--verbose", "every check of every piece, and every hash in full");
+}
+
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address);
@@ -183,12 +200,22 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     trustAnchor,
   ]);
   const format = args.format(flags.format);
+  const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format };
+  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format, level };
+}
+
+const LEVELS = ["summary", "quiet", "verbose"] as const;
+
+function levelOf(args: ArgumentReader): Level {
+  const given = LEVELS.filter((level) => args.has(level));
+  if (given.length > 1)
+    args.fault(`${given.map((level) => `--${level}`).join(" and ")} contradict each other: give one`);
+  return given[0] ?? "normal";
 }
 
 /** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
@@ -407,12 +434,16 @@ export async function readTrustAnchor(
   return pem === undefined ? undefined : files.decoded(path, () => parseTrustAnchor(path, pem));
 }
 
-async function rendered({ report, bundle }: Judged, format: Format, io: Io): Promise<string> {
+async function rendered(
+  { report, bundle }: Judged,
+  { format, detail }: { readonly format: Format; readonly detail: Detail },
+  io: Io,
+): Promise<string> {
   const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
     import("../formats.js"),
     import("../bundle/text.js"),
   ]);
   // Whoever reads only the verdict is told whose policy it was.
   if (format !== "text" && bundle?.policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  return RENDERERS[format].report(report, { color: wantsColor(io), bundle });
+  return RENDERERS[format].report(report, { ...textOptions(io), detail, bundle });
 }

@@ -1,5 +1,5 @@
 /** The errors of the client. None of them holds a key, a stamp, or what a passkey said. */
-import { failureText } from "../checks.js";
+import { rejectedText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -193,7 +193,7 @@ function rejectionText(report: Report, operation: string | null, activityId: str
       ? "Do not rely on it."
       : `The service may have carried out ${activityId ?? "the activity"} all the same: look into it before you ` +
         `submit again.`;
-  return `${operation === null ? "" : `${operation}: `}rejected: ${failureText(report.checks)}. ${advice}`;
+  return `${operation === null ? "" : `${operation}: `}${rejectedText(report)}. ${advice}`;
 }
 
 /**

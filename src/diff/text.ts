@@ -1,15 +1,14 @@
 /** A difference for a person at a terminal. */
 import { sideBySide } from "../report/compare.js";
-import { type Paint, type Style, painter, wrapped } from "../report/layout.js";
+import { type Page, type Style, type TextOptions, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart, shortHex } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import type { TextOptions } from "../report/text.js";
 import { CHANGES, SEVERITIES, type Severity } from "./changes.js";
 import type { Change, Difference } from "./diff.js";
 
 const STYLES: Readonly<Record<Severity, readonly Style[]>> = {
   critical: ["bold", "red"],
-  notable: ["bold", "yellow"],
+  notable: ["onYellow"],
   minor: ["dim"],
 };
 const LABEL = 10;
@@ -25,66 +24,50 @@ const WANTED = "difference: a whole one wanted, as diffUnverified answers it onc
  * Its first line is `same`, or `different` and how many changes there are of each severity; then the words NOT
  * VERIFIED, and the changes. Ends with a line feed. Throws TypeError for what is no difference.
  */
-export function renderDiff(difference: Difference, options: TextOptions = { color: false }): string {
-  return renderWhole(difference, WANTED, () => new Page(options).text(difference));
+export function renderDiff(difference: Difference, options: TextOptions = {}): string {
+  return renderWhole(difference, WANTED, () => differenceText(difference, pageOf(options)));
 }
 
-/** What each line needs. */
-class Page {
-  readonly #paint: Paint;
-  readonly #width: number | undefined;
+function differenceText(difference: Difference, page: Page): string {
+  const { same, kind, compared, counts, changes, leftOut } = difference;
+  const [warning, ...rest] = wrapped(page, "", `NOT VERIFIED: ${difference["NOT VERIFIED"]}`);
+  const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
+  const lines = [
+    page.paint(same ? "same" : `different: ${numbers.join(", ")}`, "bold"),
+    warning!.replace("NOT VERIFIED", page.paint("NOT VERIFIED", "onYellow")),
+    ...rest,
+    ...wrapped(page, "", compared === null ? `Both: ${printable(kind)}.` : partsText(kind, compared)),
+    ...changes.flatMap((change) => ["", ...changeLines(page, change)]),
+    ...(leftOut > 0 ? ["", `and ${leftOut} more`] : []),
+  ];
+  return `${lines.join("\n")}\n`;
+}
 
-  constructor({ color, width }: TextOptions) {
-    this.#paint = painter(color);
-    this.#width = width;
-  }
+function changeLines(page: Page, { what, severity, place, also, entry, before, after, means }: Change): string[] {
+  const [title, ...more] = wrapped(page, severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
+  const label = severity.toUpperCase();
+  const sides = before !== null && after !== null ? sideBySide(before, after) : null;
+  // Its words are for what was expected, which neither of two files is.
+  const note = before?.length === after?.length ? (sides?.note ?? null) : null;
+  return [
+    title!.replace(label, page.paint(label, ...STYLES[severity])),
+    ...more,
+    ...wrapped(page, " ".repeat(LABEL), printable(means)),
+    ...valueLines(page, "before", before, sides?.expected),
+    ...valueLines(page, "after", after, sides?.actual),
+    ...(note === null ? [] : labelled(page, "", note)),
+    ...labelled(page, "at", placesText([place, ...also])).map((line) => page.paint(line, "dim")),
+  ];
+}
 
-  text(difference: Difference): string {
-    const { same, kind, compared, counts, changes, leftOut } = difference;
-    const [warning, ...rest] = this.#wrapped("", `NOT VERIFIED: ${difference["NOT VERIFIED"]}`);
-    const numbers = SEVERITIES.filter((severity) => counts[severity] > 0).map((one) => `${counts[one]} ${one}`);
-    const lines = [
-      this.#paint(same ? "same" : `different: ${numbers.join(", ")}`, "bold"),
-      warning!.replace("NOT VERIFIED", this.#paint("NOT VERIFIED", "bold", "yellow")),
-      ...rest,
-      ...this.#wrapped("", compared === null ? `Both: ${printable(kind)}.` : partsText(kind, compared)),
-      ...changes.flatMap((change) => ["", ...this.#change(change)]),
-      ...(leftOut > 0 ? ["", `and ${leftOut} more`] : []),
-    ];
-    return `${lines.join("\n")}\n`;
-  }
+function valueLines(page: Page, label: string, text: string | null, compared: readonly string[] | undefined): string[] {
+  if (text === null) return labelled(page, label, "(not there)");
+  const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
+  return lines.flatMap((line, index) => labelled(page, index === 0 ? label : "", line === "" ? "(empty)" : line));
+}
 
-  #change({ what, severity, place, also, entry, before, after, means }: Change): string[] {
-    const [title, ...more] = this.#wrapped(severity.toUpperCase().padEnd(LABEL), titleOf(what, entry));
-    const label = severity.toUpperCase();
-    const sides = before !== null && after !== null ? sideBySide(before, after) : null;
-    // Its words are for what was expected, which neither of two files is.
-    const note = before?.length === after?.length ? (sides?.note ?? null) : null;
-    return [
-      title!.replace(label, this.#paint(label, ...STYLES[severity])),
-      ...more,
-      ...this.#wrapped(" ".repeat(LABEL), printable(means)),
-      ...this.#value("before", before, sides?.expected),
-      ...this.#value("after", after, sides?.actual),
-      ...(note === null ? [] : this.#labelled("", note)),
-      ...this.#labelled("at", placesText([place, ...also])).map((line) => this.#paint(line, "dim")),
-    ];
-  }
-
-  #value(label: string, text: string | null, compared: readonly string[] | undefined): string[] {
-    if (text === null) return this.#labelled(label, "(not there)");
-    const lines = compared ?? text.split("\n").map((line) => printableStart(line, MAX_VALUE));
-    return lines.flatMap((line, index) => this.#labelled(index === 0 ? label : "", line === "" ? "(empty)" : line));
-  }
-
-  #labelled(label: string, text: string): string[] {
-    return this.#wrapped(" ".repeat(LABEL) + label.padEnd(LABEL_INSIDE), text);
-  }
-
-  /** The one place where lines are made to fit. */
-  #wrapped(first: string, text: string): string[] {
-    return wrapped(first, text, this.#width);
-  }
+function labelled(page: Page, label: string, text: string): string[] {
+  return wrapped(page, " ".repeat(LABEL) + label.padEnd(LABEL_INSIDE), text);
 }
 
 function titleOf(what: Change["what"], entry: string): string {

@@ -1,9 +1,9 @@
 /** An inspection for a person at a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
-import { type Paint, type Style, painter, wrapped } from "../report/layout.js";
+import { type Page, type Style, type TextOptions, padded, pageOf, wrapped } from "../report/layout.js";
+import { displayWidth } from "../report/width.js";
 import { printable, printableJson, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
-import type { TextOptions } from "../report/text.js";
 
 const INDENT = "  ";
 /** Deeper values are shown as JSON. */
@@ -16,49 +16,30 @@ const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/;
 
 const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
 
-export interface InspectionTextOptions extends TextOptions {
-  /** Columns of the terminal, 60 to 200; what is beyond counts as the nearest of them. Default: 80. */
-  readonly width?: number;
-}
-
-const DEFAULT_WIDTH = 80;
-const LEAST_WIDTH = 60;
-const MOST_WIDTH = 200;
 /** Room beside a name in which a value can be read: where there is less, it stands below the name. */
 const LEAST_ROOM = 32;
-
-interface Page {
-  readonly width: number;
-  readonly paint: Paint;
-}
-
-function pageOf({ color, width = DEFAULT_WIDTH }: InspectionTextOptions): Page {
-  const columns = Number.isNaN(width) ? DEFAULT_WIDTH : Math.floor(width);
-  return { width: Math.min(Math.max(columns, LEAST_WIDTH), MOST_WIDTH), paint: painter(color) };
-}
 
 /**
  * Begins with the words NOT VERIFIED; ends with a line feed; no value is shortened. Throws TypeError for what is no
  * inspection.
  */
-export function renderInspection(inspection: Inspection, options: InspectionTextOptions = { color: false }): string {
+export function renderInspection(inspection: Inspection, options: TextOptions = {}): string {
   const page = pageOf(options);
   return renderWhole(inspection, WANTED, () => inspectionText(inspection, page));
 }
 
 function inspectionText(inspection: Inspection, page: Page): string {
-  const { paint, width } = page;
-  const [first, ...others] = wrapped("", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`, width);
+  const [first, ...others] = wrapped(page, "", `NOT VERIFIED: ${inspection["NOT VERIFIED"]}`);
   const lines = [
-    first!.replace("NOT VERIFIED", paint("NOT VERIFIED", "bold", "yellow")),
+    first!.replace("NOT VERIFIED", page.paint("NOT VERIFIED", "onYellow")),
     ...others,
     "",
-    paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
+    page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...marked(inspection.faults, page, "red"),
     ...marked(
       inspection.leftOut.map((place) => `left out, for it is too much: ${place}`),
       page,
-      "yellow",
+      "bold",
     ),
     "",
     ...(inspection.says === null
@@ -68,8 +49,8 @@ function inspectionText(inspection: Inspection, page: Page): string {
   return `${lines.join("\n")}\n`;
 }
 
-function marked(texts: readonly string[], { width, paint }: Page, style: Style): string[] {
-  return texts.flatMap((text) => wrapped("! ", printable(text), width).map((line) => paint(line, style)));
+function marked(texts: readonly string[], page: Page, style: Style): string[] {
+  return texts.flatMap((text) => wrapped(page, "! ", printable(text)).map((line) => page.paint(line, style)));
 }
 
 interface Shown {
@@ -90,24 +71,24 @@ function valueLines(page: Page, { name, value, indent, depth }: Shown): string[]
     0,
   );
   const lines = entries.flatMap(([key, item]) =>
-    valueLines(page, { name: isLeaf(item) ? key.padEnd(width) : key, value: item, indent: inside, depth: depth + 1 }),
+    valueLines(page, { name: isLeaf(item) ? padded(key, width) : key, value: item, indent: inside, depth: depth + 1 }),
   );
-  return depth === 0 ? lines : [...wrapped(indent, printable(name), page.width), ...lines];
+  return depth === 0 ? lines : [...wrapped(page, indent, printable(name)), ...lines];
 }
 
 /**
  * The value beside its name; below it where that leaves too little room, or where only there a word of it, such as a
  * hash, fits into a line.
  */
-function leaf({ width }: Page, name: string, text: string): string[] {
+function leaf(page: Page, name: string, text: string): string[] {
   const indent = name.slice(0, name.length - name.trimStart().length);
-  const beside = width - name.length - INDENT.length;
-  const below = width - indent.length - INDENT.length;
-  const longest = text.split(" ").reduce((most, word) => Math.max(most, word.length), 0);
+  const beside = page.width - displayWidth(name) - INDENT.length;
+  const below = page.width - indent.length - INDENT.length;
+  const longest = text.split(" ").reduce((most, word) => Math.max(most, displayWidth(word)), 0);
   const isShort = name.trim().length <= MAX_KEY && beside >= LEAST_ROOM;
-  if (longest <= beside ? isShort || text.length <= beside : longest > below && isShort)
-    return wrapped(name + INDENT, text, width);
-  return [...wrapped(indent, name.trim(), width), ...wrapped(indent + INDENT, text, width)];
+  if (longest <= beside ? isShort || displayWidth(text) <= beside : longest > below && isShort)
+    return wrapped(page, name + INDENT, text);
+  return [...wrapped(page, indent, name.trim()), ...wrapped(page, indent + INDENT, text)];
 }
 
 /** The members that are there; the items of a list by their place; neighbours that are all zeros in one. */

@@ -5,7 +5,7 @@ import { printable, printableStart, shortHex } from "./printable.js";
 const LONG_HEX = /(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-zA-Z])/g;
 /** Equal bytes shown on each side of a difference. */
 const CONTEXT = 3;
-/** With more bytes in difference than this, there is nothing to point at. */
+/** With more bytes in difference than this there is nothing to point at, and their number says nothing. */
 const FEW = 12;
 /** Longest hex, in digits, that is shown whole. */
 const WHOLE = 96;
@@ -87,8 +87,8 @@ function compareHex(expected: string, actual: string): LinePair {
     return { expected: whole(expected), actual: whole(actual), note };
   }
   const differing = differences(expected, actual);
+  if (differing.length > FEW) return { expected: whole(expected), actual: whole(actual), note: null };
   const note = `${differing.length} of ${expected.length / 2} bytes ${differing.length === 1 ? "differs" : "differ"}`;
-  if (differing.length > FEW) return { expected: whole(expected), actual: whole(actual), note };
   const at = `at ${ranges(differing)}, counted from 0`;
   return { expected: windows(expected, differing), actual: windows(actual, differing), note: `${note}, ${at}` };
 }
@@ -101,9 +101,20 @@ function differences(one: string, other: string): number[] {
 
 /** `3, 7-9` of 3, 7, 8, 9. */
 function ranges(indices: readonly number[]): string {
-  const starts = indices.filter((index) => !indices.includes(index - 1));
-  const ends = indices.filter((index) => !indices.includes(index + 1));
-  return starts.map((start, run) => (start === ends[run] ? `${start}` : `${start}-${ends[run]}`)).join(", ");
+  return runsOf(indices)
+    .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))
+    .join(", ");
+}
+
+/** The first and the last of each run of neighbours, of numbers in order. */
+export function runsOf(indices: readonly number[]): [first: number, last: number][] {
+  const runs: [number, number][] = [];
+  for (const index of indices) {
+    const run = runs.at(-1);
+    if (run?.[1] === index - 1) run[1] = index;
+    else runs.push([index, index]);
+  }
+  return runs;
 }
 
 /** The bytes at the indices in brackets, a few bytes around each, and `…` for the rest. */

@@ -5,7 +5,7 @@ import type { Policy } from "../appraise/policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckSubject, Checklist } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
-import { type Claims, type EvidencePiece, type Report, type Verdict, makeReport } from "./report.js";
+import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
 
 /** What a verification came to. */
 export interface Conclusion {
@@ -34,10 +34,12 @@ export interface Conclusion {
 export async function conclude(conclusion: Conclusion): Promise<Report> {
   const { setting, given, checklists, pieces, appraisal, validationTime, claims } = conclusion;
   const { policy, context } = setting;
-  const checks = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const answers = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const checks = named(answers, given);
   const verdict = verdictOf(checks, pieces, policy);
   return makeReport({
     verdict,
+    stale: isStale(checks, pieces),
     policy: policy?.name ?? null,
     policyDigest: policy && (await digestOf(policyBytes(policy))),
     verifiedAt: context.now,
@@ -52,6 +54,22 @@ export async function conclude(conclusion: Conclusion): Promise<Report> {
 function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
   if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
   return policy === null ? "authentic" : "verified";
+}
+
+/** Age is the policy's to judge: every piece was verified, and no check failed but for that. */
+function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean {
+  return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
+}
+
+/** The checks, each with the caller's name of the piece that it is about. */
+function named(checks: readonly Check[], given: Conclusion["given"]): Check[] {
+  const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
+  return checks.map((check) => {
+    const name = names.get(check.about ?? check.subject) ?? null;
+    if (name === null) return check;
+    const { id, subject, about, ...rest } = check;
+    return { id, subject, ...(about !== undefined && { about }), name, ...rest };
+  });
 }
 
 /** What the report was made from, so that it can be filed and found again. */

@@ -4,20 +4,11 @@
  */
 import { editDistance } from "../appraise/shapes.js";
 import { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus } from "../checks.js";
-import { painter, wrapped } from "./layout.js";
+import { type TextOptions, pageOf, wrapped } from "./layout.js";
+import { GROUPS } from "./pieces.js";
 import type { Verdict } from "./report.js";
-import { GROUPS } from "./text.js";
 
-const DEFAULT_WIDTH = 80;
-const NARROWEST = 60;
-const WIDEST = 200;
-
-export interface ExplanationOptions {
-  /** ANSI colours. Default: none. */
-  readonly color?: boolean;
-  /** Columns, 60 to 200. Default: 80. */
-  readonly width?: number;
-}
+export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
 
 interface Explained {
   /** What is known once it passes, and what that is worth. */
@@ -751,40 +742,36 @@ export function isCheckId(word: string): word is CheckId {
 }
 
 /** Every id with its title, by group, as text. */
-export function renderCheckList({ color = false, width = DEFAULT_WIDTH }: ExplanationOptions = {}): string {
-  const paint = painter(color);
+export function renderCheckList(options: ExplanationOptions = {}): string {
+  const page = pageOf(options);
   const groups = new Map<string, CheckId[]>();
   for (const id of CHECK_IDS) groups.set(groupOf(id), [...(groups.get(groupOf(id)) ?? []), id]);
   const column = Math.max(...CHECK_IDS.map((id) => id.length));
   const lines = [...groups].flatMap(([group, ids]) => [
-    paint(group, "bold"),
-    ...ids.flatMap((id) => filled(`  ${id.padEnd(column)}  `, CHECK_TITLES[id], width)),
+    page.paint(group, "bold"),
+    ...ids.flatMap((id) => wrapped(page, `  ${id.padEnd(column)}  `, CHECK_TITLES[id])),
     "",
   ]);
   const words = Object.keys(TERMS).join(", ");
-  return `${[...lines, ...filled("", `Explained too: ${words} (0 to 3 are exit codes).`, width)].join("\n")}\n`;
+  return `${[...lines, ...wrapped(page, "", `Explained too: ${words} (0 to 3 are exit codes).`)].join("\n")}\n`;
 }
 
 function rendered(
   heading: string,
   note: string | null,
   sections: readonly [heading: string, texts: readonly string[]][],
-  { color = false, width = DEFAULT_WIDTH }: ExplanationOptions,
+  options: ExplanationOptions,
 ): string {
-  const paint = painter(color);
+  const page = pageOf(options);
   const lines = sections
     .filter(([, texts]) => texts.length > 0)
     .flatMap(([title, texts]) => [
       "",
-      ...(title === "" ? [] : [paint(title, "bold")]),
-      ...texts.flatMap((text) => filled("  ", text, width)),
+      ...(title === "" ? [] : [page.paint(title, "bold")]),
+      ...texts.flatMap((text) => wrapped(page, "  ", text)),
     ]);
-  const first = filled("", heading, width).map((line) => paint(line, "bold"));
+  const first = wrapped(page, "", heading).map((line) => page.paint(line, "bold"));
   return `${[...first, ...(note === null ? [] : [note]), ...lines].join("\n")}\n`;
-}
-
-function filled(first: string, text: string, width: number): string[] {
-  return wrapped(first, text, Math.min(Math.max(width, NARROWEST), WIDEST));
 }
 
 const MAX_NEAR = 5;

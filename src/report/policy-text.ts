@@ -2,11 +2,9 @@
 import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
 import type { AppProofRules } from "../appraise/parsed-policy.js";
 import type { PinName } from "../appraise/pins.js";
-import { type Paint, painter, wrapped } from "./layout.js";
+import { type Page, type TextOptions, pageOf, wrapped } from "./layout.js";
 import { printable, printableStart, quoted } from "./printable.js";
-import type { TextOptions } from "./text.js";
 
-const WIDTH = 80;
 const LABEL = 15;
 const INDENT = "  ";
 const MAX_SENTENCE = 1200;
@@ -15,24 +13,24 @@ const MAX_SENTENCE = 1200;
  * What `checkPolicy` answered as text, its lines at most `width` columns wide (80, where it is not given), with a line
  * feed at its end. `name`: of the policy's file.
  */
-export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions): string {
-  const page = new Page(painter(options.color), options.width ?? WIDTH);
+export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions = {}): string {
+  const page = new PolicyPage(pageOf(options));
   const paragraphs = check.faults.length > 0 ? [faultLines(check, name, page)] : goodLines(check, name, page);
   return `${paragraphs.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
 /** Lines of one width. */
-class Page {
-  readonly paint: Paint;
-  readonly #width: number;
+class PolicyPage {
+  readonly paint: Page["paint"];
+  readonly #page: Page;
 
-  constructor(paint: Paint, width: number) {
-    this.paint = paint;
-    this.#width = width;
+  constructor(page: Page) {
+    this.paint = page.paint;
+    this.#page = page;
   }
 
   sentence(text: string, first = ""): string[] {
-    return wrapped(first, text, this.#width);
+    return wrapped(this.#page, first, text);
   }
 
   fact(label: string, text: string): string[] {
@@ -41,7 +39,7 @@ class Page {
 
   warning(text: string): string[] {
     const lines = this.sentence(printableStart(text, MAX_SENTENCE), `${INDENT}WARN${" ".repeat(LABEL - 4)}`);
-    return lines.map((line) => this.paint(line, "yellow"));
+    return lines.map((line) => line.replace("WARN", this.paint("WARN", "onYellow")));
   }
 
   title(text: string): string {
@@ -49,7 +47,7 @@ class Page {
   }
 }
 
-function faultLines({ faults }: PolicyCheck, name: string, page: Page): string[] {
+function faultLines({ faults }: PolicyCheck, name: string, page: PolicyPage): string[] {
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
   const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, and nothing passes under it.`);
   return [
@@ -60,7 +58,7 @@ function faultLines({ faults }: PolicyCheck, name: string, page: Page): string[]
   ];
 }
 
-function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
+function goodLines(check: PolicyCheck, name: string, page: PolicyPage): string[][] {
   const { deployments, warnings = [] } = check;
   const count = deployments.length === 1 ? "one deployment" : `${deployments.length} deployments`;
   const weak = warnings.length + deployments.flatMap(({ reasons }) => reasons).length;
@@ -68,7 +66,7 @@ function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
   const review = "Whether it pins the right ones, only a review can say: compare with a source that you trust.";
   return [
     [
-      ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "yellow")),
+      ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "onYellow")),
       ...page.sentence(review),
     ],
     policyLines(check, page),
@@ -76,7 +74,7 @@ function goodLines(check: PolicyCheck, name: string, page: Page): string[][] {
   ];
 }
 
-function policyLines(check: PolicyCheck, page: Page): string[] {
+function policyLines(check: PolicyCheck, page: PolicyPage): string[] {
   const { name = null, trustAnchors = [], maxAge = null, appProofs, allowDebug, warnings = [] } = check;
   return [
     page.title(name === null ? "Policy, without a name" : `Policy ${quoted(name, 256)}`),
@@ -109,7 +107,7 @@ function durationText(milliseconds: number): string {
   return `${milliseconds / size}${unit}`;
 }
 
-function deploymentLines(deployment: DescribedDeployment, page: Page): string[] {
+function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): string[] {
   const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
   const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
     names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");

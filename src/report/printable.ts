@@ -1,4 +1,5 @@
 /** Text from evidence, made safe to print: it can neither steer a terminal nor pass for text of ours. */
+import { startOf } from "../errors.js";
 
 /**
  * What a terminal acts upon or does not show: controls and escapes, bidi overrides and other formatting, line and
@@ -16,14 +17,14 @@ export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (char) => (char === "\n" ? char : char.replace(/[^]/g, jsonEscape)));
 }
 
-/** Printable, of at most `length` characters: the rest is left out, and counted. */
+/** Printable, of at most `length` characters, no pair of surrogates cut in two: the rest is left out, and counted. */
 export function printableStart(text: string, length: number): string {
-  return printable(text.slice(0, length)) + rest(text, length);
+  return printable(startOf(text, length)) + rest(text, length);
 }
 
 /** Between double quotes, so that it cannot run into the words around it: for names that evidence chose. */
 export function quoted(text: string, length = 80): string {
-  return `"${printable(text.slice(0, length).replace(/["\\]/g, "\\$&"))}"${rest(text, length)}`;
+  return `"${printable(startOf(text, length).replace(/["\\]/g, "\\$&"))}"${rest(text, length)}`;
 }
 
 /** `ab12cd34…5678ef90` of a long hex text, the whole of a short one. */

@@ -22,6 +22,8 @@ export type Format = (typeof FORMATS)[number];
 export interface Report {
   readonly format: "bootproof-report/1";
   readonly verdict: Verdict;
+  /** Rejected for its age alone: genuine, and older than the policy allows. False of everything else. */
+  readonly stale: boolean;
   /** What made the report. */
   readonly tool: { readonly name: string; readonly version: string };
   /** The policy's name; null where none was given, or it has none. */
@@ -164,6 +166,7 @@ export interface ActivityClaims {
 /** What a report is made of. */
 export interface ReportParts {
   readonly verdict: Verdict;
+  readonly stale: boolean;
   readonly policy: string | null;
   readonly policyDigest: string | null;
   readonly verifiedAt: Date;
@@ -178,19 +181,22 @@ const made = new WeakSet();
 
 /**
  * Makes the report. It is frozen at every depth, its parts with it. Throws Error where the parts contradict each other:
- * a failed check or no claims under a good verdict, claims under `rejected`.
+ * a failed check or no claims under a good verdict, claims under `rejected`, more than age against what is stale.
  */
 export function makeReport(parts: ReportParts): Report {
-  const { verdict, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
+  const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const { notApplied = [] } = parts;
   const isRejected = verdict === "rejected";
-  const hasFailed = checks.some((check) => check.status === "fail");
+  const failed = checks.filter((check) => check.status === "fail");
+  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, and that is not why`);
+  const hasFailed = failed.length > 0;
   if (hasFailed && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
   if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
   if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
   const report: Report = deepFrozen({
     format: "bootproof-report/1",
     verdict,
+    stale,
     tool: TOOL,
     policy,
     policyDigest,
@@ -203,6 +209,11 @@ export function makeReport(parts: ReportParts): Report {
   });
   made.add(report);
   return report;
+}
+
+/** Whether age is all that is against the evidence: there is a failure, and each one is of age. */
+export function areStale(failed: readonly Check[]): boolean {
+  return failed.length > 0 && failed.every((check) => check.stale === true);
 }
 
 /** Whether {@link makeReport} made this very object: a report that was read, or altered, is nobody's word. */

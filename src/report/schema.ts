@@ -64,12 +64,16 @@ const STATUSES: Readonly<Record<CheckStatus, true>> = { pass: true, fail: true, 
 const CHECK: Members<Check> = {
   id: { enum: [...CHECK_IDS] },
   subject,
+  about: subject,
+  name: text,
   status: oneOf(STATUSES),
   detail: text,
   expected: text,
   actual: text,
+  advice: text,
+  stale: { const: true },
 };
-const OPTIONAL_OF_CHECK: readonly (keyof Check)[] = ["expected", "actual"];
+const OPTIONAL_OF_CHECK: readonly (keyof Check)[] = ["about", "name", "expected", "actual", "advice", "stale"];
 
 const PIECE: Members<EvidencePiece> = { subject, name: orNull(text), sha256: orNull(sha256), latestOf: text };
 
@@ -139,6 +143,7 @@ const CLAIMS: Members<Claims> = {
 const REPORT: Members<Report> = {
   format: { const: "bootproof-report/1" },
   verdict: oneOf(VERDICTS),
+  stale: flag,
   tool: object<Report["tool"]>({ name: text, version: text }),
   policy: orNull(text),
   policyDigest: orNull(sha256),

@@ -5,6 +5,8 @@
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
+import { runsOf } from "./compare.js";
+import type { Page } from "./layout.js";
 import { printable, printableJson, printableStart, quoted, shortHex } from "./printable.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, Claims, ManifestClaims, Report } from "./report.js";
 
@@ -12,44 +14,79 @@ import type { ActivityClaims, AppProofClaims, BootProofClaims, Claims, ManifestC
 const MAX_LISTED = 8;
 const LONG_HEX = /^[0-9a-fA-F]{48,}$/;
 
+/** How statements are worded: long hex as it is shown; with `verbose` each boot proof speaks for itself. */
+type Wording = Pick<Page, "hex" | "detail">;
+
+const SHORT: Wording = { hex: (hex) => shortHex(hex), detail: "normal" };
+
+/** What one boot proof proves; `alike`: what many have in common, where each says it of a value of its own. */
+type Statement = string | { readonly text: string; readonly alike: string };
+
 /** What is proven; empty where the evidence was rejected. */
-export function provenStatements(report: Report): string[] {
+export function provenStatements(report: Report, wording: Wording = SHORT): string[] {
   const { claims } = report;
   if (claims === null) return [];
-  const several = claims.bootProofs.length > 1;
+  const all = claims.bootProofs.map((boot, index) => bootStatements(report, boot, index, wording));
   return [
-    ...claims.bootProofs.flatMap((boot, index) => {
-      const statements = bootStatements(report, boot, index).map(capitalized);
-      return statements.map((statement) => (several ? `boot[${index}]: ${statement}` : statement));
-    }),
+    ...mergedStatements(all, wording).map(capitalized),
     ...appProofStatements(claims, isVouchedFor).map(capitalized),
     ...(claims.activity === null ? [] : activityStatements(claims.activity, claims).map(capitalized)),
   ];
 }
 
-/** What one image says that nothing vouches for: a heading that ends in "says that", and what it says. */
+/** What images say that nothing vouches for: a heading that ends in "says that", and what they say. */
 interface UnprovenWord {
   readonly heading: string;
   readonly statements: readonly string[];
 }
 
 /** What manifest, approvals, commitment and app proofs say where no policy pins the image, or it is in debug mode. */
-export function unprovenWords(report: Report): UnprovenWord[] {
+export function unprovenWords(report: Report, wording: Wording = SHORT): UnprovenWord[] {
   const { claims } = report;
-  if (claims === null) return [];
-  const several = claims.bootProofs.length > 1;
-  const first = claims.bootProofs.find((boot) => !isVouchedFor(boot));
-  return claims.bootProofs.flatMap((boot, index) => {
-    if (isVouchedFor(boot)) return [];
-    const statements = [
-      ...imageStatements(boot),
-      ...appProofStatements(claims, (other) => other === boot),
-      ...(boot === first && claims.activity !== null ? coverageStatements(claims.activity) : []),
-    ];
-    const why = boot.image.pinned ? "whose code debug mode leaves open" : "which nothing pins";
-    const heading = `${several ? `boot[${index}]: ` : ""}its image, ${why}, says that`;
-    return statements.length === 0 ? [] : [{ heading, statements }];
+  const first = claims?.bootProofs.find((boot) => !isVouchedFor(boot));
+  if (claims === null || first === undefined) return [];
+  const own = claims.bootProofs.map((boot) => (isVouchedFor(boot) ? [] : imageStatements(boot, wording)));
+  const statements = [
+    ...mergedStatements(own, wording),
+    ...appProofStatements(claims, (boot) => !isVouchedFor(boot)),
+    ...(claims.activity === null ? [] : coverageStatements(claims.activity)),
+  ];
+  // Either every image is pinned, or none: a policy holds for all.
+  const why = first.image.pinned ? "whose code debug mode leaves open" : "which nothing pins";
+  return statements.length === 0 ? [] : [{ heading: `its image, ${why}, says that`, statements }];
+}
+
+/** More boot proofs than these are told of together, also where each has a value of its own. */
+const MANY = 4;
+
+/** The statements of each boot proof; where there are several, after its name, and equal ones once. */
+export function mergedStatements(all: readonly (readonly Statement[])[], { detail }: Wording = SHORT): string[] {
+  const each = detail === "verbose";
+  const form = all.length > MANY && !each ? "alike" : "text";
+  const told = all.flatMap((statements, boot) => {
+    return statements.map((statement) => ({ boot, said: typeof statement === "string" ? statement : statement[form] }));
   });
+  if (all.length === 1) return told.map(({ said }) => said);
+  return [...grouped(told, ({ boot, said }) => (each ? boot : "") + said).values()].map((group) => {
+    const boots = group.map(({ boot }) => boot);
+    return `${subjectRanges("boot", boots)}: ${capitalized(group[0]!.said)}`;
+  });
+}
+
+/** The items under their keys, both in the order in which they come. */
+export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** `boot[0], boot[2] … boot[5]` of 0, 2, 3, 4, 5. */
+export function subjectRanges(kind: string, indices: readonly number[]): string {
+  return listed(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
 }
 
 /** Whether what the image says counts: a policy pins it, and its code is what was measured. */
@@ -58,45 +95,49 @@ function isVouchedFor({ image }: BootProofClaims): boolean {
 }
 
 /** As a sentence of its own; what begins with a subject, such as `app[0]`, stays as it is. */
-function capitalized(statement: string): string {
+export function capitalized(statement: string): string {
   return /^[a-z]+\[/.test(statement) ? statement : statement.charAt(0).toUpperCase() + statement.slice(1);
 }
 
-function bootStatements(report: Report, boot: BootProofClaims, index: number): string[] {
+function bootStatements(report: Report, boot: BootProofClaims, index: number, wording: Wording): Statement[] {
+  const nonce =
+    `the document carries the nonce that was asked for, ${wording.hex(boot.hardware.nonce ?? "")}: ` +
+    "it is no older than that.";
   return [
-    ...hardwareStatements(boot, isAws(report, index)),
-    ...(answersNonce(report, index)
-      ? [
-          `the document carries the nonce that was asked for, ${shortHex(boot.hardware.nonce!)}: it is no older ` +
-            `than that.`,
-        ]
-      : []),
-    ...(isVouchedFor(boot) ? imageStatements(boot) : []),
+    ...hardwareStatements(boot, isAws(report, index), wording),
+    ...(answersNonce(report, index) ? [nonce] : []),
+    ...(isVouchedFor(boot) ? imageStatements(boot, wording) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
 }
 
 /** What the hardware signed. */
-function hardwareStatements(boot: BootProofClaims, aws: boolean): string[] {
+function hardwareStatements(boot: BootProofClaims, aws: boolean, { hex }: Wording): Statement[] {
   const { publicKey, userData } = boot.hardware;
   const image = boot.image.debug
     ? "something in it runs in debug mode, which was allowed: what its code is, is not proven."
-    : measurementStatement(boot);
+    : measurementStatement(boot, hex);
   // Hardware writes what is not there as null, and as no bytes.
-  const key = publicKey === null || publicKey === "" ? "no public key" : `the public key ${shortHex(publicKey)}`;
-  const data = userData === null || userData === "" ? "no user data" : `the user data ${shortHex(userData)}`;
-  return [originStatement(boot, aws), image, `the document carries ${key} and ${data}.`];
+  const key = publicKey === null || publicKey === "" ? null : hex(publicKey);
+  const data = userData === null || userData === "" ? "no user data" : `the user data ${hex(userData)}`;
+  const carried = (publicKey: string): string => `the document carries ${publicKey} and ${data}.`;
+  const own = key && { text: carried(`the public key ${key}`), alike: carried("a public key of its own") };
+  return [originStatement(boot, aws), image, own ?? carried("no public key")];
 }
 
-function originStatement({ hardware }: BootProofClaims, aws: boolean): string {
-  const made = `made the attestation document at ${printable(hardware.documentTime)}`;
+function originStatement({ hardware }: BootProofClaims, aws: boolean): Statement {
   const module = `module ${printableStart(hardware.moduleId, 80)}`;
-  if (aws) return `a genuine AWS Nitro enclave, ${module}, ${made}; its certificates lead to the AWS Nitro root.`;
-  return `an enclave, ${module}, ${made}; its certificates lead to ${quoted(hardware.trustAnchor)}, not to AWS.`;
+  const made = `made the attestation document at ${printable(hardware.documentTime)}`;
+  const lead = aws ? "the AWS Nitro root" : `${quoted(hardware.trustAnchor)}, not to AWS`;
+  const enclave = aws ? "a genuine AWS Nitro enclave" : "an enclave";
+  return {
+    text: `${enclave}, ${module}, ${made}; its certificates lead to ${lead}.`,
+    alike: `${enclave} made the attestation document; its certificates lead to ${lead}.`,
+  };
 }
 
-function measurementStatement({ hardware, image }: BootProofClaims): string {
-  const pcr = (index: number): string => `PCR${index} ${shortHex(hardware.pcrs[index] ?? "absent")}`;
+function measurementStatement({ hardware, image }: BootProofClaims, hex: Wording["hex"]): string {
+  const pcr = (index: number): string => `PCR${index} ${hex(hardware.pcrs[index] ?? "absent")}`;
   const hasRole = !/^0*$/.test(hardware.pcrs[3] ?? "");
   const role = hasRole ? `on an instance with the role of ${pcr(3)}` : "on an instance without a role (PCR3)";
   const unpinned = image.pinned ? "" : " Nothing pins that image.";
@@ -104,41 +145,49 @@ function measurementStatement({ hardware, image }: BootProofClaims): string {
 }
 
 /** What the image vouches for. */
-function imageStatements(boot: BootProofClaims): string[] {
+function imageStatements(boot: BootProofClaims, { hex }: Wording): Statement[] {
   const { manifest } = boot.image;
-  return manifest === null ? [] : [...manifestStatements(manifest), ...keyStatements(boot)];
+  if (manifest === null) return [];
+  return [...manifestStatements(manifest, hex), ...keyStatements(boot, hex)];
 }
 
-function manifestStatements(manifest: ManifestClaims): string[] {
-  const approvers = manifest.approvedBy.map((member) => `${quoted(member.alias)} ${shortHex(member.pubKey)}`);
+function manifestStatements(manifest: ManifestClaims, hex: Wording["hex"]): string[] {
+  const approvers = manifest.approvedBy.map((member) => `${quoted(member.alias)} ${hex(member.pubKey)}`);
   return [
-    `it booted with the manifest ${shortHex(manifest.hash)} (${printable(manifest.version)}) of namespace ` +
-      `${quoted(manifest.namespace)}, nonce ${manifest.nonce}, quorum key ${shortHex(manifest.quorumKey)}.`,
-    applicationStatement(manifest),
+    `it booted with the manifest ${hex(manifest.hash)} (${printable(manifest.version)}) of namespace ` +
+      `${quoted(manifest.namespace)}, nonce ${manifest.nonce}, quorum key ${hex(manifest.quorumKey)}.`,
+    applicationStatement(manifest, hex),
     `${manifest.approvedBy.length} of the ${manifest.members} members of its manifest set approved it ` +
       `(${manifest.threshold} needed): ${listed(approvers)}.`,
   ];
 }
 
-function applicationStatement({ pivotHash, pivotArgs, pivotEnv, workloads }: ManifestClaims): string {
+function applicationStatement(
+  { pivotHash, pivotArgs, pivotEnv, workloads }: ManifestClaims,
+  hex: Wording["hex"],
+): string {
   if (pivotHash === null) {
-    const images = Object.entries(workloads ?? {}).map(([name, digest]) => `${quoted(name)} ${shortDigest(digest)}`);
+    const images = Object.entries(workloads ?? {}).map(
+      ([name, digest]) => `${quoted(name)} ${shownDigest(digest, hex)}`,
+    );
     return `that manifest runs the workloads ${listed(images)}.`;
   }
-  const args = (pivotArgs ?? []).map(shortValue);
+  const args = (pivotArgs ?? []).map((text) => shownValue(text, hex));
   const run = args.length === 0 ? "without arguments" : `with the arguments ${listed(args, " ")}`;
-  const env = Object.entries(pivotEnv ?? {}).map(([name, value]) => `${printableStart(name, 80)}=${shortValue(value)}`);
+  const env = Object.entries(pivotEnv ?? {}).map(
+    ([name, value]) => `${printableStart(name, 80)}=${shownValue(value, hex)}`,
+  );
   const environment = env.length === 0 ? "" : `, in the environment ${listed(env, " ")}`;
-  return `that manifest runs the application binary with SHA-256 ${shortHex(pivotHash)}, ${run}${environment}.`;
+  return `that manifest runs the application binary with SHA-256 ${hex(pivotHash)}, ${run}${environment}.`;
 }
 
-function shortValue(text: string): string {
-  return LONG_HEX.test(text) ? shortHex(text) : quoted(text);
+function shownValue(text: string, hex: Wording["hex"]): string {
+  return LONG_HEX.test(text) ? hex(text) : quoted(text);
 }
 
-function shortDigest(digest: string): string {
-  const [algorithm = "", hex = ""] = digest.split(":");
-  return `${printableStart(algorithm, 20)}:${shortHex(hex)}`;
+function shownDigest(text: string, hex: Wording["hex"]): string {
+  const [algorithm = "", digest = ""] = text.split(":");
+  return `${printableStart(algorithm, 20)}:${hex(digest)}`;
 }
 
 /** What each kind of commitment says of the key; nothing where it says nothing. */
@@ -148,12 +197,13 @@ const COMMITTED: Readonly<Record<CommitmentKind, string>> = {
   legacy: ", as the document attests.",
 };
 
-function keyStatements({ hardware, image }: BootProofClaims): string[] {
-  const key = `its ephemeral key is ${shortHex(hardware.publicKey ?? "")}`;
-  return [
-    key + ((image.commitment && COMMITTED[image.commitment]) ?? "."),
-    ...(image.manifestCommitted ? ["the enclave committed to this manifest in PCR18 too."] : []),
-  ];
+function keyStatements({ hardware, image }: BootProofClaims, hex: Wording["hex"]): Statement[] {
+  const said = (image.commitment && COMMITTED[image.commitment]) ?? ".";
+  const key: Statement = {
+    text: `its ephemeral key is ${hex(hardware.publicKey ?? "")}${said}`,
+    alike: `its ephemeral key is the public key of its document${said}`,
+  };
+  return image.manifestCommitted ? [key, "the enclave committed to this manifest in PCR18 too."] : [key];
 }
 
 /** Of the app proofs under boot proofs of which that holds. */

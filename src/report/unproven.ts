@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, Report } from "./report.js";
-import { answersNonce, isAws, listed } from "./statements.js";
+import { answersNonce, isAws, listed, mergedStatements } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -22,9 +22,7 @@ export function unprovenStatements(report: Report): string[] {
   return [
     ...openIdentity(report),
     ...rulesNotApplied(report, (rules) => `What the policy demands of app proofs (${rules}): none were asked for.`),
-    ...claims.bootProofs.flatMap((boot, index) => {
-      return openAboutBoot(boot, isAws(report, index), claims.bootProofs.length > 1 ? `boot[${index}]` : "the enclave");
-    }),
+    ...mergedStatements(claims.bootProofs.map((boot, index) => openAboutBoot(boot, isAws(report, index)))),
     ...openLatest(report),
     ...openApproval(report, claims),
     ...openResults(report, claims),
@@ -37,15 +35,7 @@ export function caveats(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [];
   return [
-    ...claims.bootProofs.flatMap((boot, index) => [
-      ...(isAws(report, index)
-        ? []
-        : [
-            `the certificates lead to ${quoted(boot.hardware.trustAnchor)}, not to AWS: ` +
-              "nothing shows that this is AWS hardware.",
-          ]),
-      ...(boot.image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
-    ]),
+    ...mergedStatements(claims.bootProofs.map((boot, index) => bootCaveats(boot, isAws(report, index)))),
     ...scopeCaveats(report, claims),
     ...rulesNotApplied(report, (rules) => {
       return `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`;
@@ -56,6 +46,16 @@ export function caveats(report: Report): string[] {
 
 function rulesNotApplied({ notApplied = [] }: Report, sentence: (rules: string) => string): string[] {
   return notApplied.length === 0 ? [] : [sentence(listed(notApplied.map(printable), " and "))];
+}
+
+function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string[] {
+  const other =
+    `the certificates lead to ${quoted(hardware.trustAnchor)}, not to AWS: ` +
+    "nothing shows that this is AWS hardware.";
+  return [
+    ...(aws ? [] : [other]),
+    ...(image.debug ? ["debug mode was found and allowed: nothing about the code is proven."] : []),
+  ];
 }
 
 /** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
@@ -88,63 +88,62 @@ function openIdentity(report: Report): string[] {
   ];
 }
 
-function openAboutBoot(boot: BootProofClaims, aws: boolean, who: string): string[] {
+function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
   const { hardware, image } = boot;
   return [
     ...(image.debug
-      ? [`What code runs in ${who}: it is in debug mode, and its operator can look into it and change it.`]
+      ? ["What code runs in the enclave: it is in debug mode, and its operator can look into it and change it."]
       : []),
     ...(aws
       ? []
       : [
-          `That ${who} is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
+          `That the enclave is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
             "which whoever holds its key can use at will.",
         ]),
-    ...boot.open.map((question) => openQuestion(question, who)),
-    ...openAboutKind(boot, who),
-    ...(image.manifest === null ? openAboutDocument(boot, who) : []),
+    ...boot.open.map((question) => openQuestion(question)),
+    ...openAboutKind(boot),
+    ...(image.manifest === null ? openAboutDocument(boot) : []),
   ];
 }
 
 /** What each question (appraise/README.md, "What a deployment has to pin") leaves open where a policy has no answer. */
-const OPEN_QUESTIONS: Readonly<Record<Question, (who: string) => string>> = {
-  application: (who) => `Which application runs in ${who}: the policy leaves it open.`,
-  operator: (who) => {
-    return `Whose deployment ${who} is: the policy leaves it open, and anybody can run the same over keys of his own.`;
-  },
+const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
+  application: "Which application runs in the enclave: the policy leaves it open.",
+  operator:
+    "Whose deployment the enclave is: the policy leaves it open, and anybody can run the same over keys of his own.",
 };
 
-function openQuestion(question: Question, who: string): string {
-  const sentence = Object.hasOwn(OPEN_QUESTIONS, question) ? OPEN_QUESTIONS[question](who) : null;
-  return sentence ?? `What the policy leaves open of ${who}: ${quoted(String(question))}.`;
+function openQuestion(question: Question): string {
+  const sentence = Object.hasOwn(OPEN_QUESTIONS, question) ? OPEN_QUESTIONS[question] : null;
+  return sentence ?? `What the policy leaves open of the enclave: ${quoted(String(question))}.`;
 }
 
-function openAboutKind({ image }: BootProofClaims, who: string): string[] {
+function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
-      `Which application asked for the document of ${who}: it is a legacy one without commitment ` +
+      "Which application asked for the document of the enclave: it is a legacy one without commitment " +
         "(PCR16, PCR17), and whatever ran inside could have asked for it, over another key or manifest.",
     ];
   }
   if (image.commitment !== "setup") return [];
   return [
-    `That ${who} holds the quorum key: the document was made for its setup, which comes before.`,
-    `That the key is the one ${who} serves with: it is a setup key, and app proofs belong to live keys.`,
+    "That the enclave holds the quorum key: the document was made for its setup, which comes before.",
+    "That the key is the one the enclave serves with: it is a setup key, and app proofs belong to live keys.",
   ];
 }
 
 /** Of a bare document. */
-function openAboutDocument({ image }: BootProofClaims, who: string): string[] {
+function openAboutDocument({ image }: BootProofClaims): string[] {
   const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
   return [
     ...(image.pinned && !pinsRelease
       ? [
-          `Which release runs in ${who}: the policy pins PCR8 alone, the certificate that signed the image, ` +
+          "Which release runs in the enclave: the policy pins PCR8 alone, the certificate that signed the image, " +
             "and every image that it signed passes.",
         ]
       : []),
-    `Which application runs in ${who}, and who approved it: a bare attestation document comes without a manifest. ` +
-      "What its public key and user data stand for is between you and the application.",
+    "Which application runs in the enclave, and who approved it: a bare attestation document comes without a " +
+      "manifest. What its public key and user data stand for is between you and the application.",
   ];
 }
 
@@ -268,7 +267,9 @@ function openLife(report: Report, claims: Claims): string[] {
   const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
-  return [`That the enclave still runs: the document is of ${listed(times)},${age} and it carries no nonce of yours.`];
+  const ends = new Set([times.sort()[0]!, times.at(-1)!]);
+  const made = [...ends].join(" to ");
+  return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
 function passed(report: Report, id: CheckId): boolean {

@@ -212,6 +212,8 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
   checklist.conclude(
     "app.key",
     maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
+    undefined,
+    { advice: "The key is not the one that the enclave serves with: do not use the result." },
   );
   return { bootProof, signer: maySign ? bootProof : null };
 }
@@ -250,11 +252,16 @@ function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklis
   // Such an enclave answers for a document at any time of its life.
   const isAnyTime = bootProof !== null && COMMITMENTS[bootProof.commitment].attestsAnyTime;
   const faults = [...timeFaults(timestampMs, bounds), ...(beforeBoot === null || isAnyTime ? [] : [beforeBoot])];
-  if (faults.length > 0) return checklist.conclude("app.time", faults);
+  if (faults.length > 0) {
+    const isFuture = timestampMs > bounds.now + SKEW_MS;
+    return checklist.conclude("app.time", faults, undefined, isFuture ? { advice: CHECK_THE_CLOCK } : {});
+  }
   if (bootProof === null) return checklist.skip("app.time", "there is no verified boot proof to compare with");
   if (beforeBoot === null) return checklist.pass("app.time", `made at ${iso(timestampMs)}`);
   return checklist.warn("app.time", `${beforeBoot}, which a live enclave may make at any time`);
 }
+
+const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
 
 function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
   const made = `made at ${iso(timestampMs)}`;

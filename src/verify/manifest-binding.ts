@@ -3,10 +3,11 @@
  * together").
  */
 import { equalBytes, isAllZero, toHex } from "../bytes.js";
-import type { Checklist, Comparison } from "../checks.js";
+import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
 import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
 import { sha256 } from "./digest.js";
+import { adviceOnPcrs } from "./pcr-advice.js";
 import { isQosPublicKey } from "./qos-key.js";
 
 /** The manifest hash (decode/README.md, "Manifest hash"): 32 bytes, recomputed from the decoded value. */
@@ -22,13 +23,15 @@ export function checkUserData(
 ): boolean {
   if (userData === undefined || hash === undefined)
     return checklist.skip("bind.user-data", "user_data or the manifest could not be read");
-  if (userData !== null && equalBytes(userData, hash)) return checklist.pass("bind.user-data");
+  if (userData !== null && equalBytes(userData, hash)) return checklist.pass("bind.user-data", undefined, toHex(hash));
   const actual = userData === null ? "absent" : toHex(userData);
   return checklist.fail("bind.user-data", "user_data is not the hash of the manifest", {
     expected: toHex(hash),
     actual,
   });
 }
+
+const BOUND = [0, 1, 2, 3] as const;
 
 /** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
 export function checkPcrs(
@@ -43,14 +46,24 @@ export function checkPcrs(
     const attested = pcrs.get(index);
     return attested !== undefined && equalBytes(attested, wanted) ? [] : [{ index, wanted, attested }];
   });
-  if (differing.length === 0) return checklist.pass("bind.pcrs");
   const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
+  if (differing.length === 0)
+    return checklist.pass(
+      "bind.pcrs",
+      undefined,
+      BOUND.map((index) => `PCR${index} ${text(pcrs.get(index))}`).join("\n"),
+    );
   return checklist.fail(
     "bind.pcrs",
     `the document attests others than the manifest names: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
     {
       expected: differing.map(({ index, wanted }) => `PCR${index} ${text(wanted)}`).join("\n"),
       actual: differing.map(({ index, attested }) => `PCR${index} ${text(attested)}`).join("\n"),
+      advice: adviceOnPcrs(
+        differing.map(({ index }) => index),
+        BOUND,
+        "manifest",
+      ),
     },
   );
 }
@@ -75,35 +88,49 @@ export function checkKey(
     return null;
   }
   if (publicKey === null) {
-    checklist.fail("bind.key", "the document attests no public_key");
+    checklist.fail("bind.key", "the document attests no public_key", { advice: NO_QOS_KEY });
     return null;
   }
   const form = isQosPublicKey(publicKey) ? [] : ["public_key is not two points of P-256"];
-  if (claimed === undefined) {
-    const { reasons, compared } = otherKeys(publicKey, wanted);
-    const faults = [...form, ...reasons];
-    if (faults.length > 0) checklist.fail("bind.key", faults.join("; "), compared);
-    else checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
+  const { reasons, facts } = otherKeys(
+    publicKey,
+    claimed === undefined ? wanted : [{ what: CLAIMED, key: claimed }, ...wanted],
+  );
+  const faults = [...form, ...reasons];
+  if (faults.length > 0) {
+    checklist.fail("bind.key", faults.join("; "), { ...facts, ...(form.length > 0 && { advice: NO_QOS_KEY }) });
     return null;
   }
-  const { reasons, compared } = otherKeys(publicKey, [{ what: "ephemeralPublicKeyHex", key: claimed }, ...wanted]);
-  return checklist.conclude("bind.key", [...form, ...reasons], undefined, compared) ? publicKey : null;
+  if (claimed === undefined) {
+    checklist.skip("bind.key", "ephemeralPublicKeyHex could not be read");
+    return null;
+  }
+  checklist.pass("bind.key", undefined, toHex(publicKey));
+  return publicKey;
 }
 
 /** `bind.key` of a document that was verified before, perhaps for other keys that were asked for. */
 export function recheckKey(publicKey: Uint8Array, wanted: readonly WantedKey[], checklist: Checklist): boolean {
-  const { reasons, compared } = otherKeys(publicKey, wanted);
-  return checklist.conclude("bind.key", reasons, undefined, compared);
+  const { reasons, facts } = otherKeys(publicKey, wanted);
+  if (reasons.length > 0) return checklist.conclude("bind.key", reasons, undefined, facts);
+  return checklist.pass("bind.key", undefined, toHex(publicKey));
 }
+
+const CLAIMED = "ephemeralPublicKeyHex";
+const NO_QOS_KEY = "No enclave of QuorumOS made this document: trust nothing of it.";
+const CLAIMED_ANOTHER = "The service names another key than its own document attests: report it.";
 
 /** Which of the keys the document does not attest; the first of them is shown beside the one that it does. */
 function otherKeys(
   publicKey: Uint8Array,
   keys: readonly WantedKey[],
-): { readonly reasons: readonly string[]; readonly compared: Comparison | undefined } {
+): { readonly reasons: readonly string[]; readonly facts: AnswerFacts } {
   const others = keys.filter(({ key }) => !equalBytes(key, publicKey));
-  const compared = others[0] && { expected: toHex(others[0].key), actual: toHex(publicKey) };
-  return { reasons: others.map(({ what }) => `public_key is not ${what}`), compared };
+  const [first] = others;
+  const reasons = others.map(({ what }) => `public_key is not ${what}`);
+  if (first === undefined) return { reasons, facts: {} };
+  const advice = first.what === CLAIMED ? { advice: CLAIMED_ANOTHER } : {};
+  return { reasons, facts: { expected: toHex(first.key), actual: toHex(publicKey), ...advice } };
 }
 
 /** `bind.nonce`. A nonce of no bytes is none: hardware makes both. Answers whether it is as asked. */
@@ -120,6 +147,9 @@ export function checkNonce(
     return checklist.fail(
       "bind.nonce",
       `the document carries a nonce of ${found!.length} bytes, and none was asked for`,
+      {
+        advice: "The document answers a question: if it is yours, give its nonce with --nonce; if not, do not use it.",
+      },
     );
   if (found !== null && equalBytes(found, wanted))
     return checklist.pass("bind.nonce", "the document carries the nonce that was asked for");
@@ -130,6 +160,9 @@ export function checkNonce(
   return checklist.fail("bind.nonce", detail, {
     expected: toHex(wanted),
     actual: found === null ? "absent" : toHex(found),
+    ...(found === null && {
+      advice: "The document answers nobody's question: ask for one over your nonce, or leave --nonce away.",
+    }),
   });
 }
 
@@ -162,7 +195,9 @@ export function checkDebugMode(
     // Of a boot proof bind.pcrs says so; of a bare document nothing else does.
     const isBare = manifest === null && document.pcrs !== undefined;
     if (isBare) {
-      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`);
+      checklist.fail("mode.debug", `${reason}, so that debug mode cannot be ruled out`, {
+        advice: "The hardware attests all of them: ask for the document anew, and trust nothing of it meanwhile.",
+      });
       return null;
     }
     checklist.skip("mode.debug", reason);

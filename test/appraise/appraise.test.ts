@@ -431,7 +431,7 @@ describe("several boot proofs", () => {
     expect(report.verdict).toBe("rejected");
     const failed = report.checks.filter(({ status }) => status === "fail");
     expect(failed.map(({ id }) => id)).toEqual(["policy.deployment", "policy.pivot"]);
-    for (const { detail } of failed) expect(detail).toMatch(/^boot\[1\]: /);
+    expect(failed.map(({ about }) => about)).toEqual(["boot[1]", "boot[1]"]);
   });
 
   it("where one was rejected before, it is not held against the policy", async () => {
@@ -762,6 +762,6 @@ it("the types that a policy names are told within a length, and so is the type o
   const report = await judge(forge({ payloads }), { policy: { appProofs: { types } } });
   const check = report.checks.find(({ id }) => id === "policy.app-proof")!;
   expect(check.status).toBe("fail");
-  expect(check.detail).toMatch(/^type T{64}… is not one of 0x+, 1x+/);
+  expect(check.detail).toMatch(/^app\[0\]: type T{64}… is not one of 0x+, 1x+/);
   expect(check.detail.length).toBeLessThan(5000);
 });

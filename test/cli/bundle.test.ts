@@ -133,14 +133,14 @@ describe("bundle", () => {
 describe("verify FILE", () => {
   const flat = (text: string): string => text.replace(/\s+/g, " ");
 
-  it("says loudly whose policy it was, first of all", async () => {
+  it("says loudly whose policy it was, beside the verdict and before everything else", async () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^BUT the policy came out of the bundle itself: whoever made the bundle chose what passes, .* --policy FILE\. /,
+      /^VERIFIED: [^:]* pins\. BUT the policy came out of the bundle itself: whoever .* --policy FILE\. /,
     );
-    expect(stdout).toContain("\n\nVERIFIED: ");
-    expect((await bootproof(["verify", BUNDLE], { ...YEARS_LATER, isTTY: true })).stdout).toMatch(/^\u001b\[1;33mBUT/);
+    const colored = (await bootproof(["verify", BUNDLE], { ...YEARS_LATER, isTTY: true })).stdout;
+    expect(colored).toMatch(/^\u001b\[30;42mVERIFIED\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
   });
 
   it("says so on stderr where the report is for a machine, and beside it", async () => {
@@ -157,7 +157,7 @@ describe("verify FILE", () => {
   it("has nothing of the kind to say of the caller's own policy", async () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--policy", POLICY], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^The bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not believed/);
+    expect(stdout).toMatch(/\nThe bundle was made at 2025-09-17T21:00:00\.000Z\. Its report is not believed/);
     expect(stdout).not.toContain("chose");
     const json = await bootproof(["verify", BUNDLE, "--policy", POLICY, "--format", "json"], YEARS_LATER);
     expect([json.stderr, (JSON.parse(json.stdout) as { bundle: object }).bundle]).toMatchObject([
@@ -180,7 +180,7 @@ describe("verify FILE", () => {
     const { code, stdout } = await bootproof(["verify", lying]);
     expect(code).toBe(1);
     expect(flat(stdout)).toContain(
-      'BUT the report inside is not what its evidence yields: - verdict: "verified" in the report, "rejected" in truth',
+      'everything was verified anew. - verdict: "verified" in the report, "rejected" in truth',
     );
     expect(stdout).toMatch(/^[\n\x20-\x7e\u2026]*$/);
   });

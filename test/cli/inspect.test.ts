@@ -71,7 +71,7 @@ describe("inspect", () => {
 
   it("has colour for a terminal only", async () => {
     expect((await bootproof(["inspect", APP_1], { isTTY: true })).stdout).toMatch(
-      /^\u001b\[1;33mNOT VERIFIED\u001b\[0m/,
+      /^\u001b\[30;43mNOT VERIFIED\u001b\[0m/,
     );
     expect((await bootproof(["inspect", APP_1], { isTTY: true, env: { NO_COLOR: "1" } })).stdout).not.toContain(
       "\u001b",

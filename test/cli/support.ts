@@ -19,18 +19,20 @@ export interface Surroundings {
   readonly env?: Record<string, string>;
   /** Of stdout and stderr. */
   readonly isTTY?: boolean;
+  /** Of the terminal. */
   readonly columns?: number;
+  readonly rows?: number;
   readonly now?: string;
 }
 
 /** Runs one command line, in one process with the test. */
 export async function bootproof(argv: readonly string[], surroundings: Surroundings = {}): Promise<Answer> {
-  const { stdin = "", env = {}, isTTY = false, columns, now = NOW } = surroundings;
+  const { stdin = "", env = {}, isTTY = false, now = NOW, columns = 0, rows = 0 } = surroundings;
   let stdout = "";
   let stderr = "";
   const code = await run(argv, {
     stdin: inChunks(Buffer.from(stdin as string)),
-    stdout: { write: (text) => (stdout += text), isTTY, columns },
+    stdout: { write: (text) => (stdout += text), isTTY, columns, rows },
     stderr: { write: (text) => (stderr += text), isTTY, columns },
     env,
     now: () => new Date(now),

@@ -5,7 +5,18 @@ import { describe, expect, it } from "vitest";
 import { toBase64, toHex } from "../../src/bytes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { Report } from "../../src/report/report.js";
-import { APP_1, APP_2, BOOT_1, BOOT_2, NOW, bootproof, fileOf, readJson, vector } from "./support.js";
+import {
+  APP_1,
+  APP_2,
+  BOOT_1,
+  BOOT_2,
+  NOW,
+  type Surroundings,
+  bootproof,
+  fileOf,
+  readJson,
+  vector,
+} from "./support.js";
 
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1, "--name", "captured"])).stdout);
 /** Reports name files as they were given: what is compared with a golden file says nothing of this machine. */
@@ -301,12 +312,101 @@ describe("colour", () => {
     [true, { NO_COLOR: "" }, true],
     [true, { NO_COLOR: "1" }, false],
     [false, {}, false],
+    [true, { TERM: "dumb" }, false],
+    [true, { TERM: "xterm-256color" }, true],
+    [true, { FORCE_COLOR: "0" }, false],
+    [true, { FORCE_COLOR: "" }, true],
+    [true, { TERM: "dumb", FORCE_COLOR: "1" }, true],
+    [true, { NO_COLOR: "1", FORCE_COLOR: "1" }, false],
+    [false, { FORCE_COLOR: "1" }, true],
+    [false, { FORCE_COLOR: "true" }, true],
+    [false, { FORCE_COLOR: "0" }, false],
+    [false, { NO_COLOR: "1", FORCE_COLOR: "3" }, false],
   ])("terminal %s, environment %j: %s", async (isTTY, env, colored) => {
     const { stdout } = await bootproof([...PAIR, "--no-policy"], { isTTY, env });
     expect(stdout.includes("\u001b[")).toBe(colored);
     expect((await bootproof([...PAIR, "--no-policy", "--format", "json"], { isTTY, env })).stdout).not.toContain(
       "\u001b",
     );
+  });
+});
+
+describe("the size of the screen", () => {
+  const widest = (text: string): number => Math.max(...text.split("\n").map((line) => line.length));
+  const ENDS = /\n\nAUTHENTIC: [^\n]*\n(?:[^\n]+\n)*$/;
+
+  it.each([
+    ["the terminal's", { isTTY: true, columns: 120, env: { COLUMNS: "70" } }, 120],
+    ["the terminal's, where it is wider than text can be read", { isTTY: true, columns: 400 }, 200],
+    ["the environment's, where the terminal does not know", { isTTY: true, columns: 0, env: { COLUMNS: "70" } }, 70],
+    ["the environment's in a pipe", { columns: 120, env: { COLUMNS: "66" } }, 66],
+    ["60 at least", { env: { COLUMNS: "20" } }, 60],
+    ...["", "0", "-5", "1e3", "wide", "80.5"].map(
+      (text) => [`80 where the environment says ${JSON.stringify(text)}`, { env: { COLUMNS: text } }, 80] as const,
+    ),
+    ["80 where nobody says", {}, 80],
+  ] as const)("is %s", async (_, surroundings, columns) => {
+    const { stdout } = await bootproof([...PAIR, "--no-policy"], {
+      ...surroundings,
+      env: { NO_COLOR: "1", ...("env" in surroundings ? surroundings.env : {}) },
+    });
+    expect(widest(stdout)).toBeLessThanOrEqual(columns);
+    expect(widest(stdout)).toBeGreaterThan(columns - 6);
+  });
+
+  it("says whether the verdict is repeated", async () => {
+    const text = async (surroundings: Surroundings): Promise<string> => {
+      return (await bootproof([...PAIR, "--no-policy"], surroundings)).stdout;
+    };
+    expect(await text({})).toMatch(ENDS);
+    expect(await text({ env: { LINES: "500" } })).not.toMatch(ENDS);
+    expect(await text({ env: { LINES: "500", NO_COLOR: "1" }, isTTY: true, rows: 24 })).toMatch(ENDS);
+    expect(await text({ env: { LINES: "10", NO_COLOR: "1" }, isTTY: true, rows: 500 })).not.toMatch(ENDS);
+  });
+
+  it("is that of stderr for messages", async () => {
+    const { stderr } = await bootproof(["pin", "--boot-proof", fileOf(forged.bootProof)], { isTTY: true, columns: 62 });
+    expect(stderr).toMatch(/^Not pinned\.\nREJECTED: /);
+    expect(widest(stderr)).toBeLessThanOrEqual(62);
+  });
+});
+
+describe("how much is told", () => {
+  it("is nothing with --quiet, in any format, but for what is wrong with the command line", async () => {
+    for (const format of [[], ["--format", "json"]]) {
+      const good = await bootproof([...PAIR, "--policy", POLICY, "--quiet", ...format]);
+      expect(good).toEqual({ code: 0, stdout: "", stderr: "" });
+      const bad = await bootproof([...PAIR, "--no-policy", "--at", "now", "--quiet", ...format]);
+      expect(bad).toEqual({ code: 1, stdout: "", stderr: "" });
+      const usage = await bootproof([...PAIR, "--quiet", ...format]);
+      expect([usage.code, usage.stdout]).toEqual([2, ""]);
+      expect(usage.stderr).toContain("--policy FILE or --no-policy is wanted");
+    }
+    const unreadable = await bootproof(["verify", "--boot-proof", "nowhere.json", "--no-policy", "--quiet"]);
+    expect([unreadable.code, unreadable.stderr.includes("nowhere.json")]).toEqual([2, true]);
+  });
+
+  it("is one screen with --summary, everything with --verbose, and in JSON the same", async () => {
+    const args = [...PAIR, "--policy", POLICY];
+    const summary = (await bootproof([...args, "--summary"])).stdout;
+    expect(summary.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+    expect(summary).toMatch(/^VERIFIED: [^]*\nBUT [^]*\nNot proven\n/);
+    const verbose = (await bootproof([...args, "--verbose"])).stdout.replace(/\s+/g, "");
+    const json = (await bootproof([...args, "--format", "json"])).stdout;
+    const { hardware } = reportOf(json).claims!.bootProofs[0]!;
+    for (const hex of [hardware.publicKey!, hardware.pcrs["0"]!, hardware.userData!]) expect(verbose).toContain(hex);
+    for (const level of ["--summary", "--verbose"])
+      expect((await bootproof([...args, "--format", "json", level])).stdout).toBe(json);
+  });
+
+  it.each([
+    ["--summary", "--quiet"],
+    ["--quiet", "--verbose"],
+    ["--summary", "--quiet", "--verbose"],
+  ])("is said once: %s %s", async (...levels) => {
+    const { code, stdout, stderr } = await bootproof([...PAIR, "--no-policy", ...levels]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`${levels.join(" and ")} contradict each other: give one`);
   });
 });
 

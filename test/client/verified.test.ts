@@ -592,7 +592,7 @@ const LIES: Record<string, Lie> = {
 };
 
 describe("an activity", () => {
-  it.each(Object.entries(LIES))("%s is rejected", async (_, { lies, policy, fails, says }) => {
+  it.each(Object.entries(LIES))("%s is rejected", async (name, { lies, policy, fails, says }) => {
     const service = new AttestedService(lies);
     const verified = (await service.client()).withVerification(policyOf(policy));
     const error = await rejectionOf<RejectedActivityError>(verified.updateWallet(PARAMETERS));
@@ -601,7 +601,9 @@ describe("an activity", () => {
     expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
-    expect(error.message).toMatch(/^update_wallet: rejected: .*look into it before you submit again\.$/);
+    const word = error.report.stale ? "rejected, stale: the evidence is genuine, and older than [^:]*" : "rejected";
+    expect(error.message).toMatch(new RegExp(`^update_wallet: ${word}: .*look into it before you submit again\\.$`));
+    expect(error.report.stale).toBe(/too old|too long ago/.test(name));
     expect(Object.keys(error).sort()).toEqual([
       "activityId",
       "activityStatus",

@@ -8,6 +8,7 @@ it("is the report, member for member, in the order of the contract", () => {
   expect(Object.keys(JSON.parse(text) as object)).toEqual([
     "format",
     "verdict",
+    "stale",
     "tool",
     "policy",
     "policyDigest",

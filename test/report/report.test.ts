@@ -7,6 +7,7 @@ import { ACTIVITY, BOOT, PASSED, report } from "./reports.js";
 
 const parts = (): ReportParts => ({
   verdict: "verified",
+  stale: false,
   policy: "signer, production",
   policyDigest: null,
   verifiedAt: new Date("2026-03-05T06:07:08Z"),
@@ -33,6 +34,7 @@ describe("makeReport", () => {
     expect(Object.keys(made)).toEqual([
       "format",
       "verdict",
+      "stale",
       "tool",
       "policy",
       "policyDigest",
@@ -54,6 +56,16 @@ describe("makeReport", () => {
       claims: { bootProofs: [BOOT], activity: ACTIVITY },
     });
     expect(makeReport({ ...parts(), validationTime: null }).validationTime).toBeNull();
+  });
+
+  it("is stale only where it is rejected, and for age alone", () => {
+    const old: Check = { id: "policy.age", subject: "policy", status: "fail", detail: "old", stale: true };
+    const rejected = { ...parts(), verdict: "rejected", stale: true, claims: null } as const;
+    expect(makeReport({ ...rejected, checks: [...PASSED, old] }).stale).toBe(true);
+    const other: Check = { id: "policy.age", subject: "policy", status: "fail", detail: "old" };
+    for (const checks of [PASSED, [old, other], [other]])
+      expect(() => makeReport({ ...rejected, checks })).toThrow(/^bug: rejected as stale/);
+    expect(() => makeReport({ ...parts(), stale: true })).toThrow(/^bug: verified as stale/);
   });
 
   it("answers nothing that can be changed, at any depth", () => {

@@ -64,6 +64,7 @@ export function report(rest: Partial<Report>): Report {
   return {
     format: "bootproof-report/1",
     verdict: "verified",
+    stale: false,
     tool: { name: "bootproof", version: "1.2.3" },
     policy: "signer, production",
     policyDigest: "9d".repeat(32),

@@ -1,11 +1,13 @@
 import fc from "fast-check";
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { CHECK_ADVICE, CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
 import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
 import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
 
-const PLAIN = { color: false };
+/** As wide as no sentence has to be wrapped in. */
+const PLAIN = { color: false, width: 100 };
 const failed: Check = {
   id: "bind.user-data",
   subject: "boot[0]",
@@ -76,10 +78,10 @@ Manifest and approvals
 What ties them together
   WARN  bind.commitment       legacy
   FAIL  bind.user-data        user_data is not the hash of the manifest
-        expected  [aa]aaaaaa…
-        actual    [bb]aaaaaa…
-                  1 of 32 bytes differs, at 0, counted from 0
-        -> The enclave booted with another manifest than the one shown: report it.
+      expected  [aa]aaaaaa…
+      actual    [bb]aaaaaa…
+                1 of 32 bytes differs, at 0, counted from 0
+      -> The enclave booted with another manifest than the one shown: report it.
 
 Not proven
 `);
@@ -88,8 +90,11 @@ Not proven
   it("name their subject where there are several", () => {
     const checks: Check[] = [failed, { ...failed, subject: "boot[1]" }];
     const text = renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN);
-    expect(text).toContain("What ties them together: boot[0]\n");
-    expect(text).toContain("What ties them together: boot[1]\n");
+    expect(text).toContain("\nBoot proofs: 2, of which 2 failed\n  FAIL  boot[0]  1 failed\n");
+    expect(text).toContain("\n  FAIL  boot[1]  1 failed\n");
+    const whole = renderText(report({ verdict: "rejected", claims: null, checks }), { ...PLAIN, detail: "verbose" });
+    expect(whole).toContain("What ties them together: boot[0]\n");
+    expect(whole).toContain("What ties them together: boot[1]\n");
   });
 
   it("that are skipped for one reason are told once", () => {
@@ -101,7 +106,7 @@ Not proven
     });
     const checks = [skipped("cose.algorithm"), skipped("cose.signature"), skipped("doc.structure")];
     expect(renderText(report({ checks }), PLAIN)).toContain(
-      "  skip  cose.algorithm, cose.signature, doc.structure\n        the COSE_Sign1 could not be read\n",
+      "  skip  cose.algorithm, cose.signature, doc.structure\n      the COSE_Sign1 could not be read\n",
     );
   });
 
@@ -109,7 +114,7 @@ Not proven
     const passes = (subject: Check["subject"]): Check[] =>
       (["app.decode", "app.key"] as const).map((id) => ({ id, subject, status: "pass", detail: "fine" }));
     expect(renderText(report({ checks: [...passes("app[0]"), ...passes("app[1]")] }), PLAIN)).toContain(
-      "App proofs: app[0]\n  ok    app.decode, app.key\n\nApp proofs: app[1]\n  ok    app.decode, app.key\n",
+      "\nApp proofs: 2\n  ok    app[0]  2 passed\n  ok    app[1]  2 passed\n\n",
     );
   });
 
@@ -145,8 +150,8 @@ describe("names of pieces", () => {
       '\nevidence: boot[0] = boot.json (SHA-256 5a5a5a5a…5a5a5a5a)\n          boot[1] = "other boot.json" (SHA-256 ' +
         "5a5a5a5a…5a5a5a5a)\n\n",
     );
-    expect(text).toContain("What ties them together: boot[0] = boot.json\n");
-    expect(text).toContain('What ties them together: boot[1] = "other boot.json"\n');
+    expect(text).toContain("\n  FAIL  boot[0] = boot.json          1 failed\n");
+    expect(text).toContain('\n  FAIL  boot[1] = "other boot.json"  1 failed\n');
     expect(text).toContain("\nApp proofs\n");
     expect(text.replace(/\s+/g, " ")).toContain("the first is bind.user-data (boot[0] = boot.json): user_data");
     expect(renderFailures(rejected, PLAIN)).toContain("  FAIL  bind.user-data        boot[0] = boot.json: user_data");
@@ -164,8 +169,11 @@ describe("names of pieces", () => {
   it("are counted where there are many", () => {
     const evidence = Array.from({ length: 10 }, (_, index) => named(`app[${index}]`, `app-${index}.json`));
     const text = renderText(report({ evidence }), PLAIN);
-    expect(text).toContain("app[7] = app-7.json (SHA-256 5a5a5a5a…5a5a5a5a)\nand 2 more\n\n");
+    expect(text).toContain("\nevidence: 10 pieces\n\n");
     expect(text).not.toContain("app-8.json");
+    expect(renderText(report({ evidence }), { ...PLAIN, detail: "verbose" })).toContain(
+      `          app[9] = app-9.json (SHA-256\n          ${"5a".repeat(32)})\n`,
+    );
   });
 
   it("are not asked for where there are none", () => {
@@ -262,13 +270,13 @@ describe("what is no report", () => {
   it("is refused as that where a member is missing, whichever", () => {
     const names = Object.keys(whole).filter((name) => name !== "format");
     const without = (name: string): object => Object.fromEntries(Object.entries(whole).filter(([key]) => key !== name));
-    // Without a verdict the text says that this is none, and that nothing is proven.
-    expect(names.filter((name) => !isRefused(without(name)))).toEqual(["verdict"]);
+    // Without a verdict the text says that this is none, and that nothing is proven; stale is new.
+    expect(names.filter((name) => !isRefused(without(name)))).toEqual(["verdict", "stale"]);
     expect(names.length).toBeGreaterThan(8);
   });
 
   it("without options is rendered without colour", () => {
-    expect(renderText(whole)).toBe(renderText(whole, PLAIN));
+    expect(renderText(whole)).toBe(renderText(whole, { color: false, width: 80, detail: "normal" }));
   });
 });
 
@@ -276,7 +284,7 @@ describe("colour", () => {
   it("is there where it is asked for, and changes no word", () => {
     const rejected = report({ verdict: "rejected", claims: null, checks: [PASSED[0]!, failed] });
     for (const each of [report({}), rejected]) {
-      const colored = renderText(each, { color: true });
+      const colored = renderText(each, { ...PLAIN, color: true });
       expect(colored).toContain("\u001b[");
       expect(colored.replace(/\u001b\[[0-9;]*m/g, "")).toBe(renderText(each, PLAIN));
     }
@@ -351,7 +359,7 @@ describe("evidence cannot write to the terminal", () => {
         expect(rendered).not.toMatch(
           /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/,
         );
-        for (const line of rendered.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+        for (const line of rendered.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(100);
       }),
       { numRuns: 200 },
     );

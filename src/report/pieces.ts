@@ -1,0 +1,180 @@
+/** The checks in paragraphs: of one piece of evidence each of them, of several pieces of a kind a line for each. */
+import type { Check, CheckId, CheckStatus, CheckSubject } from "../checks.js";
+import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
+import { type Page, headingLines, padded } from "./layout.js";
+import { printable, printableStart } from "./printable.js";
+import type { Report } from "./report.js";
+import { capitalized, grouped, subjectRanges } from "./statements.js";
+import { displayWidth } from "./width.js";
+
+/** `cose` of `cose.signature`. */
+type Family = CheckId extends `${infer F}.${string}` ? F : never;
+
+/** The group of each family of checks. Total: the compiler holds it against the ids. */
+export const GROUPS: Readonly<Record<Family, string>> = {
+  boot: "Document and certificate chain",
+  cose: "Document and certificate chain",
+  doc: "Document and certificate chain",
+  chain: "Document and certificate chain",
+  manifest: "Manifest and approvals",
+  envelope: "Manifest and approvals",
+  bind: "What ties them together",
+  mode: "What ties them together",
+  app: "App proofs",
+  activity: "Activity",
+  policy: "Policy",
+};
+/** Of checks that this version does not know: a report may have been made by another one, or by anybody. */
+const OTHER = "Other";
+
+/** Kept free beside labels in a column, for word and counts. */
+const COUNTS_WIDTH = 34;
+const MAX_DETAIL = 1200;
+
+/** How many checks there are of each status, in words. */
+export function countWords(checks: readonly Check[]): string[] {
+  const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
+  const words: [number, string][] = [
+    [count("pass"), "passed"],
+    [count("fail"), "failed"],
+    [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
+    [count("skip"), "skipped"],
+  ];
+  return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
+}
+
+export function checkParagraphs(report: Report, page: Page): string[][] {
+  const several = severalOf(report.checks);
+  // Of several pieces each is told of as a whole, with what the policy says of it.
+  const pieceOf = ({ subject, about = subject }: Check): CheckSubject => (several.has(kindOf(about)) ? about : subject);
+  const byKind = grouped(report.checks, (check) => kindOf(pieceOf(check)));
+  return [...byKind].flatMap(([kind, checks]) => {
+    const byPiece = grouped(checks, pieceOf);
+    if (several.has(kind) && page.detail !== "verbose") return piecesParagraphs(kind, byPiece, report, page);
+    return [...byPiece].flatMap(([subject, own]) => {
+      const label = labelOf(subject, report);
+      // In each heading where there are several of its kind, and in the first one where it has a name.
+      const isNamed = (index: number): boolean => several.has(kind) || (index === 0 && label !== printable(subject));
+      return [...grouped(own, ({ id }) => groupOf(id))].map(([title, group], index) => {
+        return groupLines(isNamed(index) ? `${title}: ${label}` : title, group, page);
+      });
+    });
+  });
+}
+
+/** The subjects of each kind that has several. */
+function severalOf(checks: readonly Check[]): Map<string, CheckSubject[]> {
+  const kinds = grouped([...new Set(checks.map(({ subject }) => subject))], kindOf);
+  return new Map([...kinds].filter(([, subjects]) => subjects.length > 1));
+}
+
+/** `app` of `app[0]`. */
+function kindOf(subject: string): string {
+  return subject.split("[", 1)[0]!;
+}
+
+/** What pieces of a kind are called. */
+function piecesText(kind: string): string {
+  return `${printable(kind)} proofs`;
+}
+
+function groupOf(id: CheckId): string {
+  return known(GROUPS, id.split(".", 1)[0] as Family) ?? OTHER;
+}
+
+function groupLines(heading: string, checks: readonly Check[], page: Page): string[] {
+  const runs = page.detail === "verbose" ? checks.map((check) => [check]) : runsOfSkips(checks);
+  return [
+    ...headingLines(heading, page),
+    ...runs.flatMap((run) => (run.length > 1 ? mergedLines(run, page) : checkLines(run[0]!, "", page))),
+  ];
+}
+
+/** The checks in runs: of several neighbours that are skipped for the same reason, of one where not. */
+function runsOfSkips(checks: readonly Check[]): Check[][] {
+  const runs: Check[][] = [];
+  for (const check of checks) {
+    const last = runs.at(-1)?.[0];
+    if (check.status === "skip" && last?.status === "skip" && last.detail === check.detail) runs.at(-1)!.push(check);
+    else runs.push([check]);
+  }
+  return runs;
+}
+
+/** A line for each piece of a kind, its failures beneath; then what they are warned of, together. */
+function piecesParagraphs(
+  kind: string,
+  byPiece: ReadonlyMap<CheckSubject, readonly Check[]>,
+  report: Report,
+  page: Page,
+): string[][] {
+  const pieces = [...byPiece].map(([subject, checks]) => ({ subject, checks, label: labelOf(subject, report) }));
+  const widest = Math.max(...pieces.map(({ label }) => displayWidth(label)));
+  const column = Math.min(widest, page.width - COUNTS_WIDTH);
+  const failed = pieces.filter(({ checks }) => checks.some(isBad)).length;
+  const told = new Set<string>();
+  const first = new Map<string, CheckSubject>();
+  const inner = { ...page, width: page.width - INDENT.length };
+  const failureLines = (subject: CheckSubject) => (check: Check) => {
+    // What another piece failed with in the same way stands in full beneath that.
+    const key = [check.id, check.detail, check.expected, check.actual].join("\n");
+    const other = first.get(key);
+    if (other === undefined) first.set(key, subject);
+    const lines =
+      other === undefined
+        ? checkLines(check, "", inner, told)
+        : besideId(check, `as beneath ${printable(other)}`, inner);
+    return lines.map((line) => INDENT + line);
+  };
+  const lines = pieces.flatMap(({ subject, checks, label }) => {
+    const status = statusOf(checks);
+    // Of a good piece nobody asks what its policy does not pin.
+    const counted = status === "pass" ? checks.filter((check) => check.status !== "skip") : checks;
+    const text = `${padded(label, column)}  ${countWords(counted).join(", ")}`;
+    return [...statusLines({ status }, text, page), ...checks.filter(isBad).flatMap(failureLines(subject))];
+  });
+  const title = capitalized(piecesText(kind));
+  const heading = `${title}: ${pieces.length}${failed === 0 ? "" : `, of which ${failed} failed`}`;
+  return [
+    [...headingLines(heading, page), ...lines],
+    ...warningParagraph(
+      kind,
+      pieces.flatMap(({ checks }) => checks),
+      report,
+      page,
+    ),
+  ];
+}
+
+/** A failure, or a status that is none of ours. */
+function isBad({ status }: Check): boolean {
+  return !/^(?:pass|warn|skip)$/.test(status);
+}
+
+/** Of a piece: what is wrong with it; `skip` where nothing of it could be checked. */
+function statusOf(checks: readonly Check[]): CheckStatus {
+  const bad = checks.find(isBad);
+  if (bad !== undefined) return bad.status;
+  return checks.every(({ status }) => status === "skip") ? "skip" : "pass";
+}
+
+/** Warnings that say the same of several pieces, once. */
+function warningParagraph(kind: string, checks: readonly Check[], report: Report, page: Page): string[][] {
+  const warnings = checks.filter(({ status }) => status === "warn");
+  if (warnings.length === 0) return [];
+  const groups = grouped(warnings, ({ id, detail }) => `${id}\n${detail}`);
+  const lines = [...groups.values()].flatMap((group) => {
+    const [first] = group as [Check];
+    return besideId(first, `${whoText(group, report)}: ${printableStart(first.detail, MAX_DETAIL)}`, page);
+  });
+  return [[...headingLines(`Warnings of ${piecesText(kind)}`, page), ...lines]];
+}
+
+/** What checks of one id are about: `boot[0] = boot.json`, or `60 boot proofs, boot[0] … boot[59]`. */
+export function whoText(checks: readonly Check[], report: Report): string {
+  const subjects = checks.map(({ subject, about = subject }) => about);
+  if (subjects.length === 1) return labelOf(subjects[0]!, report);
+  const kind = kindOf(subjects[0]!);
+  const indices = subjects.map((subject) => parseInt(subject.slice(kind.length + 1)));
+  return `${subjects.length} ${piecesText(kind)}, ${subjectRanges(printable(kind), indices)}`;
+}

@@ -1,0 +1,53 @@
+/**
+ * How many columns a text takes on a terminal (report/README.md, "Width"): of printable text, code point by code point.
+ * What a terminal draws as one, such as an emoji with a skin tone, is counted as its parts: too wide, never too narrow.
+ */
+
+/** Drawn over the character before. */
+const MARK = /[\p{Mn}\p{Me}]/u;
+/** Makes a keycap of a digit, which is as wide as an emoji. */
+const KEYCAP = "\u20e3";
+
+/** East Asian Width W and F, and emoji but for the halves of flags; of marks among them MARK has told before. */
+const WIDE = new RegExp(
+  "[\\u1100-\\u115f\\u2329\\u232a\\u2630-\\u2637\\u268a-\\u268f\\u2e80-\\u303e\\u3041-\\u3247" +
+    "\\u3250-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6b\\uff01-\\uff60" +
+    "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1d300}-\\u{1d376}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]" +
+    "|(?![\\u{1f1e6}-\\u{1f1ff}])\\p{Emoji_Presentation}",
+  "u",
+);
+const ASCII = /^[\x20-\x7e]*$/;
+/** A character with the marks over it. */
+const CLUSTER = /\P{M}?\p{M}*/gu;
+
+/** The columns of a printable text. */
+export function displayWidth(text: string): number {
+  if (ASCII.test(text)) return text.length;
+  let columns = 0;
+  for (const char of text) columns += columnsOf(char);
+  return columns;
+}
+
+function columnsOf(char: string): number {
+  if (ASCII.test(char) || char === KEYCAP) return 1;
+  if (MARK.test(char)) return 0;
+  return WIDE.test(char) ? 2 : 1;
+}
+
+/** The text in pieces of at most so many columns, 2 at least; no character is cut, or parted from its marks. */
+export function piecesOf(text: string, columns: number): string[] {
+  if (ASCII.test(text)) return text.match(new RegExp(`.{1,${columns}}`, "g")) ?? [text];
+  const pieces: string[] = [];
+  let piece = "";
+  let width = 0;
+  for (const [cluster] of text.matchAll(CLUSTER)) {
+    const own = displayWidth(cluster);
+    if (width + own > columns && piece !== "") {
+      pieces.push(piece);
+      [piece, width] = ["", 0];
+    }
+    piece += cluster;
+    width += own;
+  }
+  return [...pieces, piece];
+}
