@@ -108,7 +108,9 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     [toUtf8(Buffer.from(document).toString("base64")), (bytes) => library.inspectUnverified(bytes)],
   ],
   checkPolicy: [[bytesOf(policyFile), (bytes) => library.checkPolicy(bytes)]],
-  addToPolicy: [[bytesOf(policyFile), (bytes) => library.addToPolicy(bytes, { policy: policyFile as never, notes: [] })]],
+  addToPolicy: [
+    [bytesOf(policyFile), (bytes) => library.addToPolicy(bytes, { policy: policyFile as never, notes: [] })],
+  ],
   dropDeployment: [[bytesOf(twoDeployments), (bytes) => library.dropDeployment(bytes, "other")]],
   describeUnrecognised: [[bytesOf("<html>"), (bytes) => library.describeUnrecognised(bytes)]],
   kindOf: [[bytesOf(bootProof), (bytes) => library.kindOf(bytes)]],

@@ -186,13 +186,7 @@ const made = new WeakSet();
 export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const { notApplied = [] } = parts;
-  const isRejected = verdict === "rejected";
-  const failed = checks.filter((check) => check.status === "fail");
-  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, and that is not why`);
-  const hasFailed = failed.length > 0;
-  if (hasFailed && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
-  if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
-  if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
+  refuseContradictions(parts);
   const report: Report = deepFrozen({
     format: "bootproof-report/1",
     verdict,
@@ -209,6 +203,15 @@ export function makeReport(parts: ReportParts): Report {
   });
   made.add(report);
   return report;
+}
+
+function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {
+  const isRejected = verdict === "rejected";
+  const failed = checks.filter((check) => check.status === "fail");
+  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, and that is not why`);
+  if (failed.length > 0 && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
+  if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
+  if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
 }
 
 /** Whether age is all that is against the evidence: there is a failure, and each one is of age. */
