@@ -32,7 +32,7 @@ function step(title: string, ...lines: readonly string[]): void {
 
 /** The report without its checks: the verdict, what is proven, what is not. */
 function summary(report: Report): string {
-  const paragraphs = renderText(report, { color }).trimEnd().split("\n\n");
+  const paragraphs = renderText(report, { color, width: 100 }).trimEnd().split("\n\n");
   return paragraphs
     .filter((text, index) => index === 0 || /^(?:\u001b\[1m)?(?:Not proven|Proven)/.test(text))
     .join("\n\n");
@@ -101,7 +101,7 @@ async function verifyCaptured(): Promise<void> {
   const evidence = { bootProofs: [read("bootproof-2.json")], appProofs: [read("appproof-2.json")] };
   const { report } = await verifyEvidence(evidence, { policy, now });
   expect(report.verdict === "verified", report.verdict);
-  say(renderText(report, { color }).split("\n\n", 1)[0]);
+  say(renderText(report, { color, width: 100 }).split("\n\n", 1)[0]);
   say("\nThe same at the terminal, with every check in a line of its own: bootproof pin, bootproof verify.");
 }
 

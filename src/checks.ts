@@ -67,8 +67,9 @@ const POSITIONS = /* @__PURE__ */ Object.fromEntries(
 
 /** Of the checks that hold evidence against a policy. */
 export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
+export type EvidenceCheckId = Exclude<CheckId, PolicyCheckId>;
 
-const EVIDENCE_ADVICE: Readonly<Record<Exclude<CheckId, PolicyCheckId>, string>> = {
+const EVIDENCE_ADVICE: Readonly<Record<EvidenceCheckId, string>> = {
   "boot.decode": "Fetch the boot proof again, and give the service's answer as it came; if it stays so, report it.",
   "cose.structure":
     "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
@@ -162,7 +163,7 @@ export interface Check {
   readonly expected?: string;
   /** Also of a check that passed: the value that is as it has to be. */
   readonly actual?: string;
-  /** Of a failed check: what a person does about it, where {@link CHECK_ADVICE} does not fit why it failed. */
+  /** Of a failed check: what a person does about it, the usual ({@link CHECK_ADVICE}) where nothing fits better. */
   readonly advice?: string;
   /** Of a failed check: the evidence is older than the policy allows, and nothing else is wrong with it here. */
   readonly stale?: true;
@@ -213,7 +214,7 @@ export interface Comparison {
 }
 
 /** What an answer may say beside its detail. */
-export type AnswerFacts = Partial<Comparison> & Pick<Check, "advice" | "stale">;
+export type AnswerFacts = Partial<Comparison> & { readonly advice?: string | undefined } & Pick<Check, "stale">;
 
 /** The answers about one subject, at most one for each id, in the order of the table. */
 export class Checklist {
@@ -236,8 +237,12 @@ export class Checklist {
     return true;
   }
 
+  /** The usual advice of policy checks comes with what appraises, which not everybody loads. */
+  fail(id: EvidenceCheckId, detail: string, facts?: AnswerFacts): false;
+  fail(id: CheckId, detail: string, facts: AnswerFacts & { readonly advice: string }): false;
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
-    this.#set(id, "fail", detail, facts);
+    const advice = facts.advice ?? (EVIDENCE_ADVICE as Readonly<Partial<Record<CheckId, string>>>)[id];
+    this.#set(id, "fail", detail, { ...facts, advice });
     return false;
   }
 
@@ -252,7 +257,7 @@ export class Checklist {
   }
 
   /** `fail` with all the reasons at once, or `pass` where there is none. */
-  conclude(id: CheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
+  conclude(id: EvidenceCheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
     return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 

@@ -6,10 +6,12 @@ import { renderInspection } from "./inspect/text.js";
 import type { Inspection } from "./inspect/inspect.js";
 import { renderJson } from "./report/json.js";
 import type { Format, Report } from "./report/report.js";
-import type { TextOptions } from "./report/layout.js";
+import type { Detail, TextOptions } from "./report/layout.js";
+import { renderSummary } from "./report/summary.js";
 import { renderReport } from "./report/text.js";
 
-interface ReportOptions extends TextOptions {
+interface ReportOptions extends Omit<TextOptions, "detail"> {
+  readonly detail?: Detail;
   /** What became of the bundle that the evidence came in; null where it came in none. */
   readonly bundle: BundleFacts | null;
 }
@@ -23,8 +25,11 @@ interface Renderer {
 /** Each ends with a line feed. */
 export const RENDERERS: Readonly<Record<Format, Renderer>> = {
   text: {
-    report: (report, { bundle, ...options }) => {
-      return renderReport(report, options, bundle === null ? [] : bundleNotices(bundle, report.verdict));
+    report: (report, { bundle, detail = "normal", ...options }) => {
+      const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
+      return detail === "summary"
+        ? renderSummary(report, options, notices)
+        : renderReport(report, { ...options, detail }, notices);
     },
     inspection: renderInspection,
     difference: renderDiff,

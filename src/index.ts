@@ -89,7 +89,9 @@ export { renderInspection } from "./inspect/text.js";
 export { explainCheck, renderCheckExplanation } from "./report/explanations.js";
 export type { CheckExplanation, ExplanationOptions } from "./report/explanations.js";
 export { renderJson } from "./report/json.js";
+export { renderSummary } from "./report/summary.js";
 export { renderText } from "./report/text.js";
+export type { Notice } from "./report/text.js";
 export { renderPolicyCheck } from "./report/policy-text.js";
 export type { Detail, TextOptions } from "./report/layout.js";
 

@@ -57,7 +57,7 @@ describe("the schema of reports", () => {
   it.each([
     ["a genuine pair", ["--boot-proof", BOOT_1, "--app-proof", APP_1, "--no-policy"]],
     ["a pair under a policy", ["--boot-proof", BOOT_1, "--app-proof", APP_1, "--policy", "POLICY"]],
-    ["what is rejected", ["--boot-proof", APP_1, "--app-proof", BOOT_1, "--no-policy"]],
+    ["what is rejected", ["--boot-proof", BOOT_1, "--app-proof", APP_1, "--no-policy", "--at", "now"]],
     ["a bare document", ["--attestation", vector("nitro/tk-rustsdk-lib-rs-20250916.cbor"), "--no-policy"]],
     ["a bundle", ["BUNDLE", "--no-policy"]],
   ])("takes what verify --format json says of %s", async (_, args) => {

@@ -33,7 +33,7 @@ export async function run(argv: readonly string[], given: ProcessIo): Promise<nu
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-    return tellFailure(error, io, { json: wantsJson(program, argv), shown });
+    return tellFailure(error, io, { json: wantsJson(program, argv) && !argv.includes("--quiet"), shown });
   } finally {
     progress?.end();
   }

@@ -1,8 +1,7 @@
 /** Checks as lines: what each says; beneath a failure what was compared, and what to do. */
 import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
-import { adviceOn } from "./advice.js";
 import { sideBySide } from "./compare.js";
-import { type Page, type Style, clipped, padded, wrapped } from "./layout.js";
+import { type Page, type Style, padded, wrapped } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
 
@@ -20,8 +19,6 @@ const ID_WIDTH = 20;
 /** On a narrower page a column of ids would leave too little for what they say. */
 const WIDE_ENOUGH = 80;
 const MAX_LINES = 16;
-/** Without brackets around bytes that differ. */
-const WHOLE_HEX = /[0-9a-f]{48,}/g;
 /** Details quote evidence, which may be long; the JSON report has the whole of them. */
 const MAX_DETAIL = 1200;
 
@@ -43,12 +40,12 @@ export function checkLines(check: Check, prefix: string, page: Page, told?: Set<
   return value === undefined ? lines : [...lines, ...wholeLines("value", value, page)];
 }
 
-/** The text after the word of the check's status and its id; of so many lines at most. */
-export function besideId(check: Check, text: string, page: Page, most = Infinity): string[] {
+/** The text after the word of the check's status and its id. */
+export function besideId(check: Check, text: string, page: Page): string[] {
   const id = printable(check.id);
   return page.width < WIDE_ENOUGH
-    ? statusLines(check, `${id}: ${text}`, page, { most })
-    : statusLines(check, text, page, { most, before: `${padded(id, ID_WIDTH)}  ` });
+    ? statusLines(check, `${id}: ${text}`, page)
+    : statusLines(check, text, page, `${padded(id, ID_WIDTH)}  `);
 }
 
 /** Checks that are skipped for the same reason, as one: their ids, and the reason. */
@@ -63,29 +60,24 @@ function shownDetail({ detail }: Check, page: Page): string {
 }
 
 /** The text after the word of a status, painted, and after what stands before it in each line. */
-export function statusLines(
-  { status }: Pick<Check, "status">,
-  text: string,
-  page: Page,
-  { most = Infinity, before = "" } = {},
-): string[] {
+export function statusLines({ status }: Pick<Check, "status">, text: string, page: Page, before = ""): string[] {
   // A status that is none of ours is not taken for a good one.
   const word = known(WORDS, status) ?? "????";
   const styles = known(STYLES, status) ?? ["bold", "red"];
-  const [first, ...others] = clipped(page, `${INDENT}${word}  ${before}`, text, most);
+  const [first, ...others] = wrapped(page, `${INDENT}${word}  ${before}`, text);
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
 /** What to do; `told`: what was said already, and is not said again. */
 function adviceLines(check: Check, page: Page, told = new Set<string>()): string[] {
-  const advice = adviceOn(check);
+  const { advice } = check;
   if (advice === undefined || told.has(advice)) return [];
   told.add(advice);
   return wrapped(page, `${DEEP_INDENT}-> `, printableStart(advice, MAX_DETAIL));
 }
 
-/** Expected and actual side by side; in a summary a line each. */
-export function comparisonLines({ expected, actual }: Check, page: Page): string[] {
+/** Expected and actual side by side. */
+function comparisonLines({ expected, actual }: Check, page: Page): string[] {
   if (expected === undefined || actual === undefined) return [];
   if (page.detail === "verbose")
     return [...wholeLines("expected", expected, page), ...wholeLines("actual", actual, page)];
@@ -93,7 +85,7 @@ export function comparisonLines({ expected, actual }: Check, page: Page): string
   return [
     ...sideLines("expected", sides.expected, page).map((line) => markDifferences(line, ["green"], page)),
     ...sideLines("actual", sides.actual, page).map((line) => markDifferences(line, ["bold", "red"], page)),
-    ...(sides.note === null || page.detail === "summary" ? [] : sideLines("", [sides.note], page)),
+    ...(sides.note === null ? [] : sideLines("", [sides.note], page)),
   ];
 }
 
@@ -102,13 +94,15 @@ function wholeLines(title: string, text: string, page: Page): string[] {
 }
 
 function sideLines(title: string, values: readonly string[], page: Page): string[] {
-  const start = (text: string): string => `${DEEP_INDENT}${text.padEnd("expected".length)}  `;
-  if (page.detail === "summary") return clipped(page, start(title), values.join(", ").replace(WHOLE_HEX, page.hex), 1);
   const rest = values.length - MAX_LINES;
   const shown = rest > 0 && page.detail === "normal" ? [...values.slice(0, MAX_LINES), `and ${rest} more`] : values;
-  return shown.flatMap((value, index) => wrapped(page, start(index === 0 ? title : ""), value));
+  return shown.flatMap((value, index) => wrapped(page, sideStart(index === 0 ? title : ""), value));
 }
 
-function markDifferences(line: string, styles: readonly Style[], { paint }: Page): string {
+export function sideStart(title: string): string {
+  return `${DEEP_INDENT}${title.padEnd("expected".length)}  `;
+}
+
+export function markDifferences(line: string, styles: readonly Style[], { paint }: Page): string {
   return line.replace(/\[(?:[0-9a-f]{2})+\]/g, (bytes) => paint(bytes, ...styles));
 }

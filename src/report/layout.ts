@@ -12,8 +12,8 @@ export interface TextOptions {
   readonly width?: number;
   /** Rows of the terminal: what is longer ends with the verdict once more. Default: any number. */
   readonly height?: number;
-  /** How much of a report is shown. Default: `normal`. */
-  readonly detail?: Detail;
+  /** How much of a report is shown; `renderSummary` makes the summary. Default: `normal`. */
+  readonly detail?: Exclude<Detail, "summary">;
 }
 
 const DEFAULT_WIDTH = 80;
@@ -34,6 +34,9 @@ export type Style = keyof typeof STYLES;
 /** Puts a style around a text, or nothing where no colour is wanted. */
 type Paint = (text: string, ...styles: Style[]) => string;
 
+/** A page may be of a summary, too. */
+type PageOptions = Omit<TextOptions, "detail"> & { readonly detail?: Detail };
+
 /** What lines are made for. */
 export interface Page {
   readonly width: number;
@@ -43,7 +46,7 @@ export interface Page {
   readonly hex: (hex: string) => string;
 }
 
-export function pageOf({ color = false, width = DEFAULT_WIDTH, detail = "normal" }: TextOptions): Page {
+export function pageOf({ color = false, width = DEFAULT_WIDTH, detail = "normal" }: PageOptions): Page {
   return {
     // What is no number is none of ours.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),
@@ -72,24 +75,16 @@ export function wrapped({ width }: Pick<Page, "width">, first: string, text: str
   ];
 }
 
-/** As {@link wrapped}, of so many lines at most: what is left out ends in `…`. */
-export function clipped(page: Pick<Page, "width">, first: string, text: string, most: number): string[] {
-  const lines = wrapped(page, first, text);
-  if (lines.length <= most) return lines;
-  const [start] = piecesOf(lines[most - 1]!, page.width - 1);
-  return [...lines.slice(0, most - 1), `${start!.trimEnd()}…`];
-}
-
 /** A heading, in bold. */
 export function headingLines(text: string, page: Page): string[] {
   return wrapped(page, "", text).map((line) => page.paint(line, "bold"));
 }
 
-const BUT = "BUT";
+export const BUT = "BUT";
 
-/** What takes weight from the verdict, in so many lines at most. */
-export function butLines(text: string, page: Page, most = Infinity): string[] {
-  return clipped(page, `${BUT} `, text, most).map((line, index) => {
+/** Lines of what takes weight from the verdict: the first begins with BUT. */
+export function butLines(lines: readonly string[], page: Page): string[] {
+  return lines.map((line, index) => {
     const start = index === 0 ? BUT : "";
     return (start && page.paint(start, "onYellow")) + page.paint(line.slice(start.length), "bold");
   });

@@ -1,11 +1,16 @@
 /** The report on one screen, whatever the evidence: each part has its lines, and what does not fit is counted. */
 import type { Check } from "../checks.js";
-import { INDENT, besideId, comparisonLines } from "./check-lines.js";
-import { type Page, clipped, headingLines } from "./layout.js";
-import { whoText } from "./pieces.js";
+import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
+import { sideBySide } from "./compare.js";
+import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
+import { countWords, whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
+import { renderWhole } from "./rendering.js";
 import type { Report } from "./report.js";
 import { grouped } from "./statements.js";
+import { type Notice, WANTED, butsOf, originLines, paintedVerdict, verdictSentence } from "./text.js";
+import { unprovenStatements } from "./unproven.js";
+import { piecesOf } from "./width.js";
 
 /** The smallest screen that is in use. */
 const LINES = 24;
@@ -16,22 +21,51 @@ const AFTER = 5;
 const MAX_TEXT = 400;
 const MORE = "More: without --summary, or with --verbose.";
 
-/** `above`: the verdict, what weighs against it, and counts, in as many lines as leave room for the rest. */
-export function summaryLines(
+/** Lines of the verdict. */
+const MAX_HEADLINE = 4;
+/** BUTs; the others are counted. */
+const MAX_BUTS = 4;
+
+/**
+ * The report on one screen of 24 lines at any width, with a line feed at its end: the verdict, what weighs against it,
+ * the first failures, and what is not proven by its topics. `notices`: see `renderReport`. Throws TypeError for what is
+ * no report.
+ */
+export function renderSummary(
   report: Report,
-  above: readonly string[],
-  unproven: readonly string[],
-  page: Page,
-): string[] {
+  options: Pick<TextOptions, "color" | "width"> = {},
+  notices: readonly Notice[] = [],
+): string {
+  const page = pageOf({ ...options, detail: "summary" });
+  return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
+}
+
+function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
+  const above = aboveAll(report, notices, page);
   const failures = failureLines(report, page, LINES - above.length - AFTER);
+  const room = LINES - above.length - failures.length - AFTER + 1;
   return [
     ...above,
     ...failures,
     "",
     ...headingLines("Not proven", page),
-    ...clipped(page, INDENT, topics(unproven), LINES - above.length - failures.length - AFTER + 1),
+    ...clipped(page, INDENT, topics(unprovenStatements(report)), room),
     "",
     MORE,
+  ];
+}
+
+/** The verdict, what weighs against it, and counts, in as many lines as leave room for the rest. */
+function aboveAll(report: Report, notices: readonly Notice[], page: Page): string[] {
+  const buts = butsOf(report, notices);
+  const counts = [...countWords(report.checks), `${report.evidence.length} pieces`].join(", ");
+  return [
+    ...paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), report, page),
+    ...buts
+      .slice(0, MAX_BUTS)
+      .flatMap((text) => butLines(clipped(page, `${BUT} `, text, buts.length === 1 ? 2 : 1), page)),
+    ...(buts.length > MAX_BUTS ? butLines([`${BUT} ${buts.length - MAX_BUTS} more`], page) : []),
+    ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
   ];
 }
 
@@ -53,9 +87,9 @@ function failureLines(report: Report, page: Page, room: number): string[] {
 
 function failureOf(group: readonly Check[], report: Report, page: Page): string[] {
   const [first] = group as [Check];
-  const compared = comparisonLines(first, page);
+  const compared = comparedLines(first, page);
   const text = `${printableStart(first.detail, MAX_TEXT)} (${whoText(group, report)})`;
-  return [...besideId(first, text, page, FAILURE - compared.length), ...compared];
+  return [...cutTo(FAILURE - compared.length, besideId(first, text, page), page), ...compared];
 }
 
 /** What the statements are about: what stands before the colon; of a single one all. */
@@ -63,4 +97,31 @@ function topics(statements: readonly string[]): string {
   return statements.length === 1
     ? statements[0]!
     : statements.map((text) => /^(?:boot\[.*?\]: )?[^:]*/.exec(text)![0]).join("; ");
+}
+
+/** A line for each side. */
+function comparedLines({ expected, actual }: Check, page: Page): string[] {
+  if (expected === undefined || actual === undefined) return [];
+  const sides = sideBySide(expected, actual);
+  const line = (title: "expected" | "actual"): string[] =>
+    clipped(page, sideStart(title), sides[title].join(", ").replace(WHOLE_HEX, page.hex), 1);
+  return [
+    ...line("expected").map((text) => markDifferences(text, ["green"], page)),
+    ...line("actual").map((text) => markDifferences(text, ["bold", "red"], page)),
+  ];
+}
+
+/** Without brackets around bytes that differ. */
+const WHOLE_HEX = /[0-9a-f]{48,}/g;
+
+/** As `wrapped`, of so many lines at most. */
+function clipped(page: Page, first: string, text: string, most: number): string[] {
+  return cutTo(most, wrapped(page, first, text), page);
+}
+
+/** So many of the lines: what is left out ends in `…`. */
+function cutTo(most: number, lines: readonly string[], { width }: Page): string[] {
+  if (lines.length <= most) return [...lines];
+  const [start] = piecesOf(lines[most - 1]!, width - 1);
+  return [...lines.slice(0, most - 1), `${start!.trimEnd()}…`];
 }

@@ -1,12 +1,11 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Page, type Style, type TextOptions, butLines, clipped, headingLines, pageOf, wrapped } from "./layout.js";
+import { type Page, type Style, type TextOptions, BUT, butLines, headingLines, pageOf, wrapped } from "./layout.js";
 import { checkParagraphs, countWords } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
-import { summaryLines } from "./summary.js";
 import { caveats, unprovenStatements } from "./unproven.js";
 
 const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
@@ -17,12 +16,8 @@ const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
 /** Pieces of evidence that are listed; more of them are counted. */
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
-/** Lines of it in a summary. */
-const MAX_HEADLINE = 4;
-/** BUTs in a summary; the others are counted. */
-const MAX_BUTS = 4;
 
-const WANTED =
+export const WANTED =
   "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
 
 /** What is to be said beside the verdict, of what the report does not know: as weighty as a caveat, or a note. */
@@ -43,7 +38,6 @@ export function renderText(report: Report, options: TextOptions = {}): string {
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
   const page = pageOf(options);
   return renderWhole(report, WANTED, () => {
-    if (page.detail === "summary") return paragraphs([summaryOf(report, notices, page)]);
     const text = reportText(report, notices, page);
     // The prompt takes a row too.
     const isLonger = text.split("\n").length > (options.height ?? Infinity);
@@ -61,18 +55,6 @@ function reportText(report: Report, notices: readonly Notice[], page: Page): str
     }),
     statementLines("Not proven", unprovenStatements(report), page),
   ]);
-}
-
-function summaryOf(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const buts = butsOf(report, notices);
-  const counts = [...countWords(report.checks), `${report.evidence.length} pieces`].join(", ");
-  const above = [
-    ...headlineLines(report, page, 0, MAX_HEADLINE),
-    ...buts.slice(0, MAX_BUTS).flatMap((text) => butLines(text, page, buts.length === 1 ? 2 : 1)),
-    ...(buts.length > MAX_BUTS ? butLines(`${buts.length - MAX_BUTS} more`, page) : []),
-    ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
-  ];
-  return summaryLines(report, above, unprovenStatements(report), page);
 }
 
 /** The verdict and the failed checks alone, for where the report itself is not the result. */
@@ -99,7 +81,7 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
 const STALE = "REJECTED, STALE: the evidence is genuine, and older than the policy allows: nothing is proven.";
 
 /** The verdict in one sentence. */
-function verdictSentence(report: Report): string {
+export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict);
   if (sentence !== undefined) return sentence(report, policy);
@@ -116,16 +98,21 @@ function failureSentence(report: Report): string {
 }
 
 /** `buts`: how many stand above it, where it stands at the end. */
-function headlineLines(report: Report, page: Page, buts: number, most = Infinity): string[] {
+function headlineLines(report: Report, page: Page, buts: number): string[] {
   const sentence = verdictSentence(report);
-  const word = sentence.slice(0, sentence.indexOf(":"));
+  const end = sentence.indexOf(":");
   const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"} above)`;
-  const [first, ...others] = clipped(page, "", word + counted + sentence.slice(word.length), most);
+  return paintedVerdict(wrapped(page, "", sentence.slice(0, end) + counted + sentence.slice(end)), report, page);
+}
+
+/** Lines of the verdict, its word painted. */
+export function paintedVerdict([first, ...others]: readonly string[], report: Report, page: Page): string[] {
+  const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
   const styles = known(VERDICT_STYLES, report.verdict) ?? ["bold", "red"];
   return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
 }
 
-function butsOf(report: Report, notices: readonly Notice[]): string[] {
+export function butsOf(report: Report, notices: readonly Notice[]): string[] {
   return [...notices.filter(({ kind }) => kind === "but").map(({ text }) => text), ...new Set(caveats(report))];
 }
 
@@ -134,7 +121,7 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
   const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report, page)];
   return [
     ...headlineLines(report, page, 0),
-    ...butsOf(report, notices).flatMap((text) => butLines(text, page)),
+    ...butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page)),
     ...notices.flatMap(({ kind, text }) =>
       kind === "but" ? [] : wrapped(page, kind === "item" ? "    - " : "", text),
     ),
@@ -144,7 +131,7 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
 }
 
 /** By which policy, when and by what the report was made. */
-function originLines({ policy, policyDigest, verifiedAt, tool }: Report, { hex }: Page): string[] {
+export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, { hex }: Page): string[] {
   const digest = policyDigest === null ? "" : ` (SHA-256 ${hex(policyDigest)})`;
   const name = policy === null ? "without a name" : quoted(policy);
   const by = policy === null && policyDigest === null ? [] : [`policy ${name}${digest}`];

@@ -1,6 +1,6 @@
 /** The boot proof, whole: the sequence in which its checks are asked. */
 import { equalBytes } from "../bytes.js";
-import { type Check, type CheckId, Checklist, type CheckSubject } from "../checks.js";
+import { type Check, type CheckId, Checklist, type CheckSubject, type EvidenceCheckId } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { TakenInput } from "../decode/input.js";
 import {
@@ -321,7 +321,7 @@ interface DecodedAs<T> {
 
 /** A field of the boot proof that holds a manifest, and the check of its decoding. */
 interface ManifestField<T> {
-  readonly id: CheckId;
+  readonly id: EvidenceCheckId;
   /** Undefined where the field could not be read. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;

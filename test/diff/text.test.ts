@@ -32,7 +32,7 @@ describe("a difference as text", () => {
   });
 
   it("has a paragraph for each change: what it is, what it means, both values, the places", () => {
-    expect(renderDiff(difference)).toContain(
+    expect(renderDiff(difference, { width: 120 })).toContain(
       [
         "CRITICAL  manifest: nonce",
         "          The manifest is older than before: a roll-back, which may bring back what had been mended.",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clipped, padded, pageOf, wrapped } from "../../src/report/layout.js";
+import { padded, pageOf, wrapped } from "../../src/report/layout.js";
 import { displayWidth } from "../../src/report/width.js";
 
 const page = pageOf({ width: 60 });
@@ -59,15 +59,6 @@ describe("wrapping", () => {
       const lines = wrapped(page, `${" ".repeat(depth)}name  `, "many words ".repeat(20));
       for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(60);
     }
-  });
-
-  it("of some lines at most ends in a mark of what is left out", () => {
-    expect(clipped(page, "", "few words", 1)).toEqual(["few words"]);
-    const [line, ...others] = clipped(page, "", "启动 ".repeat(40), 1);
-    expect(others).toEqual([]);
-    expect(line).toMatch(/^启动 .*…$/);
-    expect(displayWidth(line!)).toBeLessThanOrEqual(60);
-    expect(clipped(page, "", "x".repeat(200), 2)[1]).toMatch(/^x+…$/);
   });
 });
 

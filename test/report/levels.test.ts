@@ -3,6 +3,7 @@ import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { Check, CheckSubject } from "../../src/checks.js";
 import type { EvidencePiece, Report } from "../../src/report/report.js";
+import { renderSummary } from "../../src/report/summary.js";
 import { type Notice, renderFailures, renderReport, renderText } from "../../src/report/text.js";
 import { BOOT, HARDWARE, PASSED, bootOf, report } from "./reports.js";
 
@@ -178,7 +179,7 @@ describe("a summary", () => {
   ])("fits on a screen: %s", (_, each) => {
     for (const width of [80, 120, 200])
       for (const notices of [[], buts.slice(0, 1), buts]) {
-        const text = renderReport(each, { width, height: 24, detail: "summary" }, notices);
+        const text = renderSummary(each, { width }, notices);
         const lines = text.trimEnd().split("\n");
         expect(lines.length).toBeLessThanOrEqual(24);
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
@@ -191,7 +192,7 @@ describe("a summary", () => {
   it("has the verdict, what weighs against it, the first failures with what was compared, and counts", () => {
     const checks = bootSubjects(60).flatMap((subject) => [passed(subject), pinned(subject, "22".repeat(32))]);
     const rejected = fleet(60, () => [], { checks, verdict: "rejected", claims: null });
-    expect(renderReport(rejected, { width: 80, detail: "summary" }, [{ kind: "but", text: "beware" }])).toBe(
+    expect(renderSummary(rejected, { width: 80 }, [{ kind: "but", text: "beware" }])).toBe(
       `REJECTED: nothing is proven. 60 checks failed, the first is policy.pivot
 (boot[0] = bp-0.json): is another than pinned
 BUT beware
@@ -214,8 +215,8 @@ More: without --summary, or with --verbose.
   });
 
   it("counts the failures that have no room, and names what is not proven by its subject", () => {
-    expect(renderText(everything, { detail: "summary" })).toMatch(/\n {2}and 1\d\d more checks failed\n/);
-    expect(renderText(report({}), { detail: "summary" })).toContain(
+    expect(renderSummary(everything)).toMatch(/\n {2}and 1\d\d more checks failed\n/);
+    expect(renderSummary(report({}))).toContain(
       "Not proven\n  Any result of the application; The labels (enclaveApp, owner, " +
         "deploymentLabel)\n  and createdAt; What",
     );
@@ -262,9 +263,9 @@ describe("every text", () => {
   });
 
   it.each([60, 61, 79, 80, 120, 200])("keeps to %i columns, whatever the script", (width) => {
-    for (const detail of ["summary", "normal", "verbose"] as const)
-      for (const text of [renderText(wide, { width, detail, height: 10 }), renderFailures(wide, { width })])
-        for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+    const levels = (["normal", "verbose"] as const).map((detail) => renderText(wide, { width, detail, height: 10 }));
+    for (const text of [...levels, renderSummary(wide, { width }), renderFailures(wide, { width })])
+      for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(width);
   });
 
   it("has no column of ids where it would leave too little room", () => {

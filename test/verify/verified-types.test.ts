@@ -165,7 +165,8 @@ describe.each(kinds)("a $name", ({ name, type, genuine }) => {
 describe("an imitation of a verified boot proof", () => {
   const rows = imitations(bootProof!, VerifiedBootProof);
 
-  it.each(rows)("is not pinned: %s", (_, value) => {
+  // pinPolicy takes several: an array of a genuine one is none of the imitations here.
+  it.each(rows.filter(([name]) => name !== "an array of it"))("is not pinned: %s", (_, value) => {
     expect(() => pinPolicy(value as VerifiedBootProof)).toThrow(TypeError);
   });
 
