@@ -173,6 +173,7 @@ const WITHOUT_BYTES = [
   "renderDiff",
   "describePolicy",
   "renderPolicyCheck",
+  "renderSummary",
   "renderText",
   "explainCheck",
   "renderCheckExplanation",

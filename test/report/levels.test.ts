@@ -1,7 +1,7 @@
 /** How much of a report is shown, and how it ends. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import type { Check, CheckSubject } from "../../src/checks.js";
+import { CHECK_ADVICE, type Check, type CheckSubject } from "../../src/checks.js";
 import type { EvidencePiece, Report } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";
 import { type Notice, renderFailures, renderReport, renderText } from "../../src/report/text.js";
@@ -45,6 +45,7 @@ const pinned = (about: CheckSubject, actual: string): Check => ({
   detail: "is another than pinned",
   expected: HASH,
   actual,
+  advice: CHECK_ADVICE["policy.pivot"],
 });
 
 describe("several pieces", () => {

@@ -15,6 +15,7 @@ const failed: Check = {
   detail: "user_data is not the hash of the manifest",
   expected: "aa".repeat(32),
   actual: `bb${"aa".repeat(31)}`,
+  advice: CHECK_ADVICE["bind.user-data"],
 };
 
 describe("the verdict", () => {
@@ -118,11 +119,11 @@ Not proven
     );
   });
 
-  it("that fail carry the advice for each id", () => {
-    for (const id of CHECK_IDS) {
-      const text = renderText(report({ verdict: "rejected", claims: null, checks: [{ ...failed, id }] }), PLAIN);
-      expect(text.replace(/\s+/g, " ")).toContain(`-> ${CHECK_ADVICE[id]}`);
-    }
+  it("that fail say what to do", () => {
+    const checks = [{ ...failed, advice: "look into it" }];
+    expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(
+      "\n        -> look into it\n",
+    );
   });
 });
 
