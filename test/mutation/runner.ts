@@ -243,4 +243,5 @@ function rememberSignatures(): void {
   }
   syncBuiltinESMExports();
 }
-if (isFirst) rememberSignatures();
+// In a process of one mutant nothing is run twice.
+if (isFirst && plan.only === undefined) rememberSignatures();
