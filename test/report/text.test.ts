@@ -121,9 +121,7 @@ Not proven
 
   it("that fail say what to do", () => {
     const checks = [{ ...failed, advice: "look into it" }];
-    expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain(
-      "\n        -> look into it\n",
-    );
+    expect(renderText(report({ verdict: "rejected", claims: null, checks }), PLAIN)).toContain("-> look into it\n");
   });
 });
 
