@@ -46,12 +46,12 @@ export function textOptions(io: Io): { readonly color: boolean; readonly width: 
 }
 
 /** How text is rendered for stderr: messages stand among others, and have no colour. */
-export function messageOptions(io: Io): { readonly width: number } {
+export function messageOptions(io: Pick<Io, "stderr" | "env">): { readonly width: number } {
   return { width: columnsOf(io.stderr, io) };
 }
 
 /** Those of the terminal, else what the environment says. */
-function columnsOf({ isTTY, columns }: Output, { env }: Io): number {
+function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number {
   const own = isTTY === true ? columns : undefined;
   return wholeNumber(own) ?? wholeNumber(env["COLUMNS"]) ?? DEFAULT_COLUMNS;
 }

@@ -1,5 +1,6 @@
 /** The command line: which command, and what its exit code is. Commands load what they need when they run. */
 import { type Command, CommanderError } from "commander";
+import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
 import { addBundleCommand } from "./bundle.js";
 import { addDiffCommand } from "./diff.js";
@@ -11,7 +12,7 @@ import { addExplainCommand } from "./explain.js";
 import { addFetchCommand } from "./fetch.js";
 import { fitted, helpWidth } from "./help.js";
 import { addInspectCommand } from "./inspect.js";
-import { type Io, type ProcessIo, programName, textOptions } from "./io.js";
+import { type Io, type ProcessIo, messageOptions, programName, textOptions } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { withoutKeys } from "./options.js";
@@ -66,7 +67,7 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     columns: given.stderr.columns,
     write: (text) => {
       progress?.clear();
-      return given.stderr.write(shown(text));
+      return given.stderr.write(fittedMessage(shown(text), given));
     },
   };
   // A prototype and no copy: reading the property `stdin` would open it.
@@ -75,6 +76,17 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     stderr: { value: stderr },
     progress: { value: (what: string) => progress?.say(shown(what)) },
   }) as Io;
+}
+
+/** A terminal breaks lines inside of words: sentences are fitted to it. What is to be copied is indented, and stays. */
+function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
+  if (stderr.isTTY !== true) return text;
+  const page = pageOf(messageOptions({ stderr, env }));
+  // A path that is longer than a line is to be copied whole, too.
+  const isKept = (line: string): boolean =>
+    line.startsWith(" ") || line.split(" ").some((word) => word.length > page.width);
+  const lines = text.split("\n").flatMap((line) => (isKept(line) ? [line] : wrapped(page, "", line)));
+  return lines.join("\n");
 }
 
 type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;

@@ -81,7 +81,7 @@ function failureLines(report: Report, page: Page, room: number): string[] {
     lines.push(...failureOf(group, report, page));
     told += group.length;
   }
-  if (told < failed.length) lines.push(`${INDENT}and ${failed.length - told} more checks failed`);
+  if (told < failed.length) lines.push(`${INDENT}and ${failed.length - told} more failed`);
   return lines.length === 0 ? [] : ["", ...lines];
 }
 

@@ -219,3 +219,21 @@ describe("errors of a command line that asks for JSON", () => {
     expect([code, (JSON.parse(stdout) as { format: string }).format]).toEqual([1, "bootproof-report/1"]);
   });
 });
+
+describe("messages at a terminal", () => {
+  const argv = ["verify", "--boot-proof", "x".repeat(70), "--now", "noon"];
+
+  it("are as wide as it, but for what is to be copied", async () => {
+    const { stderr } = await bootproof(argv, { isTTY: true, columns: 60 });
+    const lines = stderr.split("\n");
+    for (const line of lines.filter((one) => !one.startsWith(" "))) expect(line.length).toBeLessThanOrEqual(60);
+    expect(lines).toContain("    $ bootproof pin --boot-proof boot.json --out policy.json");
+    const missing = await bootproof(["inspect", `${"x".repeat(70)}.json`], { isTTY: true, columns: 60 });
+    expect(missing.stderr).toBe(`bootproof: ${"x".repeat(70)}.json: no such file\n`);
+  });
+
+  it("are a line each anywhere else, for who searches in a log", async () => {
+    const { stderr } = await bootproof(argv, { columns: 60 });
+    expect(Math.max(...stderr.split("\n").map((line) => line.length))).toBeGreaterThan(100);
+  });
+});
