@@ -58,7 +58,10 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
 /** The verdict, what weighs against it, and counts, in as many lines as leave room for the rest. */
 function aboveAll(report: Report, notices: readonly Notice[], page: Page): string[] {
   const buts = butsOf(report, notices);
-  const counts = [...countWords(report.checks), `${report.evidence.length} pieces`].join(", ");
+  const counts = [
+    ...countWords(report.checks),
+    report.evidence.length === 1 ? "1 piece" : `${report.evidence.length} pieces`,
+  ].join(", ");
   return [
     ...paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), report, page),
     ...buts
