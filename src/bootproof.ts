@@ -12,8 +12,8 @@ import {
   takeOptions,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
-import { conclude } from "./report/conclude.js";
-import type { Report } from "./report/report.js";
+import { type Conclusion, conclude, verdictOf } from "./report/conclude.js";
+import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
   type AppProofVerification,
@@ -51,7 +51,7 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
   const appraisal = policy && appraise(boots.verified, apps.verified, policy, appraisalSetting(taken, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
-  const report = await conclude({
+  const conclusion: Conclusion = {
     setting,
     given: taken.given,
     checklists: [...boots.checklists, ...apps.checklists, ...(taken.activity ? [taken.activity.checklist] : [])],
@@ -59,9 +59,10 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
-  });
-  recordUses(report, activity, setting);
-  return madeVerification({ report, ...verified });
+  };
+  // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
+  recordUses(verdictOf(conclusion), activity, setting);
+  return madeVerification({ report: await conclude(conclusion), ...verified });
 }
 
 /**
@@ -166,7 +167,7 @@ function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "repor
 }
 
 /** The app proofs of an activity that was not rejected stand for it from now on. */
-function recordUses(report: Report, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
-  if (report.verdict === "rejected" || activity === null) return;
+function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
+  if (verdict === "rejected" || activity === null) return;
   uses?.record(activity.appProofs, usedFor(context.question, activity.activity));
 }

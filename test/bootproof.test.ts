@@ -10,6 +10,7 @@ import {
   MalformedError,
   NO_POLICY_ANY_ENCLAVE,
   NamedEvidence,
+  SignatureCache,
   RejectedError,
   type VerifyOptions,
   packBundle,
@@ -374,6 +375,23 @@ describe("an app proof, with a store of uses", () => {
     const uses = new AppProofUses();
     const outcomes = await Promise.all([judged(uses, whole.activity), judged(uses, other)]);
     expect(outcomes.sort()).toEqual(["activity.claims", "verified"]);
+  });
+
+  it("is used by one of many that run in step, since every signature of theirs is remembered", async () => {
+    const cache = new SignatureCache();
+    const judgedIn = async (uses: AppProofUses, activity: JsonObject): Promise<string> => {
+      const { report } = await verifyEvidence(
+        { bootProofs: [whole.bootProof], activity },
+        { ...options, cache, uses, expected: asked },
+      );
+      return report.verdict;
+    };
+    await judgedIn(new AppProofUses(), whole.activity);
+    const uses = new AppProofUses();
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => judgedIn(uses, { ...whole.activity, id: `activity-${index}` })),
+    );
+    expect(outcomes.filter((verdict) => verdict === "verified")).toHaveLength(1);
   });
 
   it("is forgotten where too many came after it, and a store of none is a mistake", () => {

@@ -30,13 +30,12 @@ export interface Conclusion {
   readonly claims: () => Claims;
 }
 
-/** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
+/** The report. */
 export async function conclude(conclusion: Conclusion): Promise<Report> {
-  const { setting, given, checklists, pieces, appraisal, validationTime, claims } = conclusion;
+  const { setting, given, pieces, appraisal, validationTime, claims } = conclusion;
   const { policy, context } = setting;
-  const answers = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
-  const checks = named(answers, given);
-  const verdict = verdictOf(checks, pieces, policy);
+  const checks = named(answersOf(conclusion), given);
+  const verdict = verdictOf(conclusion);
   return makeReport({
     verdict,
     stale: isStale(checks, pieces),
@@ -51,9 +50,15 @@ export async function conclude(conclusion: Conclusion): Promise<Report> {
   });
 }
 
-function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
-  if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
-  return policy === null ? "authentic" : "verified";
+/** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
+export function verdictOf(conclusion: Conclusion): Verdict {
+  const { pieces, setting } = conclusion;
+  if (pieces.includes(null) || answersOf(conclusion).some((check) => check.status === "fail")) return "rejected";
+  return setting.policy === null ? "authentic" : "verified";
+}
+
+function answersOf({ checklists, appraisal }: Conclusion): Check[] {
+  return [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
 }
 
 /** Age is the policy's to judge: every piece was verified, and no check failed but for that. */
