@@ -12,7 +12,7 @@ import {
   takeOptions,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
-import { type Conclusion, conclude, verdictOf } from "./report/conclude.js";
+import { conclude } from "./report/conclude.js";
 import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
@@ -51,7 +51,7 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
   const appraisal = policy && appraise(boots.verified, apps.verified, policy, appraisalSetting(taken, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
-  const conclusion: Conclusion = {
+  const { verdict, report } = conclude({
     setting,
     given: taken.given,
     checklists: [...boots.checklists, ...apps.checklists, ...(taken.activity ? [taken.activity.checklist] : [])],
@@ -59,10 +59,10 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
-  };
+  });
   // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
-  recordUses(verdictOf(conclusion), activity, setting);
-  return madeVerification({ report: await conclude(conclusion), ...verified });
+  recordUses(verdict, activity, setting);
+  return madeVerification({ report: await report, ...verified });
 }
 
 /**
@@ -131,7 +131,7 @@ export async function verifyAttestation(
       names: new Map(),
     });
 
-  const report = await conclude({
+  const { report } = conclude({
     setting,
     given: [taken.given],
     checklists: [checklist],
@@ -140,7 +140,7 @@ export async function verifyAttestation(
     validationTime,
     claims: () => attestationClaims(attestation!, debug, appraisal),
   });
-  return madeVerification({ report, attestation });
+  return madeVerification({ report: await report, attestation });
 }
 
 /** What an activity is held against. */

@@ -8,7 +8,7 @@ import { sha256 } from "../verify/digest.js";
 import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
 
 /** What a verification came to. */
-export interface Conclusion {
+interface Conclusion {
   readonly setting: { readonly policy: Policy | null; readonly context: { readonly now: Date } };
   /** The evidence as it was given. */
   readonly given: readonly {
@@ -30,12 +30,18 @@ export interface Conclusion {
   readonly claims: () => Claims;
 }
 
-/** The report. */
-export async function conclude(conclusion: Conclusion): Promise<Report> {
+/** The verdict, at once; and the report, for which digests have to be awaited. */
+export function conclude(conclusion: Conclusion): { readonly verdict: Verdict; readonly report: Promise<Report> } {
+  const { setting, given, checklists, pieces, appraisal } = conclusion;
+  const answers = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const checks = named(answers, given);
+  const verdict = verdictOf(checks, pieces, setting.policy);
+  return { verdict, report: reportOf(conclusion, checks, verdict) };
+}
+
+async function reportOf(conclusion: Conclusion, checks: readonly Check[], verdict: Verdict): Promise<Report> {
   const { setting, given, pieces, appraisal, validationTime, claims } = conclusion;
   const { policy, context } = setting;
-  const checks = named(answersOf(conclusion), given);
-  const verdict = verdictOf(conclusion);
   return makeReport({
     verdict,
     stale: isStale(checks, pieces),
@@ -51,14 +57,9 @@ export async function conclude(conclusion: Conclusion): Promise<Report> {
 }
 
 /** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
-export function verdictOf(conclusion: Conclusion): Verdict {
-  const { pieces, setting } = conclusion;
-  if (pieces.includes(null) || answersOf(conclusion).some((check) => check.status === "fail")) return "rejected";
-  return setting.policy === null ? "authentic" : "verified";
-}
-
-function answersOf({ checklists, appraisal }: Conclusion): Check[] {
-  return [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
+  if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
+  return policy === null ? "authentic" : "verified";
 }
 
 /** Age is the policy's to judge: every piece was verified, and no check failed but for that. */
