@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
-import { printableJson } from "../report/printable.js";
+import { jsonDocument } from "../report/json.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
@@ -97,7 +97,7 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
     io.stderr.write(`Not bundled.\n${renderFailures(report, messageOptions(io))}`);
     return exitCodeOf(report.verdict);
   }
-  const text = printableJson(`${JSON.stringify(made, undefined, 2)}\n`);
+  const text = jsonDocument(made);
   if (toUtf8(text).length > MAX_BUNDLE_BYTES)
     throw new UsageError(["the bundle would be larger than 8 MiB, the most that verify reads: make several"]);
   io.stdout.write(text);

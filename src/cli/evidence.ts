@@ -9,10 +9,10 @@ import type { BundleVerification } from "../bundle/verify.js";
 import type { Report } from "../report/report.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
-import type { InputFiles } from "./files.js";
+import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
-import { type EvidenceFiles, nameOf, readActivity, readEvidence, readPiece, verifying } from "./pieces.js";
+import { type EvidenceFiles, readActivity, readEvidence, readPiece, verifying } from "./pieces.js";
 
 export type Source =
   | { readonly kind: "files"; readonly files: EvidenceFiles }

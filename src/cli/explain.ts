@@ -1,6 +1,7 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
 import type { Command } from "commander";
 import type * as explanations from "../report/explanations.js";
+import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
@@ -34,7 +35,7 @@ export function addExplainCommand(program: Command, io: Io, finish: (code: numbe
     args.throwFaults();
     const library = await import("../report/explanations.js");
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
-    io.stdout.write(format === "json" ? `${JSON.stringify(found.json, undefined, 2)}\n` : found.text(textOptions(io)));
+    io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
     finish(EXIT.good);
   });
 }

@@ -2,7 +2,8 @@
  * How a command that could not be carried out says so: sentences on stderr for people; and where the command line asks
  * for JSON, the same in one document on stdout.
  */
-import { printable, printableJson } from "../report/printable.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
@@ -64,7 +65,5 @@ function document(problems: readonly Problem[], see: string | null, exitCode: nu
     file,
     ...(advice !== null && { advice }),
   }));
-  return printableJson(
-    `${JSON.stringify({ format: "bootproof-error/1", tool: TOOL, exitCode, errors }, undefined, 2)}\n`,
-  );
+  return jsonDocument({ format: "bootproof-error/1", tool: TOOL, exitCode, errors });
 }

@@ -5,7 +5,8 @@ import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
-import { printable, printableJson } from "../report/printable.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
 import {
   CONNECTION_HELP,
@@ -62,7 +63,7 @@ export function addFetchCommand(program: Command, io: Io, finish: (code: number)
     args.throwFaults();
     if (flags.activity !== undefined && "activityId" in wanted!) io.stderr.write(OLD_SPELLING);
     const evidence = await fetchWanted(wanted!, connection!, io);
-    io.stdout.write(printableJson(`${JSON.stringify(evidence, undefined, 2)}\n`));
+    io.stdout.write(jsonDocument(evidence));
     finish(EXIT.good);
   });
 }

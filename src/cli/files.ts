@@ -12,6 +12,11 @@ const MAX_FILE_BYTES = 1024 * 1024;
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024;
 export const STDIN = "-";
 
+/** As messages and reports name a file. */
+export function nameOf(path: string): string {
+  return path === STDIN ? "stdin" : path;
+}
+
 const CHUNK = 65536;
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
@@ -88,7 +93,7 @@ export class InputFiles {
 
   fault(path: string, message: string): undefined {
     if (path === "") this.faults.push({ message: "an empty file name: is a variable of the shell not set?" });
-    else this.faults.push({ file: printable(path === STDIN ? "stdin" : path), message: printable(message) });
+    else this.faults.push({ file: printable(nameOf(path)), message: printable(message) });
     return undefined;
   }
 

@@ -4,7 +4,7 @@ import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
-import { type InputFiles, MAX_BUNDLE_BYTES, STDIN } from "./files.js";
+import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
 
 /** Files of evidence. */
@@ -89,11 +89,6 @@ export async function readPiece(files: InputFiles, path: string, place: FilePlac
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 
-/** As reports name it. */
-export function nameOf(path: string): string {
-  return path === STDIN ? "stdin" : path;
-}
-
 /** The pieces of a file's list, each by its place in it, such as `boot.json[3]`. */
 function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedEvidence[] {
   return list.map((value, index) => namedPiece(`${nameOf(path)}[${index}]`, value, read));
@@ -121,11 +116,11 @@ function bounded(
 
 /** What is being done, for who waits: `verifying 60 boot proofs, 2 app proofs`. */
 export function verifying({ bootProofs, appProofs = [], activity }: Evidence): string {
-  const counted = (count: number, one: string): string[] =>
-    count === 0 ? [] : [count === 1 ? `a ${one}`.replace("a app", "an app") : `${count} ${one}s`];
+  const counted = (count: number, one: string, many: string): string[] =>
+    count === 0 ? [] : [count === 1 ? one : `${count} ${many}`];
   const pieces = [
-    ...counted(bootProofs.length, "boot proof"),
-    ...counted(appProofs.length, "app proof"),
+    ...counted(bootProofs.length, "a boot proof", "boot proofs"),
+    ...counted(appProofs.length, "an app proof", "app proofs"),
     ...(activity === undefined ? [] : ["an activity"]),
   ];
   return `verifying ${pieces.join(", ")}`;

@@ -14,7 +14,8 @@ import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
-import { printable, printableJson } from "../report/printable.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
@@ -205,7 +206,7 @@ interface Result {
 }
 
 function newPolicy({ policy }: MadePolicy): Result {
-  const text = printableJson(`${JSON.stringify(policy, undefined, 2)}\n`);
+  const text = jsonDocument(policy);
   return { text, says: `which pins ${namesText(policy.deployments.map(({ name = "" }) => name))}`, messages: [] };
 }
 
@@ -297,9 +298,13 @@ async function trustedBy(
   files: InputFiles,
 ): Promise<TrustAnchor[]> {
   const { AWS_NITRO_ROOT_G1 } = await import("../verify/trust-anchor.js");
+  if (trustAnchor.length === 0) return [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1];
   const anchors: TrustAnchor[] = [];
-  for (const path of trustAnchor) anchors.push(...[(await readTrustAnchor(files, path, "pin")) ?? []].flat());
-  return trustAnchor.length > 0 ? anchors : [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1];
+  for (const path of trustAnchor) {
+    const anchor = await readTrustAnchor(files, path, "pin");
+    if (anchor !== undefined) anchors.push(anchor);
+  }
+  return anchors;
 }
 
 function pinOptions({ name, appProofType }: PinFlags): PinOptions {

@@ -2,10 +2,11 @@
 import type { Command } from "commander";
 import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { attempt, faultText } from "../errors.js";
-import { printable, printableJson } from "../report/printable.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, readerBeside } from "./files.js";
+import { InputFiles, STDIN, nameOf, readerBeside } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
 import { ArgumentReader } from "./options.js";
@@ -72,23 +73,13 @@ async function check(path: string, format: Format, io: Io): Promise<number> {
     import("../report/policy-text.js"),
   ]);
   const files = new InputFiles(io);
-  const bytes = await files.bytes(path);
-  files.throwFaults();
-  await ofKind(files, path, bytes, { command: "policy check", option: "POLICY" });
+  const bytes = await ofKind(files, path, await files.bytes(path), { command: "policy check", option: "POLICY" });
   files.throwFaults();
   const answer = checkPolicy(bytes!, { readFile: readerBeside(path) });
   const isGood = answer.faults.length === 0;
   const options = textOptions(io);
-  io.stdout.write(
-    format === "json"
-      ? printableJson(`${JSON.stringify(answer, undefined, 2)}\n`)
-      : renderPolicyCheck(answer, nameOf(path), options),
-  );
+  io.stdout.write(format === "json" ? jsonDocument(answer) : renderPolicyCheck(answer, nameOf(path), options));
   return isGood ? EXIT.good : EXIT.usage;
-}
-
-function nameOf(path: string): string {
-  return path === STDIN ? "stdin" : path;
 }
 
 function addDrop(program: Command, io: Io, finish: (code: number) => void): void {

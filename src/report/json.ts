@@ -1,8 +1,13 @@
-/** Reports as JSON text. */
+/** Reports, and whatever else is written as JSON, as text. */
 import { printableJson } from "./printable.js";
 import type { Report } from "./report.js";
 
 /** A report (`bootproof-report/1`), or an inspection, as it is, indented, with a line feed at its end. */
 export function renderJson(report: Report | { readonly "NOT VERIFIED": string }): string {
-  return printableJson(`${JSON.stringify(report, undefined, 2)}\n`);
+  return jsonDocument(report);
+}
+
+/** Any value as a JSON document: indented, safe to print, with a line feed at its end. */
+export function jsonDocument(value: object): string {
+  return printableJson(`${JSON.stringify(value, undefined, 2)}\n`);
 }
