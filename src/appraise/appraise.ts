@@ -15,6 +15,7 @@ import {
   PIN_NAMES,
   type PinAnswer,
   type PinName,
+  commonPcrs,
   comparePin,
   factsOf,
   leastBy,
@@ -80,11 +81,6 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
   });
-}
-
-function commonPcrs({ pcrs = [] }: DeploymentPins): number[] {
-  const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
-  return first.filter((index) => others.every((image) => image.includes(index)));
 }
 
 /** Holds the evidence against every deployment of its kind. Answers the first that matches whole, or null. */

@@ -2,7 +2,7 @@
 import { type Fault, MalformedError } from "../errors.js";
 import { type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AppProofRules, type DeploymentPins, type Policy, isPolicy } from "./parsed-policy.js";
-import { type DeploymentKind, PIN_NAMES, type PinName } from "./pins.js";
+import { type DeploymentKind, PIN_NAMES, type PinName, commonPcrs } from "./pins.js";
 import { type ParsePolicyOptions, parsePolicy } from "./policy.js";
 import { type Answers, type Question, scopeOf } from "./questions.js";
 
@@ -80,8 +80,7 @@ function describeAnchor(anchor: TrustAnchor): DescribedAnchor {
 
 function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
   const { answers, open, reasons } = scopeOf(deployment, null);
-  const { name, kind, pcrs: images = [], appProofTypes } = deployment;
-  const indexes = [...new Set(images.flatMap((image) => image.map(({ index }) => index)))].sort((a, b) => a - b);
+  const { name, kind, appProofTypes } = deployment;
   return {
     name,
     kind,
@@ -89,7 +88,7 @@ function describeDeployment(deployment: DeploymentPins): DescribedDeployment {
     open,
     reasons,
     pinned: PIN_NAMES.filter((pin) => deployment[pin] !== undefined),
-    pcrs: indexes.filter((index) => images.every((image) => image.some((pin) => pin.index === index))),
+    pcrs: commonPcrs(deployment),
     appProofTypes,
   };
 }

@@ -257,6 +257,12 @@ export function isZeroPcr(value: string | undefined): boolean {
   return value === ZERO_PCR;
 }
 
+/** The PCRs that every accepted image is pinned by, in order: names that are whole numbers stand so in an object. */
+export function commonPcrs({ pcrs = [] }: Pins): number[] {
+  const [first = [], ...others] = pcrs.map((image) => image.map(({ index }) => index));
+  return first.filter((index) => others.every((image) => image.includes(index)));
+}
+
 const QOS = ["qos"] as const;
 const NITRO = ["nitro"] as const;
 const WRITTEN_PCRS = [0, 1, 2, 3];

@@ -1,7 +1,6 @@
 /** Help texts as wide as the terminal. */
+import { pageOf } from "../report/layout.js";
 
-const NARROWEST = 60;
-const WIDEST = 200;
 const PROMPT = "$ ";
 /** Of what continues a command. */
 const HANGING = 4;
@@ -11,7 +10,7 @@ const TAKES_NEXT = /^(?:--?[\w-]+|[|>$]|&&)$/;
 
 /** Columns that a help text is made for. */
 export function helpWidth(columns: number): number {
-  return Math.min(Math.max(columns, NARROWEST), WIDEST);
+  return pageOf({ width: columns }).width;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What a command is doing, in the last line of a terminal, once it takes longer than a second; removed at the end. */
 import { printable } from "../report/printable.js";
+import { piecesOf } from "../report/width.js";
 
 const PATIENCE_MS = 1000;
 const DEFAULT_COLUMNS = 80;
@@ -71,14 +72,8 @@ export class Progress {
   }
 }
 
-/** In one line, whose last column stays free, or a terminal goes on in the next. Other scripts may take two columns. */
+/** In one line, whose last column stays free, or a terminal goes on in the next. */
 function fitting(text: string, columns: number): string {
-  let room = columns - 2;
-  let end = 0;
-  for (const char of text) {
-    room -= /[\u0020-\u007e…]/.test(char) ? 1 : 2;
-    if (room < 0) return `${text.slice(0, end)}…`;
-    end += char.length;
-  }
-  return text;
+  const [start] = piecesOf(text, Math.max(2, columns - 2));
+  return start === text ? text : `${start}…`;
 }
