@@ -2,6 +2,7 @@
  * Changes of JSON text that leave every other character as it was written, so that a reviewer sees what changed and
  * nothing else. The text is strict JSON: whoever changes it has parsed it before.
  */
+import { printableJson } from "../decode/json.js";
 
 /** An item of an array or a member of an object, by its place in the text. */
 export interface Entry {
@@ -130,16 +131,9 @@ function layoutAt(text: string, { start, end }: Entry): Layout {
   };
 }
 
-/** What a reader cannot see, or what turns the text around it, as `report/printable.ts` has it. */
-const UNPRINTABLE = /(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
 /** JSON whose every character can be seen: evidence chose the texts in it, and a person reviews them. */
 function written(value: unknown, { lines, indent, unit, feed }: Layout): string {
-  const json = (lines ? JSON.stringify(value, undefined, "  ") : JSON.stringify(value)).replace(UNPRINTABLE, (char) =>
-    [...Array(char.length).keys()]
-      .map((unitAt) => `\\u${char.charCodeAt(unitAt).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
+  const json = printableJson(lines ? JSON.stringify(value, undefined, "  ") : JSON.stringify(value));
   return json
     .split("\n")
     .map((line, index) =>

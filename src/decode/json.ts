@@ -302,3 +302,18 @@ class JsonParser {
     return new MalformedError("json", [{ path: "", message: `${message} (${place})` }]);
   }
 }
+
+/**
+ * What a terminal acts upon or does not show: controls and escapes, bidi overrides and other formatting, line and
+ * paragraph separators, spaces that are not the space, surrogates, private and unassigned code points.
+ */
+export const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+
+/** The JSON text with each unprintable character of its strings as JSON's own escape: the same value, safe to print. */
+export function printableJson(json: string): string {
+  return json.replace(UNPRINTABLE, (char) => (char === "\n" ? char : char.replace(/[^]/g, jsonEscape)));
+}
+
+function jsonEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -1,8 +1,9 @@
 /** An inspection for a person at a terminal. */
 import type { Described, DescribedObject, Inspection } from "./inspect.js";
+import { printableJson } from "../decode/json.js";
 import { type Page, type Style, type TextOptions, padded, pageOf, wrapped } from "../report/layout.js";
 import { displayWidth } from "../report/width.js";
-import { printable, printableJson, quoted } from "../report/printable.js";
+import { printable, quoted } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 
 const INDENT = "  ";

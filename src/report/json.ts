@@ -1,5 +1,5 @@
 /** Reports, and whatever else is written as JSON, as text. */
-import { printableJson } from "./printable.js";
+import { printableJson } from "../decode/json.js";
 import type { Report } from "./report.js";
 
 /** A report (`bootproof-report/1`), or an inspection, as it is, indented, with a line feed at its end. */

@@ -1,20 +1,10 @@
 /** Text from evidence, made safe to print: it can neither steer a terminal nor pass for text of ours. */
+import { UNPRINTABLE } from "../decode/json.js";
 import { startOf } from "../errors.js";
-
-/**
- * What a terminal acts upon or does not show: controls and escapes, bidi overrides and other formatting, line and
- * paragraph separators, spaces that are not the space, surrogates, private and unassigned code points.
- */
-const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 /** The text with each unprintable character written as `\u{hex}`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
-}
-
-/** The JSON text with each unprintable character of its strings as JSON's own escape: the same value, safe to print. */
-export function printableJson(json: string): string {
-  return json.replace(UNPRINTABLE, (char) => (char === "\n" ? char : char.replace(/[^]/g, jsonEscape)));
 }
 
 /** Printable, of at most `length` characters, no pair of surrogates cut in two: the rest is left out, and counted. */
@@ -34,8 +24,4 @@ export function shortHex(hex: string, digits = 8): string {
 
 function rest(text: string, length: number): string {
   return text.length > length ? `… (${text.length} characters)` : "";
-}
-
-function jsonEscape(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

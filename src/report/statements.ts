@@ -3,11 +3,11 @@
  * of it is in the claims. Everything that evidence chose is made printable here.
  */
 import type { CheckId } from "../checks.js";
-import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
 import { runsOf } from "./compare.js";
 import type { Page } from "./layout.js";
-import { printable, printableJson, printableStart, quoted, shortHex } from "./printable.js";
+import { printable, printableStart, quoted, shortHex } from "./printable.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, Claims, ManifestClaims, Report } from "./report.js";
 
 /** Names listed in one sentence; the others are counted. */

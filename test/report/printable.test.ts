@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { printable, printableJson, printableStart, quoted, shortHex } from "../../src/report/printable.js";
+import { printableJson } from "../../src/decode/json.js";
+import { printable, printableStart, quoted, shortHex } from "../../src/report/printable.js";
 
 describe("printable", () => {
   it.each([
