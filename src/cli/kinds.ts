@@ -1,5 +1,5 @@
 /** A file of another kind than its option takes: what it is, and what takes it. */
-import { isJsonObject, parseJson } from "../decode/json.js";
+import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { EvidenceKind } from "../inspect/kind.js";
 import type { InputFiles } from "./files.js";
@@ -92,14 +92,29 @@ export async function ofKind(
   if (bytes === undefined) return undefined;
   const { kindOf } = await import("../inspect/kind.js");
   const kind = kindOf(bytes);
-  return kind === null || takes(place.option, kind, bytes) ? bytes : files.fault(path, otherKind(kind, place.command));
+  if (kind === null || takes(place.option, kind)) return bytes;
+  return files.fault(path, otherKind(kind, place.command));
 }
 
-function takes(option: FileOption, kind: EvidenceKind, bytes: Uint8Array): boolean {
+/** As {@link ofKind}, for what is JSON where it is right: the value, which is parsed once. */
+export async function jsonOfKind(
+  files: InputFiles,
+  path: string,
+  bytes: Uint8Array | undefined,
+  place: FilePlace,
+): Promise<JsonValue | undefined> {
+  if (bytes === undefined) return undefined;
+  const { kindOf, kindOfJson } = await import("../inspect/kind.js");
+  const json = attempt(() => parseJson(bytes)).value;
+  const isWhole = typeof json === "object" && json !== null;
+  const kind = isWhole ? kindOfJson(json) : kindOf(bytes);
+  if (kind === null || takes(place.option, kind, json)) return json ?? files.decoded(path, () => parseJson(bytes));
+  return files.fault(path, otherKind(kind, place.command));
+}
+
+function takes(option: FileOption, kind: EvidenceKind, json?: JsonValue): boolean {
   const [kinds, members] = TAKES[option];
-  if (kinds.includes(kind)) return true;
-  const json = members.length === 0 ? undefined : attempt(() => parseJson(bytes)).value;
-  return isJsonObject(json) && members.some((name) => Object.hasOwn(json, name));
+  return kinds.includes(kind) || (isJsonObject(json) && members.some((name) => Object.hasOwn(json, name)));
 }
 
 /** What a file is that a command does not take where it was given, and what does. */

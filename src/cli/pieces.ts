@@ -3,9 +3,9 @@ import { type Evidence, NamedEvidence } from "../bootproof.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
+import type { JsonValue } from "../decode/json.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
-import { type FileCommand, type FilePlace, ofKind } from "./kinds.js";
+import { type FileCommand, type FilePlace, jsonOfKind } from "./kinds.js";
 
 /** Files of evidence. */
 export interface EvidenceFiles {
@@ -84,8 +84,8 @@ interface ReadPiece {
 /** The JSON of a file that is what its option takes. */
 export async function readPiece(files: InputFiles, path: string, place: FilePlace): Promise<ReadPiece | undefined> {
   const most = place.option === "BUNDLE" ? MAX_BUNDLE_BYTES : undefined;
-  const bytes = await ofKind(files, path, await files.bytes(path, most), place);
-  const value = bytes && files.decoded(path, () => parseJson(bytes));
+  const bytes = await files.bytes(path, most);
+  const value = await jsonOfKind(files, path, bytes, place);
   return bytes && value !== undefined ? { value, bytes } : undefined;
 }
 

@@ -7,7 +7,7 @@ import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js"
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex, toHex } from "../bytes.js";
-import { type JsonValue, parseJson } from "../decode/json.js";
+import type { JsonValue } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
 import type { Report } from "../report/report.js";
@@ -19,7 +19,7 @@ import { printable } from "../report/printable.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
-import { type FilePlace, ofKind } from "./kinds.js";
+import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
 import { type GivenPolicy, readPolicyFile } from "./policy.js";
 import { readTrustAnchor } from "./verify.js";
@@ -387,8 +387,7 @@ async function readRelease(files: InputFiles, path: string): Promise<string | un
 }
 
 async function readManifestSet(files: InputFiles, path: string): Promise<JsonValue | undefined> {
-  const bytes = await ofKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
-  return bytes && files.decoded(path, () => parseJson(bytes));
+  return jsonOfKind(files, path, await files.bytes(path), { command: "pin", option: "--manifest-set" });
 }
 
 /**

@@ -131,7 +131,8 @@ function isReleasedApplication(value: JsonValue): boolean {
   return has(value, "appBinaryDigest");
 }
 
-function kindOfJson(json: JsonValue): EvidenceKind | null {
+/** The kind of a JSON file that was parsed: what {@link kindOf} says of its bytes. */
+export function kindOfJson(json: JsonValue): EvidenceKind | null {
   return JSON_KINDS.find(([, fits]) => fits(json))?.[0] ?? null;
 }
 
