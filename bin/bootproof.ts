@@ -2,6 +2,7 @@
 /** The process around the command line: its streams, its clock, its exit code. */
 import { EXIT } from "../src/cli/exit-codes.js";
 import { run } from "../src/cli/main.js";
+import { addVerifyCommand } from "../src/cli/verify.js";
 import { printable } from "../src/report/printable.js";
 
 process.on("uncaughtException", (error) => {
@@ -27,7 +28,14 @@ const io = {
   now: () => new Date(),
 };
 
-void run(process.argv.slice(2), io).then((code) => {
+/** What is started most, and waited for, is in this file; nothing of the other commands has to be read for it. */
+async function carryOut(argv: readonly string[]): Promise<number> {
+  if (argv[0] === "verify") return run(argv, io, [["verify", "evidence", addVerifyCommand]]);
+  const { runAny } = await import("../src/cli/commands.js");
+  return runAny(argv, io);
+}
+
+void carryOut(process.argv.slice(2)).then((code) => {
   // A result that could not be written has set its own.
   process.exitCode ??= code;
 });

@@ -1,8 +1,8 @@
 /**
- * Bundles the command: one file, so that it starts fast; and beside it, loaded only by the commands that need them, the
- * parts that are large. CommonJS for the one, since Node starts it faster; ES modules for the others, which may share
- * code. The demo too, which is for a checkout and in no package; and the JSON Schemas of policy and report, from the
- * tables that read the one and make the other.
+ * Bundles the command: one file for `verify`, so that it starts fast, and one for all commands, each complete in
+ * itself; and beside them, loaded only by the commands that need them, the parts that are large. CommonJS for the two,
+ * since Node starts it faster; ES modules for the others, which may share code. The demo too, which is for a checkout
+ * and in no package; and the JSON Schemas of policy and report, from the tables that read the one and make the other.
  */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -23,8 +23,14 @@ const shared = {
 };
 
 /** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
-const LOADED_LATER =
-  /^\.\.\/(?:client|lab)\/|^\.\.\/report\/explanations\.js$|^\.\/(?:completion-script|yaml|noble|noble-ed25519)\.js$/;
+const LOADED_LATER = new RegExp(
+  [
+    String.raw`^\.\.\/(?:client|lab|page)\/`,
+    String.raw`^\.\.\/report\/explanations\.js$`,
+    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519)\.js$`,
+    String.raw`^\.\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
+  ].join("|"),
+);
 const entries = new Set();
 const rooms = {
   name: "rooms",
@@ -35,6 +41,16 @@ const rooms = {
       const file = relative("src", join(resolveDir, path));
       entries.add(join("src", file.replace(/\.js$/, ".ts")));
       return { path: `./rooms/${file.replaceAll("\\", "/")}`, external: true };
+    });
+  },
+};
+
+/** The file of all commands, which that of `verify` loads for any other one. */
+const allCommands = {
+  name: "all commands",
+  setup(bundler) {
+    bundler.onResolve({ filter: /\/cli\/commands\.js$/ }, ({ kind }) => {
+      return kind === "entry-point" ? undefined : { path: "./commands.cjs", external: true };
     });
   },
 };
@@ -70,10 +86,11 @@ rmSync("dist/bin", { recursive: true, force: true });
 const command = await build({
   ...shared,
   minify: true,
-  entryPoints: ["bin/bootproof.ts"],
+  entryPoints: { bootproof: "bin/bootproof.ts", commands: "src/cli/commands.ts" },
   format: "cjs",
-  outfile: "dist/bin/bootproof.cjs",
-  plugins: [rooms, childProcess],
+  outdir: "dist/bin",
+  outExtension: { ".js": ".cjs" },
+  plugins: [rooms, allCommands, childProcess],
 });
 const loadedLater = await build({
   ...shared,

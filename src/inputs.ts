@@ -111,6 +111,9 @@ export interface GivenPiece {
   readonly piece: NamedEvidence;
 }
 
+/** What a verification is of: evidence; or a bare attestation document, with a name or without. */
+export type JudgedEvidence = Evidence | NamedEvidence | Uint8Array;
+
 /** The evidence of one verification, taken over. */
 export interface TakenEvidence {
   readonly bootProofs: readonly BootProofInput[];
@@ -259,9 +262,7 @@ export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenE
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
   if (activity === undefined) requireQuestionOfProofs(context.question);
-  const boots = bootProofs.map((input, index) => given(`boot[${index}]`, input));
-  const apps = appProofs.map((input, index) => given(`app[${index}]`, input));
-  const whole = activity === undefined ? [] : [given("activity", activity)];
+  const { boots, apps, whole } = givenParts({ bootProofs, appProofs, activity });
   const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
   const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
   return {
@@ -276,6 +277,25 @@ export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenE
 function refuseMore(evidence: Evidence): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
+}
+
+function givenParts({ bootProofs, appProofs, activity }: ReturnType<typeof evidenceMembers>): {
+  readonly boots: GivenPiece[];
+  readonly apps: GivenPiece[];
+  readonly whole: GivenPiece[];
+} {
+  return {
+    boots: bootProofs.map((input, index) => given(`boot[${index}]`, input)),
+    apps: appProofs.map((input, index) => given(`app[${index}]`, input)),
+    whole: activity === undefined ? [] : [given("activity", activity)],
+  };
+}
+
+/** The pieces of it, in the order in which a report has them; the app proofs inside an activity are none. */
+export function givenPieces(evidence: JudgedEvidence): readonly GivenPiece[] {
+  if (evidence instanceof Uint8Array || evidence instanceof NamedEvidence) return [given("boot[0]", evidence)];
+  const { boots, apps, whole } = givenParts(evidenceMembers(evidence));
+  return [...boots, ...apps, ...whole];
 }
 
 function given(subject: CheckSubject, input: unknown): GivenPiece {

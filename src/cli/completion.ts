@@ -83,6 +83,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   folder: () => "folders",
   shell: () => SHELLS,
   format: async () => (await import("../report/report.js")).FORMATS,
+  "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
   word: async () => (await import("../report/explanations.js")).EXPLAINED_WORDS,

@@ -68,6 +68,6 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
 }
 
 async function rendered(difference: Difference, format: Format, io: Io): Promise<string> {
-  const { RENDERERS } = await import("../formats.js");
+  const { RENDERERS } = await import("../formats/unverified.js");
   return RENDERERS[format].difference(difference, textOptions(io));
 }

@@ -5,8 +5,7 @@ import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
-import type { BundleVerification } from "../bundle/verify.js";
-import type { Report } from "../report/report.js";
+import type { Judged } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
 import type { Connection } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
@@ -47,11 +46,8 @@ export interface ExpectedFlags {
 /** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
 type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 
-export interface Judged {
-  readonly report: Report;
-  /** Where it was a bundle. */
-  readonly bundle: BundleVerification | null;
-}
+/** A report, and what it is of. */
+type Reported = Pick<Judged, "report" | "evidence">;
 
 /**
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
@@ -59,7 +55,7 @@ export interface Judged {
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
   if (source.kind === "bundle") return judgeBundle(source.file, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
-  return { report: await reportOn(source, { ...options, policy }, files, io), bundle: null };
+  return { ...(await reportOn(source, { ...options, policy }, files, io)), bundle: null };
 }
 
 async function reportOn(
@@ -67,7 +63,7 @@ async function reportOn(
   options: VerifyOptions,
   files: InputFiles,
   io: Io,
-): Promise<Report> {
+): Promise<Reported> {
   switch (source.kind) {
     case "files":
       return reportOf(await readEvidence(files, source.files, "verify"), options, io);
@@ -76,7 +72,7 @@ async function reportOn(
       const document = await ofKind(files, source.file, await files.bytes(source.file), place);
       files.throwFaults();
       const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
-      return (await verifyAttestation(piece, options)).report;
+      return { report: (await verifyAttestation(piece, options)).report, evidence: piece };
     }
     case "key": {
       const evidence = await readEvidence(files, source.files, "verify");
@@ -102,7 +98,7 @@ async function reportOnActivity(
   options: VerifyOptions,
   files: InputFiles,
   io: Io,
-): Promise<Report> {
+): Promise<Reported> {
   const { file, connection } = source;
   const given = file === undefined ? undefined : await readActivity(files, file, "verify");
   files.throwFaults();
@@ -122,9 +118,9 @@ async function reportOnActivity(
   return reportOf(evidence, options, io);
 }
 
-async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Report> {
+async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Reported> {
   io.progress(verifying(evidence));
-  return (await verifyEvidence(evidence, options)).report;
+  return { report: (await verifyEvidence(evidence, options)).report, evidence };
 }
 
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
@@ -197,5 +193,5 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
     ...options,
     policy: options.policy ?? library.POLICY_OF_THE_BUNDLE,
   });
-  return { report: verification.report, bundle: verification };
+  return { report: verification.report, bundle: verification, evidence: named.evidence };
 }

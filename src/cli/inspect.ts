@@ -62,6 +62,6 @@ async function describe(bytes: Uint8Array): Promise<string> {
 }
 
 async function rendered(inspection: Inspection, format: Format, io: Io): Promise<string> {
-  const { RENDERERS } = await import("../formats.js");
+  const { RENDERERS } = await import("../formats/unverified.js");
   return RENDERERS[format].inspection(inspection, textOptions(io));
 }

@@ -2,33 +2,24 @@
 import { type Command, CommanderError } from "commander";
 import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
-import { addBundleCommand } from "./bundle.js";
-import { addDiffCommand } from "./diff.js";
 import { CheckedCommand } from "./command.js";
-import { addCompletionCommand } from "./completion.js";
 import { EXIT } from "./exit-codes.js";
 import { tellFailure } from "./failure.js";
-import { addExplainCommand } from "./explain.js";
-import { addFetchCommand } from "./fetch.js";
 import { fitted, helpWidth } from "./help.js";
-import { addInspectCommand } from "./inspect.js";
 import { type Io, type ProcessIo, messageOptions, programName, textOptions } from "./io.js";
-import { addKeygenCommand } from "./keygen.js";
-import { addLabCommand } from "./lab.js";
 import { withoutKeys } from "./options.js";
-import { addPinCommand } from "./pin.js";
-import { addPolicyCommand } from "./policy.js";
 import type { Progress } from "./progress.js";
-import { addStampCommand } from "./stamp.js";
-import { addVerifyCommand } from "./verify.js";
 
-/** Carries out one command line (without the program's name) and answers its exit code. Never throws. */
-export async function run(argv: readonly string[], given: ProcessIo): Promise<number> {
+/**
+ * Carries out one command line (without the program's name), of one of these commands, and answers its exit code. Never
+ * throws.
+ */
+export async function run(argv: readonly string[], given: ProcessIo, commands: readonly CommandRow[]): Promise<number> {
   const shown = withoutKeys(argv);
   const progress = await progressAt(given, argv);
   const io = ioOf(given, progress, shown);
   let code: number = EXIT.good;
-  const program = programOf(argv[0], io, (answer) => (code = answer));
+  const program = programOf(commands, argv[0], io, (answer) => (code = answer));
   try {
     await program.parseAsync(argv, { from: "user" });
     return code;
@@ -89,40 +80,38 @@ function fittedMessage(text: string, { stderr, env }: ProcessIo): string {
   return lines.join("\n");
 }
 
-type AddCommand = (program: Command, io: Io, finish: (code: number) => void) => void;
+/** The headings of the help, in its order. */
+const HEADINGS = {
+  evidence: "Verify and keep evidence:",
+  policy: "Say what is expected:",
+  explain: "Explain and inspect:",
+  service: "The service:",
+} as const;
 
-const EVIDENCE = "Verify and keep evidence:";
-const POLICY = "Say what is expected:";
-const EXPLAIN = "Explain and inspect:";
-const SERVICE = "The service:";
-
-/** Each under the heading that it has in the help, in the order of the help. */
-const COMMANDS: readonly [name: string, heading: string, add: AddCommand][] = [
-  ["verify", EVIDENCE, addVerifyCommand],
-  ["fetch", EVIDENCE, addFetchCommand],
-  ["bundle", EVIDENCE, addBundleCommand],
-  ["pin", POLICY, addPinCommand],
-  ["policy", POLICY, addPolicyCommand],
-  ["explain", EXPLAIN, addExplainCommand],
-  ["inspect", EXPLAIN, addInspectCommand],
-  ["diff", EXPLAIN, addDiffCommand],
-  ["completion", EXPLAIN, addCompletionCommand],
-  ["lab", SERVICE, addLabCommand],
-  ["keygen", SERVICE, addKeygenCommand],
-  ["stamp", SERVICE, addStampCommand],
+/** A command: its name, the heading that it has in the help, and what registers it. */
+export type CommandRow = readonly [
+  name: string,
+  heading: keyof typeof HEADINGS,
+  add: (program: Command, io: Io, finish: (code: number) => void) => void,
 ];
+
 /** Tells of all the others. */
 const TELLS_OF_ALL = "completion";
 
 /** The command that is named, alone: the options of the others would cost each start of a process. Else all of them. */
-function programOf(named: string | undefined, io: Io, finish: (code: number) => void): Command {
+function programOf(
+  commands: readonly CommandRow[],
+  named: string | undefined,
+  io: Io,
+  finish: (code: number) => void,
+): Command {
   const width = helpWidth(textOptions(io).width);
   const program = new CheckedCommand("bootproof")
     .description("Proves, before anyone trusts a result, which code in which enclave produced it.")
     .usage("COMMAND [options]")
     .version(TOOL.version, "-V, --version", "show the version")
     .helpOption("-h, --help", "show this help")
-    .commandsGroup(EXPLAIN)
+    .commandsGroup(HEADINGS.explain)
     .helpCommand("help [command]", "show this help, or that of a command")
     .exitOverride()
     .configureOutput({
@@ -130,8 +119,9 @@ function programOf(named: string | undefined, io: Io, finish: (code: number) => 
       getOutHelpWidth: () => width,
       getOutHasColors: () => false,
     });
-  const alone = COMMANDS.filter(([name]) => name === named && name !== TELLS_OF_ALL);
-  for (const [, heading, add] of alone.length > 0 ? alone : COMMANDS) add(program.commandsGroup(heading), io, finish);
+  const alone = commands.filter(([name]) => name === named && name !== TELLS_OF_ALL);
+  for (const [, heading, add] of alone.length > 0 ? alone : commands)
+    add(program.commandsGroup(HEADINGS[heading]), io, finish);
   return program.addHelpText("after", startHere(programName(io)));
 }
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { fromHex } from "../bytes.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { printable } from "../report/printable.js";
-import { FORMATS, type Format } from "../report/report.js";
+import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../report/report.js";
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 
@@ -64,8 +64,17 @@ export class ArgumentReader {
   }
 
   format(text: string | undefined): Format {
-    const format = FORMATS.find((known) => known === (text ?? "text"));
-    return format ?? this.fault(`--format ${text}: one of ${FORMATS.join(", ")} wanted`) ?? "text";
+    return this.#oneOf(FORMATS, text);
+  }
+
+  reportFormat(text: string | undefined): ReportFormat {
+    return this.#oneOf(REPORT_FORMATS, text);
+  }
+
+  /** `text` where none is given. */
+  #oneOf<F extends string>(formats: readonly F[], text = "text"): F | "text" {
+    const format = formats.find((known) => known === text);
+    return format ?? this.fault(`--format ${text}: one of ${formats.join(", ")} wanted`) ?? "text";
   }
 
   /** An RFC 3339 date and time, such as `2026-03-04T05:06:07Z`; `words`: what is taken in its place. */

@@ -4,7 +4,7 @@ import type { Policy } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
 import { fromUtf8 } from "../bytes.js";
 import type { Detail } from "../report/layout.js";
-import type { Format } from "../report/report.js";
+import { REPORT_FORMATS, type ReportFormat } from "../report/report.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
   CONNECTION_HELP,
@@ -15,7 +15,8 @@ import {
   isConfigured,
   organizationOf,
 } from "./connection.js";
-import type { ExpectedFlags, Judged, Source } from "./evidence.js";
+import type { Judged } from "../formats/reports.js";
+import type { ExpectedFlags, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
@@ -53,7 +54,7 @@ interface VerifyRequest {
   readonly trustAnchor: string | undefined;
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
   readonly expected: ExpectedFlags;
-  readonly format: Format;
+  readonly format: ReportFormat;
   readonly level: Level;
 }
 
@@ -178,7 +179,7 @@ function addEvidenceOptions(command: Command): Command {
 
 function addReportOptions(command: Command): void {
   command
-    .option("--format <format>", "text or json (default: text)")
+    .option("--format <report-format>", `${REPORT_FORMATS.join(", ")} (default: text)`)
     .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
     .option("--quiet", "nothing but the exit code")
     .option("--verbose", "every check of every piece, and every hash in full");
@@ -199,7 +200,7 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     policy || undefined,
     trustAnchor,
   ]);
-  const format = args.format(flags.format);
+  const format = args.reportFormat(flags.format);
   const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
@@ -435,15 +436,16 @@ export async function readTrustAnchor(
 }
 
 async function rendered(
-  { report, bundle }: Judged,
-  { format, detail }: { readonly format: Format; readonly detail: Detail },
+  judged: Judged,
+  { format, detail }: { readonly format: ReportFormat; readonly detail: Detail },
   io: Io,
 ): Promise<string> {
-  const [{ RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
-    import("../formats.js"),
+  const [{ REPORT_RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
+    import("../formats/reports.js"),
     import("../bundle/text.js"),
   ]);
   // Whoever reads only the verdict is told whose policy it was.
-  if (format !== "text" && bundle?.policyFrom === "bundle") io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  return RENDERERS[format].report(report, { ...textOptions(io), detail, bundle });
+  if (format !== "text" && judged.bundle?.policyFrom === "bundle")
+    io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
+  return REPORT_RENDERERS[format](judged, { ...textOptions(io), detail });
 }

@@ -15,9 +15,13 @@ import { TOOL } from "../version.js";
  */
 export type Verdict = "verified" | "authentic" | "rejected";
 
-/** The output formats; `formats.ts` has a renderer for each. */
+/** The output formats of what is no report, and of all commands but `verify`. */
 export const FORMATS = ["text", "json"] as const;
 export type Format = (typeof FORMATS)[number];
+
+/** The output formats of reports; `formats/reports.ts` has a renderer for each. */
+export const REPORT_FORMATS = [...FORMATS] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 export interface Report {
   readonly format: "bootproof-report/1";

@@ -155,7 +155,7 @@ const REPORT: Members<Report> = {
   claims: orNull(object(CLAIMS)),
 };
 
-/** What stands beside the report of a bundle (`formats.ts`). */
+/** What stands beside the report of a bundle (`formats/reports.ts`). */
 interface BesideBundle {
   readonly policyFrom: unknown;
   readonly packed: unknown;

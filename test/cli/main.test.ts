@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../src/cli/main.js";
+import { runAny as run } from "../../src/cli/commands.js";
 import { APP_1, bootproof, readJson } from "./support.js";
 
 describe("the program", () => {

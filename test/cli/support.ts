@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { run } from "../../src/cli/main.js";
+import { runAny as run } from "../../src/cli/commands.js";
 
 /** The present of all tests: a day after the captured boot proofs. */
 export const NOW = "2025-09-17T21:00:00.000Z";

@@ -1,7 +1,7 @@
 /** Command lines that are at fault: what is said, where it points, and the same as JSON where that was asked for. */
 import { describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/client/stamp.js";
-import { run } from "../../src/cli/main.js";
+import { runAny as run } from "../../src/cli/commands.js";
 import { TOOL } from "../../src/version.js";
 import { BOOT_1, bootproof, connectionTo, fileOf } from "./support.js";
 

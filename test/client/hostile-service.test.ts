@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { CheckId } from "../../src/checks.js";
-import { run } from "../../src/cli/main.js";
+import { runAny as run } from "../../src/cli/commands.js";
 import type { RejectedActivityError } from "../../src/client/index.js";
 import { createClient } from "../../src/client/index.js";
 import type { JsonObject } from "../../src/decode/json.js";

@@ -60,6 +60,7 @@ describe("the tarball", () => {
     expect(packed.files.filter((file) => /^dist\/bin\/[^/]*$/.test(file))).toEqual([
       "dist/bin/THIRD-PARTY.txt",
       "dist/bin/bootproof.cjs",
+      "dist/bin/commands.cjs",
     ]);
     expect(
       packed.files.filter((file) => /src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),

@@ -14,7 +14,7 @@ import {
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
-import { run } from "../../src/cli/main.js";
+import { runAny as run } from "../../src/cli/commands.js";
 import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
 
 const NOW = new Date("2026-03-04T06:00:00.000Z");

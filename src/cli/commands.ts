@@ -1,0 +1,35 @@
+/** All commands, each under the heading that it has in the help, in the order of the help. */
+import { addBundleCommand } from "./bundle.js";
+import { addCompletionCommand } from "./completion.js";
+import { addDiffCommand } from "./diff.js";
+import { addExplainCommand } from "./explain.js";
+import { addFetchCommand } from "./fetch.js";
+import { addInspectCommand } from "./inspect.js";
+import type { ProcessIo } from "./io.js";
+import { addKeygenCommand } from "./keygen.js";
+import { addLabCommand } from "./lab.js";
+import { type CommandRow, run } from "./main.js";
+import { addPinCommand } from "./pin.js";
+import { addPolicyCommand } from "./policy.js";
+import { addStampCommand } from "./stamp.js";
+import { addVerifyCommand } from "./verify.js";
+
+const COMMANDS: readonly CommandRow[] = [
+  ["verify", "evidence", addVerifyCommand],
+  ["fetch", "evidence", addFetchCommand],
+  ["bundle", "evidence", addBundleCommand],
+  ["pin", "policy", addPinCommand],
+  ["policy", "policy", addPolicyCommand],
+  ["explain", "explain", addExplainCommand],
+  ["inspect", "explain", addInspectCommand],
+  ["diff", "explain", addDiffCommand],
+  ["completion", "explain", addCompletionCommand],
+  ["lab", "service", addLabCommand],
+  ["keygen", "service", addKeygenCommand],
+  ["stamp", "service", addStampCommand],
+];
+
+/** Carries out one command line, of any command: see `run`. */
+export function runAny(argv: readonly string[], io: ProcessIo): Promise<number> {
+  return run(argv, io, COMMANDS);
+}

@@ -1,0 +1,48 @@
+/**
+ * The output formats of reports: one row each, total over the names in `report/report.ts`. What is large is loaded when
+ * it is asked for.
+ */
+import { type BundleFacts, bundleNotices } from "../bundle/text.js";
+import type { JudgedEvidence } from "../inputs.js";
+import { renderJson } from "../report/json.js";
+import type { Detail, TextOptions } from "../report/layout.js";
+import type { Report, ReportFormat } from "../report/report.js";
+import { renderSummary } from "../report/summary.js";
+import { type Notice, renderReport } from "../report/text.js";
+
+/** A report, and what it is of. */
+export interface Judged {
+  readonly report: Report;
+  /** What became of the bundle that the evidence came in; null where it came in none. */
+  readonly bundle: BundleFacts | null;
+  /** As it was given. */
+  readonly evidence: JudgedEvidence;
+}
+
+interface ReportOptions extends Omit<TextOptions, "detail"> {
+  readonly detail?: Detail;
+}
+
+type Renderer = (judged: Judged, options: ReportOptions) => string | Promise<string>;
+
+/** Each ends with a line feed. */
+export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
+  text: (judged, { detail = "normal", ...options }) => {
+    const { report } = judged;
+    return detail === "summary"
+      ? renderSummary(report, options, noticesOf(judged))
+      : renderReport(report, { ...options, detail }, noticesOf(judged));
+  },
+  json: ({ report, bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+};
+
+/** What is to be said beside the verdict, in whatever format. */
+function noticesOf({ report, bundle }: Judged): readonly Notice[] {
+  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+}
+
+/** What became of the bundle stands beside the report. */
+function withBundle(report: Report, { policyFrom, packed }: BundleFacts): Report {
+  const whole = { ...report, bundle: { policyFrom, packed } };
+  return whole;
+}

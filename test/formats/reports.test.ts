@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import type { BundleFacts } from "../../src/bundle/text.js";
+import { type Judged, REPORT_RENDERERS } from "../../src/formats/reports.js";
+import { REPORT_FORMATS } from "../../src/report/report.js";
+import { renderJson } from "../../src/report/json.js";
+import { renderText } from "../../src/report/text.js";
+import { report } from "../report/reports.js";
+
+const PLAIN = { color: false };
+const bundle: BundleFacts = { policyFrom: "bundle", packed: null };
+const judged: Judged = { report: report({}), bundle: null, evidence: { bootProofs: [] } };
+
+it("are the ones that are documented", () => {
+  expect(Object.keys(REPORT_RENDERERS)).toEqual([...REPORT_FORMATS]);
+});
+
+it("render reports", async () => {
+  expect(await REPORT_RENDERERS.text(judged, PLAIN)).toBe(renderText(report({}), PLAIN));
+  expect(await REPORT_RENDERERS.json(judged, PLAIN)).toBe(renderJson(report({})));
+});
+
+it("tell what became of a bundle", async () => {
+  expect(await REPORT_RENDERERS.text({ ...judged, bundle }, PLAIN)).toMatch(
+    /^VERIFIED: [^]* pins\.\nBUT the policy came out of the bundle itself/,
+  );
+  expect(JSON.parse(await REPORT_RENDERERS.json({ ...judged, bundle }, PLAIN))).toEqual({ ...report({}), bundle });
+});
