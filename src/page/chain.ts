@@ -1,0 +1,272 @@
+/** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
+import type { Check, CheckId, CheckSubject } from "../checks.js";
+import { known } from "../report/check-lines.js";
+import type { BootProofClaims, Report } from "../report/report.js";
+import { isVouchedFor } from "../report/statements.js";
+import { type Fact, factsOf } from "./facts.js";
+
+/** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
+export const LINKS = {
+  anchor: { title: "Anchor", asserts: "The certificates start at a root that this verifier trusts." },
+  certificates: { title: "Certificates", asserts: "Each certificate is signed by the one above it, valid and in place." },
+  document: { title: "Document", asserts: "The hardware's key signed this attestation document." },
+  measurements: { title: "Measurements", asserts: "The hardware measured the image that booted, and it is no debug one." },
+  manifest: { title: "Manifest", asserts: "The document commits to this very manifest, which says what runs." },
+  approvals: { title: "Approvals", asserts: "Enough members of the manifest set approved the manifest." },
+  key: { title: "Ephemeral key", asserts: "The document attests this key, which the enclave alone holds." },
+  "app-proofs": { title: "App proofs", asserts: "The attested key signed what the application stated." },
+  claims: { title: "Claims", asserts: "What was stated is the answer to what was asked." },
+  policy: { title: "Policy", asserts: "The enclave is the one that the policy pins." },
+  other: { title: "Other checks", asserts: "The report speaks of checks that this version does not know." },
+} as const;
+
+export type LinkId = keyof typeof LINKS;
+
+/** What each state is called, on the page and by screen readers. */
+export const STATE_WORDS = {
+  proven: "Proven",
+  failed: "Failed",
+  word: "The image’s word",
+  open: "Not asked",
+  unproven: "Not proven",
+} as const;
+
+export type LinkState = keyof typeof STATE_WORDS;
+
+export interface Link {
+  readonly id: LinkId;
+  readonly title: string;
+  readonly state: LinkState;
+  readonly reason: string;
+  /** What its checks warn of: it may be proven all the same. */
+  readonly warnings: readonly string[];
+  readonly checks: readonly Check[];
+  /** What the evidence says here; nothing of rejected evidence. */
+  readonly statements: readonly Fact[];
+}
+
+/** The link of each check. Total: the compiler holds it against the ids. */
+const LINK_OF: Readonly<Record<CheckId, LinkId>> = {
+  "boot.decode": "document",
+  "cose.structure": "document",
+  "cose.algorithm": "document",
+  "cose.signature": "document",
+  "doc.structure": "document",
+  "chain.anchor": "anchor",
+  "chain.signature": "certificates",
+  "chain.algorithm": "certificates",
+  "chain.validity": "certificates",
+  "chain.constraints": "certificates",
+  "manifest.decode": "manifest",
+  "envelope.decode": "approvals",
+  "envelope.manifest": "approvals",
+  "envelope.approvals": "approvals",
+  "envelope.shares": "approvals",
+  "bind.user-data": "manifest",
+  "bind.pcrs": "measurements",
+  "bind.key": "key",
+  "bind.commitment": "key",
+  "bind.nonce": "document",
+  "mode.debug": "measurements",
+  "app.decode": "app-proofs",
+  "app.signature": "app-proofs",
+  "app.key": "app-proofs",
+  "app.payload": "app-proofs",
+  "app.time": "app-proofs",
+  "app.request": "claims",
+  "activity.decode": "claims",
+  "activity.request": "claims",
+  "activity.claims": "claims",
+  "activity.coverage": "claims",
+  "policy.scope": "policy",
+  "policy.deployment": "policy",
+  "policy.pcrs": "policy",
+  "policy.manifest-hash": "policy",
+  "policy.pivot": "policy",
+  "policy.workloads": "policy",
+  "policy.args": "policy",
+  "policy.namespace": "policy",
+  "policy.nonce": "policy",
+  "policy.quorum-key": "policy",
+  "policy.manifest-set": "policy",
+  "policy.share-set": "policy",
+  "policy.user-data": "policy",
+  "policy.public-key": "policy",
+  "policy.commitment": "policy",
+  "policy.labels": "policy",
+  "policy.age": "policy",
+  "policy.app-proof": "policy",
+};
+
+/** One of these has to hold for the link to be proven: what passed beside it proves nothing alone. */
+const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
+  anchor: ["chain.anchor"],
+  certificates: ["chain.signature"],
+  document: ["cose.signature"],
+  measurements: ["mode.debug"],
+  manifest: ["bind.user-data"],
+  approvals: ["envelope.approvals"],
+  key: ["bind.key"],
+  "app-proofs": ["app.signature"],
+  claims: ["app.request", "activity.request", "activity.claims"],
+  policy: ["policy.deployment"],
+  other: [],
+};
+
+/** What nobody vouches for but the image. */
+const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set(["manifest", "approvals", "key", "app-proofs", "claims"]);
+
+/** Why no check is about the link. */
+const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
+  manifest: "A bare attestation document comes without a manifest.",
+  approvals: "A bare attestation document comes without approvals.",
+  key: "What a bare document's key stands for is between you and the application.",
+  "app-proofs": "No app proof was given for this boot proof.",
+  claims: "No app proof or activity was given that could claim anything.",
+  policy: "No policy was given: nobody said whose enclave this should be, or what should run in it.",
+};
+
+/** A failure, or a status that is none of ours. */
+export function isBad({ status }: Check): boolean {
+  return !/^(?:pass|warn|skip)$/.test(status);
+}
+
+/** How many chains a report has: one for each boot proof, and one where there is none. */
+export function chainCount(report: Report): number {
+  const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
+    return [subject, "about" in rest ? rest.about : undefined];
+  });
+  const indices = subjects.map((subject) => indexIn("boot", subject) ?? -1);
+  return Math.max(1, report.claims?.bootProofs.length ?? 0, Math.max(-1, ...indices) + 1);
+}
+
+/** The chain of the boot proof with that index. In a rejected report no link of any chain is proven. */
+export function chainOfTrust(report: Report, boot: number): readonly Link[] {
+  const count = chainCount(report);
+  const own = report.checks.filter((check) => chainsOf(check, report, count).includes(boot));
+  const links: Link[] = [];
+  for (const id of Object.keys(LINKS) as LinkId[]) {
+    const checks = own.filter((check) => (known(LINK_OF, check.id) ?? "other") === id);
+    if (id === "other" && checks.length === 0) continue;
+    const above = links.find(({ state }) => state === "failed");
+    const claims = report.claims?.bootProofs[boot];
+    links.push({
+      id,
+      title: LINKS[id].title,
+      ...judge({ id, checks, report, claims, above }),
+      warnings: checks.filter(({ status }) => status === "warn").map(({ detail }) => detail),
+      checks,
+      statements: isRejected(report) ? [] : factsOf(id, report, boot),
+    });
+  }
+  return links;
+}
+
+/** What no chain shows: app proofs of which the report does not say under which boot proof they were judged. */
+export function checksOfNoChain(report: Report): readonly Check[] {
+  const count = chainCount(report);
+  return report.checks.filter((check) => !chainsOf(check, report, count).some((boot) => boot < count));
+}
+
+/** The chains that a check belongs to: what is about all of the evidence to every one. */
+function chainsOf(check: Check, report: Report, count: number): readonly number[] {
+  const about = check.about ?? check.subject;
+  const boot = indexIn("boot", about);
+  if (boot !== null) return [boot];
+  if (count === 1) return [0];
+  if (about === "policy") return Array.from({ length: count }, (_, index) => index);
+  const proofs = report.claims?.appProofs ?? [];
+  if (about === "activity") return [...new Set(proofs.map(({ bootProof }) => bootProof))];
+  const proof = proofs[indexIn("app", about) ?? -1];
+  return proof === undefined ? [] : [proof.bootProof];
+}
+
+/** 3 of `boot[3]`. */
+function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): number | null {
+  const found = /^(boot|app)\[(\d{1,6})\]$/.exec(subject ?? "");
+  return found?.[1] === kind ? Number(found[2]) : null;
+}
+
+/** What a state is judged by. */
+interface Findings {
+  readonly id: LinkId;
+  readonly checks: readonly Check[];
+  readonly report: Report;
+  readonly claims: BootProofClaims | undefined;
+  /** The first link above that failed. */
+  readonly above: Link | undefined;
+}
+type Judged = Pick<Link, "state" | "reason">;
+
+/** The first that has an answer counts. */
+const RULES: readonly ((findings: Findings) => Judged | null)[] = [
+  ifFailed,
+  ifNotAsked,
+  ifRejected,
+  ifUndecided,
+  ifDebug,
+  ifWord,
+];
+
+function judge(findings: Findings): Judged {
+  for (const rule of RULES) {
+    const judged = rule(findings);
+    if (judged !== null) return judged;
+  }
+  const skipped = findings.checks.filter(({ status }) => status === "skip").map(({ id }) => id);
+  const open = skipped.length === 0 ? "" : ` Not asked: ${skipped.join(", ")}.`;
+  const held = findings.checks.length - skipped.length;
+  return { state: "proven", reason: `${held === 1 ? "One check" : `${held} checks`} passed.${open}` };
+}
+
+function ifFailed({ checks }: Findings): Judged | null {
+  const failed = checks.filter(isBad);
+  const [first] = failed;
+  if (first === undefined) return null;
+  const count = failed.length === 1 ? "" : `${failed.length} of its ${checks.length} checks failed; the first: `;
+  return { state: "failed", reason: `${count}${first.detail} (${first.id})` };
+}
+
+function ifNotAsked({ id, checks }: Findings): Judged | null {
+  const [first] = checks;
+  if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "No check of this report is about it." };
+  if (checks.some(({ status }) => status !== "skip")) return null;
+  const reasons = [...new Set(checks.map(({ detail }) => detail))];
+  return { state: "open", reason: `No check could be asked: ${reasons.join("; ")}.` };
+}
+
+function ifRejected({ report, above }: Findings): Judged | null {
+  if (!isRejected(report)) return null;
+  const why =
+    above === undefined
+      ? "the evidence as a whole was rejected: believe nothing of it"
+      : `it rests on what failed above (${above.title})`;
+  return { state: "unproven", reason: `Nothing failed here, but ${why}.` };
+}
+
+/** Also of a report whose parts contradict each other, which somebody else made. */
+function isRejected({ verdict, checks, claims }: Report): boolean {
+  return !/^(?:verified|authentic)$/.test(verdict) || claims === null || checks.some(isBad);
+}
+
+function ifUndecided({ id, checks, claims }: Findings): Judged | null {
+  if (claims === undefined) return { state: "unproven", reason: "The report claims nothing of this boot proof." };
+  const isDecided = checks.some((check) => DECIDED_BY[id].includes(check.id) && /^(?:pass|warn)$/.test(check.status));
+  if (isDecided) return null;
+  if (id === "other") return { state: "unproven", reason: "What these checks prove, this version does not know." };
+  const asked = DECIDED_BY[id].join(", ");
+  return { state: "open", reason: `What would prove it was not asked: ${asked}.` };
+}
+
+function ifDebug({ id, claims }: Findings): Judged | null {
+  if (id !== "measurements" || claims?.image.debug !== true) return null;
+  return { state: "unproven", reason: "Debug mode was found and allowed: what code runs is not proven." };
+}
+
+function ifWord({ id, claims }: Findings): Judged | null {
+  if (!SAID_BY_IMAGE.has(id) || claims === undefined || isVouchedFor(claims)) return null;
+  const why = claims.image.pinned
+    ? "Debug mode leaves open what code says this."
+    : "No policy pins the image: this is what an unknown one says.";
+  return { state: "word", reason: `${why} It agrees with itself, and proves nothing.` };
+}
