@@ -8,9 +8,15 @@ import { type Fact, factsOf } from "./facts.js";
 /** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
 export const LINKS = {
   anchor: { title: "Anchor", asserts: "The certificates start at a root that this verifier trusts." },
-  certificates: { title: "Certificates", asserts: "Each certificate is signed by the one above it, valid and in place." },
+  certificates: {
+    title: "Certificates",
+    asserts: "Each certificate is signed by the one above it, valid and in place.",
+  },
   document: { title: "Document", asserts: "The hardware's key signed this attestation document." },
-  measurements: { title: "Measurements", asserts: "The hardware measured the image that booted, and it is no debug one." },
+  measurements: {
+    title: "Measurements",
+    asserts: "The hardware measured the image that booted, and it is no debug one.",
+  },
   manifest: { title: "Manifest", asserts: "The document commits to this very manifest, which says what runs." },
   approvals: { title: "Approvals", asserts: "Enough members of the manifest set approved the manifest." },
   key: { title: "Ephemeral key", asserts: "The document attests this key, which the enclave alone holds." },

@@ -79,11 +79,7 @@ export function strip(links: readonly Link[]): Markup {
     "svg",
     attributes,
     links.map((link, index) => {
-      return element(
-        "g",
-        { class: `state-${link.state}`, transform: `translate(${52 * index + 26} 26)` },
-        shape(link),
-      );
+      return element("g", { class: `state-${link.state}`, transform: `translate(${52 * index + 26} 26)` }, shape(link));
     }),
   );
 }

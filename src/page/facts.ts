@@ -55,7 +55,11 @@ export function factsOf(id: LinkId, report: Report, boot: number): readonly Fact
 function measurements(pcrs: Readonly<Record<string, string>>): Members {
   const isZero = (hex: string): boolean => /^0*$/.test(hex);
   const set = Object.entries(pcrs).filter(([, hex]) => !isZero(hex));
-  const zeros = runsOf(Object.keys(pcrs).filter((index) => isZero(pcrs[index]!)).map(Number));
+  const zeros = runsOf(
+    Object.keys(pcrs)
+      .filter((index) => isZero(pcrs[index]!))
+      .map(Number),
+  );
   return {
     ...Object.fromEntries(set.map(([index, hex]) => [`PCR${index}`, hex])),
     "zeros alone": zeros.map((run) => [...new Set(run)].map((index) => `PCR${index}`).join(" … ")).join(", "),

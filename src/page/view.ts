@@ -1,5 +1,5 @@
 /** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
-import { type Evidence, NamedEvidence, type GivenPiece } from "../inputs.js";
+import { type JudgedEvidence, NamedEvidence, givenPieces } from "../inputs.js";
 import { labelOf } from "../report/check-lines.js";
 import { countWords } from "../report/pieces.js";
 import { printable, quoted } from "../report/printable.js";
@@ -175,12 +175,7 @@ function severalChains(chains: readonly (readonly Link[])[], report: Report): Ma
       return element(
         "details",
         { class: "boot", ...(boot === open && { open: "" }) },
-        element(
-          "summary",
-          {},
-          element("strong", {}, labelOf(`boot[${boot}]`, report)),
-          ` ${chainSum(links)}`,
-        ),
+        element("summary", {}, element("strong", {}, labelOf(`boot[${boot}]`, report)), ` ${chainSum(links)}`),
         chainNodes(links, boot, report),
       );
     }),
@@ -281,14 +276,12 @@ function evidencePart(pieces: readonly Markup[], report: Report): Markup {
 }
 
 function originPart(report: Report): Markup {
-  const { policy, policyDigest, tool, verifiedAt, validationTime, format } = report;
-  const given = policy === null && policyDigest === null;
-  const named = policy === null ? "without a name" : quoted(policy);
+  const { policyDigest, tool, verifiedAt, validationTime, format } = report;
   const rows: [string, MarkupNode][] = [
     ["Verified at", printable(verifiedAt)],
     ["Certificates judged as of", printable(validationTime ?? "no time: it could not be read from the evidence")],
     ["Verified by", printable(`${tool.name} ${tool.version}`)],
-    ["Policy", report.verdict === "authentic" || given ? "none was named" : named],
+    ["Policy", policyText(report)],
     ...(policyDigest === null ? [] : [["Policy, SHA-256", shownValue(policyDigest)] as [string, MarkupNode]]),
     ["Report", printable(format)],
   ];
@@ -300,18 +293,7 @@ function originPart(report: Report): Markup {
   );
 }
 
-/** Evidence, or a bare attestation document, as it was judged. */
-export type JudgedEvidence = Evidence | NamedEvidence | Uint8Array;
-
-function givenPieces(evidence: JudgedEvidence): readonly GivenPiece[] {
-  const named = (subject: GivenPiece["subject"], value: unknown): GivenPiece => {
-    return { subject, piece: value instanceof NamedEvidence ? value : new NamedEvidence(null, value) };
-  };
-  if (evidence instanceof NamedEvidence || evidence instanceof Uint8Array) return [named("boot[0]", evidence)];
-  const { bootProofs, appProofs = [], activity } = evidence;
-  return [
-    ...bootProofs.map((value, index) => named(`boot[${index}]`, value)),
-    ...appProofs.map((value, index) => named(`app[${index}]`, value)),
-    ...(activity === undefined ? [] : [named("activity", activity)]),
-  ];
+function policyText({ policy, verdict }: Report): string {
+  if (policy !== null) return quoted(policy);
+  return verdict === "authentic" ? "none was given" : "it has no name";
 }

@@ -1,7 +1,16 @@
 /** Reports on real and forged evidence in every verdict, with what was judged: what the page is made of. */
-import { NO_POLICY_ANY_ENCLAVE, parsePolicy, parseTrustAnchor, verifyAttestation, verifyEvidence } from "../../src/index.js";
+import {
+  NO_POLICY_ANY_ENCLAVE,
+  makePolicy,
+  parsePolicy,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyBootProof,
+  verifyEvidence,
+} from "../../src/index.js";
 import { type Evidence, NamedEvidence, type VerifyOptions } from "../../src/inputs.js";
-import { Forge, type ForgeOptions, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, type ForgeOptions, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Shown } from "../../src/page/view.js";
 import { readVector, readVectorJson } from "../support/vectors.js";
@@ -41,13 +50,33 @@ function flipped(bootProof: Record<string, unknown>, member: string, at: number)
 
 const bootProof = plain.bootProof as unknown as Record<string, unknown>;
 const realBoot = readVectorJson("boot-proofs/bootproof-1.json");
-const realApp = readVectorJson("boot-proofs/appproof-1.json");
+const realApp = readVectorJson<{ proofPayload: string }>("boot-proofs/appproof-1.json");
 const document = readVector("nitro/brave-keysync-responder-test-go-20220804.cbor");
 
 export function fleet(count: number): ReturnType<typeof forgeEvidence>[] {
   return Array.from({ length: count }, (_, index) => {
     return forged({ at: after(60 * index), ephemeralKey: generateQosKeyPair() });
   });
+}
+
+/** Another hash in one byte. */
+function near(hex: string): string {
+  return hex.slice(0, 10) + (hex.startsWith("00", 10) ? "11" : "00") + hex.slice(12);
+}
+
+/** What a deployed service answered, under a policy that pins all of it. */
+async function real(): Promise<Shown> {
+  const now = new Date("2025-09-17T00:00:00.000Z");
+  const { bootProof: pinned } = await verifyBootProof(realBoot, { policy: NO_POLICY_ANY_ENCLAVE, now });
+  const policy = parsePolicy(
+    JSON.stringify({ ...makePolicy(pinned!, { name: "signer" }).policy, name: "Signer, production" }),
+  );
+  const { organizationId, address } = JSON.parse(realApp.proofPayload).addressDerivationProof;
+  const expected = { organizationId, addresses: [address] };
+  return judged(
+    { bootProofs: [named("boot.json", realBoot)], appProofs: [named("app.json", realApp)] },
+    { policy, now, expected },
+  );
 }
 
 async function sixty(maxAge?: string): Promise<Shown> {
@@ -65,33 +94,68 @@ export const HOSTILE = `"><script>alert(1)</script><img src=x onerror=alert(2)>&
 
 /** Every kind of report, made when it is asked for. */
 export const SHOWN: Readonly<Record<string, () => Promise<Shown>>> = {
-  verified: () => judged({ bootProofs: [named("boot.json", bootProof)], appProofs: [plain.appProofs[0]] }, expected()),
+  verified: () => real(),
   "verified, with BUTs": async () => {
-    const shown = await judged({ bootProofs: [named("boot.json", bootProof)] }, { policy: openPolicy(), bootProofsOnly: true });
-    return { ...shown, notices: [{ kind: "but", text: "the policy came out of the bundle itself." }, { kind: "note", text: "The bundle was made at 2026-03-04T05:06:07.000Z." }] };
+    const policy = policyOf(
+      { quorumKey: undefined, manifestSet: undefined, open: ["operator"] },
+      { appProofs: { required: true } },
+    );
+    const shown = await judged({ bootProofs: [named("boot.json", bootProof)] }, { policy, bootProofsOnly: true });
+    return {
+      ...shown,
+      notices: [
+        { kind: "but", text: "the policy came out of the bundle itself." },
+        { kind: "note", text: "The bundle was made at 2026-03-04T05:06:07.000Z." },
+      ],
+    };
   },
-  "verified, debug allowed": () =>
+  "verified, debug allowed": () => {
+    const alterManifest = {
+      manifest: (made: PivotManifest) => ({ ...made, pivot: { ...made.pivot, debugMode: true } }),
+    };
+    const made = forged({ alterManifest });
+    return judged({ bootProofs: [made.bootProof], appProofs: made.appProofs }, { allowDebug: true });
+  },
+  authentic: () =>
     judged(
-      { bootProofs: [debugBoot().bootProof], appProofs: debugBoot().appProofs },
-      { policy: policyOf({ pcrs: undefined }, { allowDebug: true }) },
+      { bootProofs: [realBoot], appProofs: [realApp] },
+      { policy: NO_POLICY_ANY_ENCLAVE, now: new Date("2025-09-17T00:00:00.000Z") },
     ),
-  authentic: () => judged({ bootProofs: [realBoot], appProofs: [realApp] }, { policy: NO_POLICY_ANY_ENCLAVE }),
-  "rejected: another release": () => judged({ bootProofs: [named("boot.json", bootProof)] }, { policy: policyOf({ pivotHash: nearPivot() }) }),
-  "rejected: a forged signature": () => judged({ bootProofs: [named("forged.json", flipped(bootProof, "cloudAttestationDocB64", 20))], appProofs: plain.appProofs }),
+  "rejected: another release": () =>
+    judged(
+      { bootProofs: [named("boot.json", bootProof)] },
+      { policy: policyOf({ pivotHash: near(labDeployment(lab)["pivotHash"] as string) }) },
+    ),
+  "rejected: a forged signature": () =>
+    judged({
+      bootProofs: [named("forged.json", flipped(bootProof, "cloudAttestationDocB64", 20))],
+      appProofs: plain.appProofs,
+    }),
   "rejected: no JSON": () => judged({ bootProofs: ['{"ephemeralPublicKeyHex": '], appProofs: [{ scheme: 7 }] }),
-  stale: () => judged({ bootProofs: [named("boot.json", bootProof)] }, { policy: policyOf({}, { maxAge: "1m" }), now: after(3600) }),
+  stale: () =>
+    judged(
+      { bootProofs: [named("boot.json", bootProof)] },
+      { policy: policyOf({}, { maxAge: "1m" }), now: after(3600) },
+    ),
   "sixty boot proofs": () => sixty(),
   "sixty boot proofs, stale": () => sixty("30m"),
   "a bare document": async () => {
     const evidence = new NamedEvidence("document.cbor", document, { bytes: document });
-    const { report } = await verifyAttestation(evidence as never, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
+    const { report } = await verifyAttestation(evidence, { policy: NO_POLICY_ANY_ENCLAVE, now: NOW });
     return { report, evidence, notices: [] };
   },
-  "an activity": () => judged({ bootProofs: [named("boot.json", bootProof)], activity: named("activity.json", plain.activity) }),
+  "an activity": () =>
+    judged({ bootProofs: [named("boot.json", bootProof)], activity: named("activity.json", plain.activity) }),
   hostile: () => {
-    const other = new Forge({ namespace: { name: HOSTILE, nonce: 7 }, labels: { deploymentLabel: HOSTILE, enclaveApp: HOSTILE, owner: HOSTILE } });
+    const other = new Forge({
+      namespace: { name: HOSTILE, nonce: 7 },
+      labels: { deploymentLabel: HOSTILE, enclaveApp: HOSTILE, owner: HOSTILE },
+    });
     const made = forgeEvidence({ lab: other, at: AT });
-    const anchors = [parseTrustAnchor(made.anchorPem, HOSTILE)];
-    return judged({ bootProofs: [named(HOSTILE, { ...made.bootProof, [HOSTILE]: HOSTILE })], appProofs: made.appProofs }, { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: anchors });
+    const anchors = [parseTrustAnchor(HOSTILE, made.anchorPem)];
+    return judged(
+      { bootProofs: [named(HOSTILE, { ...made.bootProof, [HOSTILE]: HOSTILE })], appProofs: made.appProofs },
+      { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: anchors },
+    );
   },
 };
