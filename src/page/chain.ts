@@ -7,23 +7,20 @@ import { type Fact, factsOf } from "./facts.js";
 
 /** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
 export const LINKS = {
-  anchor: { title: "Anchor", asserts: "The certificates start at a root that this verifier trusts." },
-  certificates: {
-    title: "Certificates",
-    asserts: "Each certificate is signed by the one above it, valid and in place.",
-  },
-  document: { title: "Document", asserts: "The hardware's key signed this attestation document." },
+  anchor: { title: "Anchor", asks: "Do the certificates start at a root that this verifier trusts?" },
+  certificates: { title: "Certificates", asks: "Is each certificate signed by the one above it, valid and in place?" },
+  document: { title: "Document", asks: "Did the hardware's key sign this attestation document?" },
   measurements: {
     title: "Measurements",
-    asserts: "The hardware measured the image that booted, and it is no debug one.",
+    asks: "Did the hardware measure the image, and is it not in debug mode?",
   },
-  manifest: { title: "Manifest", asserts: "The document commits to this very manifest, which says what runs." },
-  approvals: { title: "Approvals", asserts: "Enough members of the manifest set approved the manifest." },
-  key: { title: "Ephemeral key", asserts: "The document attests this key, which the enclave alone holds." },
-  "app-proofs": { title: "App proofs", asserts: "The attested key signed what the application stated." },
-  claims: { title: "Claims", asserts: "What was stated is the answer to what was asked." },
-  policy: { title: "Policy", asserts: "The enclave is the one that the policy pins." },
-  other: { title: "Other checks", asserts: "The report speaks of checks that this version does not know." },
+  manifest: { title: "Manifest", asks: "Does the document commit to this very manifest, which says what runs?" },
+  approvals: { title: "Approvals", asks: "Did enough members of the manifest set approve the manifest?" },
+  key: { title: "Ephemeral key", asks: "Does the document attest this key, and did the enclave commit to it?" },
+  "app-proofs": { title: "App proofs", asks: "Did the attested key sign what the application stated?" },
+  claims: { title: "Claims", asks: "Is what was stated the answer to what was asked?" },
+  policy: { title: "Policy", asks: "Is the enclave one that the policy pins?" },
+  other: { title: "Other checks", asks: "What else does the report speak of?" },
 } as const;
 
 export type LinkId = keyof typeof LINKS;
@@ -32,7 +29,7 @@ export type LinkId = keyof typeof LINKS;
 export const STATE_WORDS = {
   proven: "Proven",
   failed: "Failed",
-  word: "The image’s word",
+  word: "Image's word",
   open: "Not asked",
   unproven: "Not proven",
 } as const;
@@ -119,8 +116,8 @@ const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   other: [],
 };
 
-/** What nobody vouches for but the image. */
-const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set(["manifest", "approvals", "key", "app-proofs", "claims"]);
+/** What nobody vouches for but the image: a policy's pins on it too, where debug mode leaves open what code says so. */
+const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set(["manifest", "approvals", "key", "app-proofs", "claims", "policy"]);
 
 /** Why no check is about the link. */
 const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
@@ -219,10 +216,16 @@ function judge(findings: Findings): Judged {
     const judged = rule(findings);
     if (judged !== null) return judged;
   }
-  const skipped = findings.checks.filter(({ status }) => status === "skip").map(({ id }) => id);
-  const open = skipped.length === 0 ? "" : ` Not asked: ${skipped.join(", ")}.`;
-  const held = findings.checks.length - skipped.length;
-  return { state: "proven", reason: `${held === 1 ? "One check" : `${held} checks`} passed.${open}` };
+  return { state: "proven", reason: heldText(findings.checks) };
+}
+
+/** How many checks held, and which were not asked. */
+function heldText(checks: readonly Check[]): string {
+  const ids = checks.filter(({ status }) => status === "skip").map(({ id }) => id);
+  const held = checks.length - ids.length;
+  const warned = checks.some(({ status }) => status === "warn") ? ", with a warning" : "";
+  const open = ids.length === 0 ? "" : ` Not asked: ${ids.join(", ")}.`;
+  return `${held === 1 ? "One check" : `${held} checks`} held${warned}.${open}`;
 }
 
 function ifFailed({ checks }: Findings): Judged | null {

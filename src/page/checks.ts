@@ -16,8 +16,11 @@ const STATUS_WORDS: Readonly<Record<CheckStatus, string>> = {
 };
 const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
 
+const UNKNOWN_CHECK = "A check that this version does not know.";
+
 /** A value that evidence chose, whole: hex breaks where the line ends, and is copied without a break. */
 export function shownValue(value: string): Markup {
+  if (value === "") return element("span", { class: "note" }, "empty");
   return element("code", BYTES.test(value) ? { class: "hex" } : {}, printable(value));
 }
 
@@ -32,25 +35,27 @@ export function valueList(entries: readonly (readonly [name: string, value: Mark
   );
 }
 
-/** All of them behind their number; in sight where one failed. */
-export function checkDetails(checks: readonly Check[], report: Report): Markup | null {
-  if (checks.length === 0) return null;
-  const unknown = checks.filter((check) => known(STATUS_WORDS, check.status) === undefined).length;
-  const counts = [...countWords(checks), ...(unknown > 0 ? [`${unknown} of an unknown status`] : [])].join(", ");
-  return element(
-    "details",
-    { class: "checks", ...(checks.some(isBad) && { open: "" }) },
-    element("summary", {}, `${checks.length === 1 ? "1 check" : `${checks.length} checks`}: ${counts}`),
-    element(
-      "ul",
-      {},
-      checks.map((check) => checkItem(check, report)),
-    ),
-  );
+/** Those that failed in sight, the others behind their number. */
+export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
+  const bad = checks.filter(isBad);
+  const others = checks.filter((check) => !isBad(check));
+  const many = bad.length === 1 ? "The check that failed" : `The ${bad.length} checks that failed`;
+  const rest = bad.length === 0 ? "" : "other ";
+  const all = others.length === 1 ? `1 ${rest}check` : `${others.length} ${rest}checks`;
+  return [
+    ...(bad.length === 0 ? [] : [checkList(many, bad, report, true)]),
+    ...(others.length === 0 ? [] : [checkList(`${all}: ${countWords(others).join(", ")}`, others, report, false)]),
+  ];
+}
+
+function checkList(title: string, checks: readonly Check[], report: Report, isOpen: boolean): Markup {
+  const items = checks.map((check) => checkItem(check, report));
+  const attributes = { class: "checks", ...(isOpen && { open: "" }) };
+  return element("details", attributes, element("summary", {}, title), element("ul", {}, items));
 }
 
 function checkItem(check: Check, report: Report): Markup {
-  const title = known(CHECK_TITLES, check.id) ?? "a check that this version does not know";
+  const title = known(CHECK_TITLES, check.id);
   const status = known(STATUS_WORDS, check.status);
   const about = labelOf(check.about ?? check.subject, report);
   return element(
@@ -65,15 +70,11 @@ function checkItem(check: Check, report: Report): Markup {
       " ",
       element("span", { class: "about" }, about),
     ),
-    element("p", {}, capital(title)),
+    element("p", { class: "holds" }, title === undefined ? UNKNOWN_CHECK : `Holds when ${title}.`),
     check.detail === title ? null : element("p", { class: "detail" }, printable(check.detail)),
     compared(check),
     check.advice === undefined ? null : element("p", { class: "advice" }, printable(check.advice)),
   );
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Both sides with the bytes marked that differ, and whole beneath where that shows less of them. */

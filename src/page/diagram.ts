@@ -39,7 +39,7 @@ export function icon(link: Pick<Link, "state" | "warnings">): Markup {
   return element("svg", attributes, element("g", { class: `state-${link.state}` }, shape(link)));
 }
 
-const STEP = 112;
+const STEP = 116;
 
 /** The chain from left to right, for wide pages; `id` makes the names in the page unique. */
 export function overview(links: readonly Link[], id: string): Markup {

@@ -44,7 +44,7 @@ function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: C
     element("summary", {}, element("strong", {}, labelOf(subject, report)), " ", digestOf(entry?.sha256 ?? null)),
     asked === undefined || asked === null
       ? null
-      : element("p", {}, `Asked for as the newest boot proof of ${quoted(asked)}: that it is, is the service’s word.`),
+      : element("p", {}, `Asked for as the newest boot proof of ${quoted(asked)}: that it is, is the service's word.`),
     faults.length === 0
       ? null
       : element(

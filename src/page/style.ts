@@ -37,7 +37,8 @@ summary { cursor: pointer; padding: .35rem 0; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 svg { display: block; }
 mark { background: var(--mark); color: inherit; font-weight: 700; }
-.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap; }
 @media (prefers-reduced-motion: reduce) {
   html { scroll-behavior: auto; }
   *, ::before, ::after { animation: none !important; transition: none !important; }
@@ -51,17 +52,21 @@ const VERDICT = `
 .verdict-authentic .verdict-band { background: #ffc533; color: #1c1500; }
 .verdict-rejected .verdict-band { background: #a90f1c; }
 .verdict h1 { display: flex; flex-wrap: wrap; align-items: center; gap: .1em .28em; line-height: 1;
-  font-size: clamp(2rem, 8.5vw, 5.5rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
+  font-size: clamp(2.6rem, 11vw, 5rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
 .verdict h1 .icon { width: .95em; height: .95em; flex: none; --state: currentColor; }
 .verdict h1 .icon g { --state: currentColor; --on: #0a6b3d; }
 .verdict-rejected h1 .icon g { --on: #a90f1c; }
 .verdict h1 .count { font-size: .42em; letter-spacing: 0; font-weight: 750; padding: .25em .55em; border-radius: .3em;
   background: #ffc533; color: #1c1500; }
 .verdict-authentic h1 .count { background: #1c1500; color: #ffffff; }
-.verdict .sentence { margin-top: .9rem; font-size: clamp(1.1rem, 2.2vw, 1.4rem); line-height: 1.4; max-width: 60rem; }
+.verdict .sentence { margin-top: .9rem; font-size: clamp(1.1rem, 2.2vw, 1.4rem); line-height: 1.4; max-width: 60rem;
+  text-wrap: pretty; }
 .verdict .counts { margin-top: .75rem; font-size: 1rem; }
+.verdict .left { margin-top: .5rem; font-size: clamp(1.1rem, 2.2vw, 1.4rem); font-weight: 750; }
+.verdict .left a { color: inherit; text-underline-offset: .2em; }
+.verdict :focus-visible { outline-color: currentColor; }
 .buts { list-style: none; padding: 0; background: #ffc533; color: #1c1500; }
-.buts li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .2rem 1rem; align-items: baseline;
+.buts li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .2rem 1rem; align-items: center;
   padding: .9rem clamp(1.25rem, 4vw, 2.5rem); font-size: clamp(1.1rem, 2vw, 1.3rem); line-height: 1.4; }
 .buts li + li, .verdict-authentic .buts { border-top: 2px solid #1c1500; }
 .buts strong { font-size: clamp(1.6rem, 3.4vw, 2.4rem); font-weight: 850; line-height: 1; }
@@ -71,12 +76,17 @@ const VERDICT = `
 
 const STATEMENTS = `
 .statements { display: grid; gap: 1rem; margin-top: 1.5rem; }
-.statements section { margin: 0; padding: 1.25rem clamp(1rem, 2.5vw, 1.75rem) 1.5rem; background: var(--card);
-  border: 1px solid var(--line); border-top: .5rem solid var(--proven); border-radius: .75rem; }
-.statements .not-proven { border-top-color: var(--warning-line); }
-.statements h2 { font-size: clamp(1.75rem, 4vw, 2.5rem); font-weight: 800; }
+.statements section { margin: 0; background: var(--card); border: 2px solid var(--band); border-radius: .75rem;
+  overflow: hidden; }
+.statements .proven { --band: #0a6b3d; --band-text: #ffffff; }
+.statements .not-proven { --band: var(--ink); --band-text: var(--page); }
+.statements section > div { padding: .5rem clamp(1rem, 2.5vw, 1.75rem) 1.5rem; font-size: 1.0625rem; }
+.statements h2 { display: flex; align-items: center; gap: .3em; margin: 0; padding: .45em clamp(1rem, 2.5vw, 1.75rem);
+  font-size: clamp(2rem, 5vw, 3rem); font-weight: 850; line-height: 1; background: var(--band); color: var(--band-text); }
+.statements h2 .icon { width: 1em; height: 1em; flex: none; }
+.statements h2 .icon g { --state: currentColor; --on: var(--band); }
 .statements li { margin-top: .6rem; }
-.image-word { margin: 0 0 1rem; padding: .75rem 1rem 1rem; background: var(--word-tint); border-radius: .5rem; }
+.image-word { margin: .75rem 0 1rem; padding: .75rem 1rem 1rem; background: var(--word-tint); border-radius: .5rem; }
 .image-word h3 { color: var(--word); }
 @media (min-width: 60rem) {
   .statements { grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); }
@@ -97,11 +107,12 @@ const CHAIN = `
 .icon { width: 2.75rem; height: 2.75rem; }
 .legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1.5rem; color: var(--soft);
   font-size: .9375rem; }
-.legend li { display: flex; align-items: center; gap: .4rem; flex-wrap: wrap; }
+.legend li { display: grid; grid-template-columns: auto minmax(0, 1fr); align-items: center; gap: .5rem; }
 .legend .icon { width: 1.5rem; height: 1.5rem; flex: none; }
 .legend strong { color: var(--ink); }
 .chains > h3 { margin-top: 1.5rem; }
-.overview { display: none; width: 100%; height: auto; margin: 1rem 0 .5rem; padding: 1rem 0 .25rem; background: var(--card);
+.overview { display: none; width: 100%; height: auto; margin: 1rem 0 .5rem; padding: 1rem 0 .25rem;
+  background: var(--card);
   border: 1px solid var(--line); border-radius: .75rem; }
 .overview .name { fill: var(--ink); font: 700 13.500px var(--sans); }
 .overview .state { fill: var(--state); font: 600 12.500px var(--sans); }
@@ -121,17 +132,20 @@ const CHAIN = `
   border-left: .35rem solid var(--state); border-radius: .5rem; min-width: 0; }
 .link.state-failed .link-text { background: var(--failed-tint); border-color: var(--failed); }
 .link.state-open .link-text { border-left-style: dashed; }
-.link h4 { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; font-size: 1.2rem; line-height: 1.3; }
+.link h4 { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; font-size: 1.2rem;
+  line-height: 1.3; }
 .link .state { font-size: .9375rem; font-weight: 700; color: var(--state); background: var(--tint);
   padding: .1rem .6rem; border-radius: 1rem; border: 1px solid currentColor; }
-.link .asserts { color: var(--soft); }
+.link .asks { color: var(--soft); }
 .link .reason { margin-top: .35rem; }
 .link.state-failed .reason { font-weight: 650; }
 .warning { margin-top: .5rem; padding: .5rem .75rem; background: var(--warning-tint); border-left: .3rem solid
   var(--warning-line); }
 .warning strong { color: var(--warning); }
-.facts, .checks { margin-top: .35rem; }
-.facts > summary, .checks > summary { color: var(--link); font-weight: 600; }
+.more { display: flex; flex-wrap: wrap; gap: 0 2rem; margin-top: .35rem; }
+.more > details { min-width: 0; }
+.more > details[open] { flex: 1 0 100%; }
+.facts > summary, .checks > summary, .statements summary { color: var(--link); font-weight: 600; }
 .boots { list-style: none; padding: 0; margin: 1.25rem 0; background: var(--card); border: 1px solid var(--line);
   border-radius: .75rem; }
 .boots li { display: grid; grid-template-columns: minmax(0, 1fr); gap: .1rem 1rem; align-items: center;
@@ -140,9 +154,10 @@ const CHAIN = `
 .boots .sum { color: var(--soft); font-size: .9375rem; }
 .strip { width: 100%; max-width: 15rem; height: auto; }
 @media (min-width: 48rem) { .boots li { grid-template-columns: minmax(0, 1fr) 15rem minmax(0, 1.4fr); } }
-.boot { margin-top: .5rem; padding: .25rem clamp(.5rem, 1.5vw, 1rem); border: 1px solid var(--line); border-radius: .75rem; }
+.boot { margin-top: .5rem; padding: .25rem clamp(.5rem, 1.5vw, 1rem); border: 1px solid var(--line);
+  border-radius: .75rem; }
 .boot > summary { padding: .5rem 0; }
-.boot h3 { margin-top: .75rem; }`;
+.boot > summary h3 { display: inline; margin-right: 1rem; }`;
 
 const DETAILS = `
 .values { display: grid; gap: .45rem; }
@@ -154,7 +169,8 @@ const DETAILS = `
 .values .values > div { grid-template-columns: minmax(0, 1fr); }
 .items { padding-left: 2rem; }
 .items > li { margin-top: .35rem; }
-.facts .values, .check .values, .piece > details > .values, .bytes > code { background: var(--well); border-radius: .4rem;
+.facts .values, .check .values, .piece > details > .values, .bytes > code { background: var(--well);
+  border-radius: .4rem;
   padding: .6rem .75rem; margin-top: .35rem; }
 .link.state-failed .check .values { background: var(--card); }
 .bytes > code { display: block; }
@@ -163,12 +179,12 @@ const DETAILS = `
 .check { padding: .6rem 0 .7rem; border-top: 1px solid var(--line); }
 .check-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .75rem; }
 .check .status { min-width: 4.5rem; }
-.check-pass .status { color: var(--proven); }
+.check-pass .status { color: var(--soft); }
+.link.state-proven .check-pass .status { color: var(--proven); }
 .check-fail .status, .check-unknown .status { color: var(--failed); }
 .check-warn .status { color: var(--warning); }
-.check-skip .status, .check .about, .check .note { color: var(--soft); }
+.check-skip .status, .check .about, .note, .check .holds { color: var(--soft); }
 .check .about { font-size: .9375rem; }
-.link.state-unproven .check-pass .status { color: var(--soft); }
 .check-fail .detail, .check-unknown .detail { font-weight: 600; }
 .check .advice { margin-top: .5rem; padding-left: .75rem; border-left: .25rem solid var(--failed); }
 .check .advice::before { content: "What to do: "; font-weight: 700; }
@@ -179,7 +195,8 @@ const DETAILS = `
 .piece > summary { padding: .5rem 0; }
 .piece .digest { color: var(--soft); display: block; font-size: .9375rem; }
 .faults { padding: .5rem .75rem; background: var(--failed-tint); border-radius: .4rem; margin-bottom: .5rem; }
-.origin > .values { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.25rem; }`;
+.origin > .values { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
+  padding: 1rem 1.25rem; }`;
 
 /** For pages that ask something. */
 const FORM = `
@@ -190,7 +207,8 @@ legend { padding: 0 .4rem; font-weight: 700; }
 label { display: grid; gap: .25rem; font-weight: 600; }
 label small, .hint { font-weight: 400; font-size: .9375rem; color: var(--soft); }
 input, textarea, select, button { font: inherit; color: inherit; max-width: 100%; }
-input:not([type="checkbox"], [type="radio"]), textarea, select { width: 100%; min-height: 2.75rem; padding: .5rem .75rem;
+input:not([type="checkbox"], [type="radio"]), textarea, select { width: 100%; min-height: 2.75rem;
+  padding: .5rem .75rem;
   background: var(--card); border: 1px solid var(--grey); border-radius: .4rem; }
 label:has([type="checkbox"], [type="radio"]) { display: flex; align-items: center; gap: .6rem; }
 [type="checkbox"], [type="radio"] { width: 1.25rem; height: 1.25rem; flex: none; accent-color: var(--link); }
@@ -211,6 +229,7 @@ button:disabled { background: var(--well); color: var(--soft); border-color: var
 /** Checks and values are opened; byte strings where the reader opened them. */
 const PAPER = `
 @media print {
+  .more { display: block; }
   :root { color-scheme: light; --page: #ffffff; --well: #f3f4f6; }
   body { font-size: 10pt; }
   main { max-width: none; padding: 0; }
