@@ -13,7 +13,8 @@ const COLOURS = `
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #0f1318; --card: #181d25; --ink: #edf0f5; --soft: #aeb7c5; --line: #39424f; --link: #8ab8ff; --well: #212833;
+    --page: #0f1318; --card: #181d25; --ink: #edf0f5; --soft: #aeb7c5; --line: #39424f; --link: #8ab8ff;
+    --well: #212833;
     --proven: #57d08e; --proven-tint: #12301f; --failed: #ff8a8f; --failed-tint: #3a1519;
     --word: #c3a6ff; --word-tint: #271d3d; --grey: #a4aebd; --grey-tint: #242b36;
     --warning: #ffc857; --warning-tint: #33270b; --warning-line: #d99100; --mark: #6d2027; --on: #10141a;
@@ -82,7 +83,8 @@ const STATEMENTS = `
 .statements .not-proven { --band: var(--ink); --band-text: var(--page); }
 .statements section > div { padding: .5rem clamp(1rem, 2.5vw, 1.75rem) 1.5rem; font-size: 1.0625rem; }
 .statements h2 { display: flex; align-items: center; gap: .3em; margin: 0; padding: .45em clamp(1rem, 2.5vw, 1.75rem);
-  font-size: clamp(2rem, 5vw, 3rem); font-weight: 850; line-height: 1; background: var(--band); color: var(--band-text); }
+  font-size: clamp(2rem, 5vw, 3rem); font-weight: 850; line-height: 1; background: var(--band);
+  color: var(--band-text); }
 .statements h2 .icon { width: 1em; height: 1em; flex: none; }
 .statements h2 .icon g { --state: currentColor; --on: var(--band); }
 .statements li { margin-top: .6rem; }
