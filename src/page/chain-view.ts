@@ -2,18 +2,10 @@
 import { labelOf } from "../report/check-lines.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import {
-  type Link,
-  type LinkState,
-  LINKS,
-  STATE_WORDS,
-  chainCount,
-  chainOfTrust,
-  checksOfNoChain,
-  isBad,
-} from "./chain.js";
+import { type Link, chainCount, chainOfTrust, checksOfNoChain, isBad } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";
+import { LINKS, type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 export function chainSection(report: Report): Markup {

@@ -1,5 +1,6 @@
 /** The states as shapes, and a chain as a picture: each state has a shape and a word, so that no colour is needed. */
-import { STATE_WORDS, type Link, type LinkState } from "./chain.js";
+import type { Link } from "./chain.js";
+import { type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, element } from "./markup.js";
 
 /** Around 0, 0, within a radius of 20. */

@@ -1,7 +1,7 @@
 /** What the evidence says at each link of the chain: the claims of the report in full, as names and values. */
 import { runsOf } from "../report/compare.js";
 import type { ActivityClaims, AppProofClaims, BootProofClaims, ManifestClaims, Report } from "../report/report.js";
-import type { LinkId } from "./chain.js";
+import type { LinkId } from "./links.js";
 
 /** Not printable yet: whoever shows it makes it so. */
 export interface Fact {

@@ -6,11 +6,11 @@ import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
 import { type Notice, butsOf, verdictSentence } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
-import type { LinkState } from "./chain.js";
 import { chainSection, straySection } from "./chain-view.js";
 import { shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { evidencePieces } from "./evidence.js";
+import type { LinkState } from "./links.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 export interface Shown {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
-import { type Link, type LinkId, chainCount, chainOfTrust, checksOfNoChain } from "../../src/page/chain.js";
+import { type Link, chainCount, chainOfTrust, checksOfNoChain } from "../../src/page/chain.js";
+import type { LinkId } from "../../src/page/links.js";
 import type { Report } from "../../src/report/report.js";
 import { BOOT, bootOf, report, reportOf } from "../report/reports.js";
 import { SHOWN } from "./evidence.js";
