@@ -129,8 +129,7 @@ function ifNotAsked({ id, checks }: Findings): Judged | null {
   const [first] = checks;
   if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "No check of this report is about it." };
   if (checks.some(({ status }) => status !== "skip")) return null;
-  const reasons = [...new Set(checks.map(({ detail }) => detail))];
-  return { state: "open", reason: `No check could be asked: ${reasons.join("; ")}.` };
+  return { state: "open", reason: `No check could be asked: ${listOnce(checks.map(({ detail }) => detail))}.` };
 }
 
 function ifRejected({ report, above }: Findings): Judged | null {
@@ -149,11 +148,15 @@ function isRejected({ verdict, checks, claims }: Report): boolean {
 
 function ifUndecided({ id, checks, claims }: Findings): Judged | null {
   if (claims === undefined) return { state: "unproven", reason: "The report claims nothing of this boot proof." };
-  const isDecided = checks.some((check) => DECIDED_BY[id].includes(check.id) && /^(?:pass|warn)$/.test(check.status));
-  if (isDecided) return null;
+  const deciding = checks.filter((check) => DECIDED_BY[id].includes(check.id));
+  if (deciding.some(({ status }) => /^(?:pass|warn)$/.test(status))) return null;
   if (id === "other") return { state: "unproven", reason: "What these checks prove, this version does not know." };
-  const asked = DECIDED_BY[id].join(", ");
-  return { state: "open", reason: `What would prove it was not asked: ${asked}.` };
+  const why = deciding.length === 0 ? "the report has no such check" : listOnce(deciding.map(({ detail }) => detail));
+  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove it, and was not asked: ${why}.` };
+}
+
+function listOnce(texts: readonly string[]): string {
+  return [...new Set(texts)].join("; ");
 }
 
 function ifDebug({ id, claims }: Findings): Judged | null {

@@ -95,7 +95,7 @@ export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
   approvals: ["envelope.approvals"],
   key: ["bind.key"],
   "app-proofs": ["app.signature"],
-  claims: ["app.request", "activity.request", "activity.claims"],
+  claims: ["app.request", "activity.request"],
   policy: ["policy.deployment"],
   other: [],
 };

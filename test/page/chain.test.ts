@@ -60,6 +60,16 @@ describe("the states", () => {
     expect(await states("verified, debug allowed")).toEqual(debug);
   });
 
+  it("of an activity leave the claims open where nobody said what was asked, however well they agree", async () => {
+    expect(await states("an activity")).toMatchObject({ "app-proofs": "proven", claims: "open", policy: "proven" });
+    const { report: shown } = await SHOWN["an activity"]!();
+    expect(shown.checks).toContainEqual(expect.objectContaining({ id: "activity.claims", status: "pass" }));
+    expect(reasonOf(shown, "claims")).toMatch(
+      /^app\.request or activity\.request would prove it, .*nobody said what was asked/,
+    );
+    expect(await states("an activity, as it was asked for")).toMatchObject({ claims: "proven" });
+  });
+
   it("of a bare document ask for no manifest", async () => {
     const open = { manifest: "open", approvals: "open", key: "open", "app-proofs": "open", claims: "open" };
     expect(await states("a bare document")).toEqual({ ...TOP, measurements: "proven", ...open, policy: "open" });

@@ -9,7 +9,7 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { type Evidence, NamedEvidence, type VerifyOptions } from "../../src/inputs.js";
-import { Forge, type ForgeOptions, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, type ForgeOptions, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Shown } from "../../src/page/view.js";
@@ -146,6 +146,11 @@ const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
   },
   "an activity": () =>
     judged({ bootProofs: [named("boot.json", bootProof)], activity: named("activity.json", plain.activity) }),
+  "an activity, as it was asked for": () =>
+    judged(
+      { bootProofs: [named("boot.json", bootProof)], activity: named("activity.json", plain.activity) },
+      { expected: { organizationId: LAB_ADDRESS.organizationId, addresses: [LAB_ADDRESS.address] } },
+    ),
   hostile: () => {
     const other = new Forge({
       namespace: { name: HOSTILE, nonce: 7 },
