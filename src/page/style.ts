@@ -11,7 +11,7 @@ const COLOURS = `
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #0f1318; --card: #181d25; --ink: #edf0f5; --soft: #aeb7c5; --line: #39424f; --link: #8ab8ff;
     --well: #212833;
@@ -21,6 +21,7 @@ const COLOURS = `
   }
 }`;
 
+/** Evidence may hold letters that are read from right to left: they stand in the order in which they were signed. */
 const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-behavior: smooth; }
@@ -31,7 +32,8 @@ h2 { font-size: clamp(1.5rem, 3.2vw, 2rem); line-height: 1.2; letter-spacing: -.
 h3 { font-size: 1.15rem; line-height: 1.3; }
 ul, ol { padding-left: 1.25rem; }
 a { color: var(--link); }
-code { font-family: var(--mono); font-size: .875em; unicode-bidi: isolate; overflow-wrap: anywhere; }
+code { font-family: var(--mono); font-size: .875em; overflow-wrap: anywhere; }
+h1, h2, h3, h4, p, li, dt, dd, a, summary, strong, span, code { unicode-bidi: isolate-override; }
 code.hex { word-break: break-all; }
 section { margin-top: 2.5rem; }
 summary { cursor: pointer; padding: .35rem 0; }
@@ -71,9 +73,9 @@ const VERDICT = `
   padding: .9rem clamp(1.25rem, 4vw, 2.5rem); font-size: clamp(1.1rem, 2vw, 1.3rem); line-height: 1.4; }
 .buts li + li, .verdict-authentic .buts { border-top: 2px solid #1c1500; }
 .buts strong { font-size: clamp(1.6rem, 3.4vw, 2.4rem); font-weight: 850; line-height: 1; }
+@media (max-width: 34rem) { .buts li { grid-template-columns: minmax(0, 1fr); } }
 .notices { list-style: none; padding: 1rem 0 0; }
-.notices .notice-item { padding-left: 1.5rem; }
-.sentence, .buts span, .statements li, .notices li { unicode-bidi: isolate-override; }`;
+.notices .notice-item { padding-left: 1.5rem; }`;
 
 const STATEMENTS = `
 .statements { display: grid; gap: 1rem; margin-top: 1.5rem; }
@@ -233,7 +235,7 @@ const PAPER = `
 @media print {
   .more { display: block; }
   :root { color-scheme: light; --page: #ffffff; --well: #f3f4f6; }
-  body { font-size: 10pt; }
+  html { font-size: 10pt; }
   main { max-width: none; padding: 0; }
   .verdict, .buts, .link-text, .state, svg, mark { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .verdict-band, .buts { border: 2px solid #1c1500; }

@@ -11,6 +11,7 @@ import {
 import { type Evidence, NamedEvidence, type VerifyOptions } from "../../src/inputs.js";
 import { Forge, type ForgeOptions, LAB_ADDRESS, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import type { PivotManifest } from "../../src/decode/manifest/index.js";
+import type { TrustAnchor } from "../../src/verify/trust-anchor.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Shown } from "../../src/page/view.js";
 import { readVector, readVectorJson } from "../support/vectors.js";
@@ -27,6 +28,11 @@ function after(seconds: number): Date {
 function policyOf(pins: object = {}, rest: object = {}): ReturnType<typeof parsePolicy> {
   const deployment = { ...labDeployment(lab), ...pins } as ReturnType<typeof labDeployment>;
   return parsePolicy(JSON.stringify({ ...labPolicy(plain.anchorPem, [deployment]), ...rest }));
+}
+
+/** The root of the lab, for where no policy names it. */
+export function anchors(): TrustAnchor[] {
+  return [parseTrustAnchor("the lab's root", plain.anchorPem)];
 }
 
 async function judged(evidence: Evidence, options: Partial<VerifyOptions> = {}): Promise<Shown> {

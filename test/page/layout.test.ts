@@ -51,8 +51,28 @@ describe.skipIf(isSkipped)("in Chromium", () => {
         expect(await widthOf(page), `${width}`).toBeLessThanOrEqual(width);
       }
       expect(await illegible(page), colorScheme).toEqual([]);
+      await page.emulateMedia({ media: "print" });
+      expect(await illegible(page), `${colorScheme}, on paper`).toEqual([]);
       await page.close();
     }
+  });
+
+  it("letters that are read from right to left stand in the order in which they were signed", async () => {
+    const shown = await SHOWN["a bare document"]!();
+    const page = await browser.newPage();
+    await page.setContent(await pageOf({ ...shown, notices: [{ kind: "but", text: "\u05d0\u05d1 (1) \u05d2" }] }));
+    const lefts = await page.locator(".buts span").evaluate((span) => {
+      const node = span.firstChild!;
+      return [...node.textContent!].map((_, index) => {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        return range.getBoundingClientRect().left;
+      });
+    });
+    expect(lefts).toHaveLength(8);
+    expect(lefts).toEqual(lefts.toSorted((one, other) => one - other));
+    await page.close();
   });
 
   it("a link in the list of many boot proofs unfolds the one it leads to", async () => {

@@ -3,13 +3,14 @@ import { toHex } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
 import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
-import type { NamedEvidence } from "../../src/inputs.js";
+import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
+import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
 import { printable } from "../../src/report/printable.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { butsOf, verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
-import { HOSTILE, SHOWN, fleet } from "./evidence.js";
+import { HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
 import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
 
 const NAMES = Object.keys(SHOWN);
@@ -154,6 +155,25 @@ describe("the bytes", () => {
     for (const bytes of documentHex((evidence as NamedEvidence).value as Uint8Array)) expect(hex).toContain(bytes);
     expect(await hexOf("rejected: no JSON")).toContain(Buffer.from('{"ephemeralPublicKeyHex": ').toString("hex"));
   });
+});
+
+it("shows of a boot proof that was verified before what the object holds", async () => {
+  const options: VerifyOptions = {
+    policy: NO_POLICY_ANY_ENCLAVE,
+    now: new Date("2026-03-04T05:10:00.000Z"),
+    trustAnchors: anchors(),
+  };
+  const { bootProof } = await verifyBootProof(fleet(1)[0]!.bootProof, options);
+  const { report: judged } = await verifyEvidence({ bootProofs: [bootProof] }, options);
+  const elements = parsed(await pageOf({ report: judged, evidence: { bootProofs: [bootProof] }, notices: [] }));
+  const codes = texts(
+    classed(elements, "piece")
+      .flatMap(within)
+      .filter(({ tagName }) => tagName === "code"),
+  );
+  const { attestation, manifestHash, ephemeralKey } = bootProof!;
+  for (const bytes of [manifestHash, ephemeralKey, attestation.document.certificate.der])
+    expect(codes).toContain(toHex(bytes));
 });
 
 it("names every piece with its digest", async () => {
