@@ -142,8 +142,8 @@ function ifRejected({ report, above }: Findings): Judged | null {
 }
 
 /** Also of a report whose parts contradict each other, which somebody else made. */
-function isRejected({ verdict, checks, claims }: Report): boolean {
-  return !/^(?:verified|authentic)$/.test(verdict) || claims === null || checks.some(isBad);
+function isRejected({ verdict, checks }: Report): boolean {
+  return !/^(?:verified|authentic)$/.test(verdict) || checks.some(isBad);
 }
 
 function ifUndecided({ id, checks, claims }: Findings): Judged | null {
