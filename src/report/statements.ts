@@ -90,7 +90,7 @@ export function subjectRanges(kind: string, indices: readonly number[]): string 
 }
 
 /** Whether what the image says counts: a policy pins it, and its code is what was measured. */
-function isVouchedFor({ image }: BootProofClaims): boolean {
+export function isVouchedFor({ image }: BootProofClaims): boolean {
   return image.pinned && !image.debug;
 }
 

@@ -1,0 +1,144 @@
+/** The chains of trust as they are drawn: one for each boot proof, every link with its reason and its checks. */
+import { labelOf } from "../report/check-lines.js";
+import { printable } from "../report/printable.js";
+import type { Report } from "../report/report.js";
+import { type Link, chainCount, chainOfTrust, checksOfNoChain, isBad } from "./chain.js";
+import { checkDetails, shownValue, valueList } from "./checks.js";
+import { icon, overview, strip } from "./diagram.js";
+import { LINKS, type LinkState, STATE_WORDS } from "./links.js";
+import { type Markup, type MarkupNode, element } from "./markup.js";
+
+export function chainSection(report: Report): Markup {
+  const chains = Array.from({ length: chainCount(report) }, (_, boot) => chainOfTrust(report, boot));
+  const title = element("h2", { id: "chain" }, "Chain of trust");
+  const states = element(
+    "ul",
+    { class: "legend", "aria-label": "The states of a link" },
+    (Object.keys(STATE_WORDS) as LinkState[]).map((state) => {
+      return element(
+        "li",
+        {},
+        icon({ state, warnings: [] }),
+        element("span", {}, element("strong", {}, STATE_WORDS[state]), ` ${MEANINGS[state]}`),
+      );
+    }),
+  );
+  return element(
+    "section",
+    { class: "chains", "aria-labelledby": "chain" },
+    title,
+    states,
+    chains.length === 1
+      ? [element("h3", {}, labelOf("boot[0]", report)), chainNodes(chains[0]!, 0, report)]
+      : severalChains(chains, report),
+  );
+}
+
+const MEANINGS: Readonly<Record<LinkState, string>> = {
+  proven: "its checks hold",
+  failed: "a check failed",
+  word: "it is said by an image that nothing vouches for",
+  open: "nothing was asked of it, or nothing is there",
+  unproven: "nothing failed in it, and it proves nothing",
+};
+
+/** Every chain in a row of a list, then each behind its name: the first that failed, or the first, is open. */
+function severalChains(chains: readonly (readonly Link[])[], report: Report): Markup[] {
+  const failed = chains.findIndex((links) => links.some(({ state }) => state === "failed"));
+  const open = Math.max(0, failed);
+  return [
+    element(
+      "ol",
+      { class: "boots", "aria-label": "Boot proofs" },
+      chains.map((links, boot) => {
+        const label = element("a", { href: `#boot-${boot}` }, labelOf(`boot[${boot}]`, report));
+        return element("li", {}, label, strip(links), element("span", { class: "sum" }, chainSum(links)));
+      }),
+    ),
+    ...chains.map((links, boot) => {
+      return element(
+        "details",
+        { class: "boot", ...(boot === open && { open: "" }) },
+        element(
+          "summary",
+          {},
+          element("h3", {}, labelOf(`boot[${boot}]`, report)),
+          element("span", {}, chainSum(links)),
+        ),
+        chainNodes(links, boot, report),
+      );
+    }),
+  ];
+}
+
+/** `failed: Policy; 9 not proven` */
+function chainSum(links: readonly Link[]): string {
+  const failed = links.filter(({ state }) => state === "failed").map(({ title }) => title);
+  const counts = (Object.keys(STATE_WORDS) as LinkState[])
+    .filter((state) => state !== "failed")
+    .map((state) => [links.filter((link) => link.state === state).length, STATE_WORDS[state].toLowerCase()] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`);
+  const warned = links.some(({ warnings }) => warnings.length > 0) ? ", with warnings" : "";
+  return `${failed.length === 0 ? "" : `failed: ${failed.join(", ")}; `}${counts.join(", ")}${warned}`;
+}
+
+/** Browsers open what is folded up where a link leads to something inside: so the place is not the summary. */
+function chainNodes(links: readonly Link[], boot: number, report: Report): Markup {
+  const id = `boot-${boot}`;
+  const items = links.map((link) => linkItem(link, `${id}-${link.id}`, report));
+  return element("div", { id }, overview(links, `${id}-chain`), element("ol", { class: "chain" }, items));
+}
+
+function linkItem(link: Link, id: string, report: Report): Markup {
+  const isStale = link.checks.some(isBad) && link.checks.filter(isBad).every(({ stale }) => stale === true);
+  return element(
+    "li",
+    { class: `link state-${link.state}`, id },
+    icon(link),
+    element(
+      "div",
+      { class: "link-text" },
+      element(
+        "h4",
+        {},
+        link.title,
+        " ",
+        element("span", { class: "state" }, isStale ? "Failed: too old" : STATE_WORDS[link.state]),
+      ),
+      element("p", { class: "asks" }, LINKS[link.id].asks),
+      element("p", { class: "reason" }, printable(link.reason)),
+      [...new Set(link.warnings)].map((text) => {
+        return element("p", { class: "warning" }, element("strong", {}, "Warning"), " ", printable(text));
+      }),
+      element("div", { class: "more" }, statementDetails(link), ...checkDetails(link.checks, report)),
+    ),
+  );
+}
+
+function statementDetails({ statements, state }: Link): Markup | null {
+  if (statements.length === 0) return null;
+  const title = state === "proven" ? "What it says, in full" : "What it says, in full, and not proven";
+  return element(
+    "details",
+    { class: "facts" },
+    element("summary", {}, title),
+    valueList(statements.map(({ name, value }) => [name, shownValue(value)])),
+  );
+}
+
+/** Where no chain is named that they belong to: nothing of a report is left out. */
+export function straySection(report: Report): MarkupNode[] {
+  const checks = checksOfNoChain(report);
+  if (checks.length === 0) return [];
+  const why = "By which boot proof these were judged, the report does not say: it says so of what is claimed only.";
+  return [
+    element(
+      "section",
+      { class: "stray", "aria-labelledby": "stray" },
+      element("h2", { id: "stray" }, "Checks outside the chains"),
+      element("p", {}, why),
+      checkDetails(checks, report),
+    ),
+  ];
+}

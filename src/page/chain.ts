@@ -1,0 +1,173 @@
+/** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
+import type { Check, CheckSubject } from "../checks.js";
+import { known } from "../report/check-lines.js";
+import type { BootProofClaims, Report } from "../report/report.js";
+import { isVouchedFor } from "../report/statements.js";
+import { type Fact, factsOf } from "./facts.js";
+import { ABSENT, DECIDED_BY, LINKS, LINK_OF, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
+
+export interface Link {
+  readonly id: LinkId;
+  readonly title: string;
+  readonly state: LinkState;
+  readonly reason: string;
+  /** What its checks warn of: it may be proven all the same. */
+  readonly warnings: readonly string[];
+  readonly checks: readonly Check[];
+  /** What the evidence says here; nothing of rejected evidence. */
+  readonly statements: readonly Fact[];
+}
+
+/** A failure, or a status that is none of ours. */
+export function isBad({ status }: Check): boolean {
+  return !/^(?:pass|warn|skip)$/.test(status);
+}
+
+/** How many chains a report has: one for each boot proof, and one where there is none. */
+export function chainCount(report: Report): number {
+  const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
+    return [subject, "about" in rest ? rest.about : undefined];
+  });
+  const indices = subjects.map((subject) => indexIn("boot", subject) ?? -1);
+  return Math.max(1, report.claims?.bootProofs.length ?? 0, Math.max(-1, ...indices) + 1);
+}
+
+/** The chain of the boot proof with that index. In a rejected report no link of any chain is proven. */
+export function chainOfTrust(report: Report, boot: number): readonly Link[] {
+  const count = chainCount(report);
+  const own = report.checks.filter((check) => chainsOf(check, report, count).includes(boot));
+  const links: Link[] = [];
+  for (const id of Object.keys(LINKS) as LinkId[]) {
+    const checks = own.filter((check) => (known(LINK_OF, check.id) ?? "other") === id);
+    if (id === "other" && checks.length === 0) continue;
+    const above = links.find(({ state }) => state === "failed");
+    const claims = report.claims?.bootProofs[boot];
+    links.push({
+      id,
+      title: LINKS[id].title,
+      ...judge({ id, checks, report, claims, above }),
+      warnings: checks.filter(({ status }) => status === "warn").map(({ detail }) => detail),
+      checks,
+      statements: isRejected(report) ? [] : factsOf(id, report, boot),
+    });
+  }
+  return links;
+}
+
+/** What no chain shows: app proofs of which the report does not say under which boot proof they were judged. */
+export function checksOfNoChain(report: Report): readonly Check[] {
+  const count = chainCount(report);
+  return report.checks.filter((check) => !chainsOf(check, report, count).some((boot) => boot < count));
+}
+
+/** The chains that a check belongs to: what is about all of the evidence to every one. */
+function chainsOf(check: Check, report: Report, count: number): readonly number[] {
+  const about = check.about ?? check.subject;
+  const boot = indexIn("boot", about);
+  if (boot !== null) return [boot];
+  if (count === 1) return [0];
+  if (about === "policy") return Array.from({ length: count }, (_, index) => index);
+  const proofs = report.claims?.appProofs ?? [];
+  if (about === "activity") return [...new Set(proofs.map(({ bootProof }) => bootProof))];
+  const proof = proofs[indexIn("app", about) ?? -1];
+  return proof === undefined ? [] : [proof.bootProof];
+}
+
+/** 3 of `boot[3]`. */
+function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): number | null {
+  const found = /^(boot|app)\[(\d{1,6})\]$/.exec(subject ?? "");
+  return found?.[1] === kind ? Number(found[2]) : null;
+}
+
+/** What a state is judged by. */
+interface Findings {
+  readonly id: LinkId;
+  readonly checks: readonly Check[];
+  readonly report: Report;
+  readonly claims: BootProofClaims | undefined;
+  /** The first link above that failed. */
+  readonly above: Link | undefined;
+}
+type Judged = Pick<Link, "state" | "reason">;
+
+/** The first that has an answer counts. */
+const RULES: readonly ((findings: Findings) => Judged | null)[] = [
+  ifFailed,
+  ifNotAsked,
+  ifRejected,
+  ifUndecided,
+  ifDebug,
+  ifWord,
+];
+
+function judge(findings: Findings): Judged {
+  for (const rule of RULES) {
+    const judged = rule(findings);
+    if (judged !== null) return judged;
+  }
+  return { state: "proven", reason: heldText(findings.checks) };
+}
+
+/** How many checks held, and which were not asked. */
+function heldText(checks: readonly Check[]): string {
+  const ids = checks.filter(({ status }) => status === "skip").map(({ id }) => id);
+  const held = checks.length - ids.length;
+  const warned = checks.some(({ status }) => status === "warn") ? ", with a warning" : "";
+  const open = ids.length === 0 ? "" : ` Not asked: ${ids.join(", ")}.`;
+  return `${held === 1 ? "One check" : `${held} checks`} held${warned}.${open}`;
+}
+
+function ifFailed({ checks }: Findings): Judged | null {
+  const failed = checks.filter(isBad);
+  const [first] = failed;
+  if (first === undefined) return null;
+  const count = failed.length === 1 ? "" : `${failed.length} of its ${checks.length} checks failed; the first: `;
+  return { state: "failed", reason: `${count}${first.detail} (${first.id})` };
+}
+
+function ifNotAsked({ id, checks }: Findings): Judged | null {
+  const [first] = checks;
+  if (first === undefined) return { state: "open", reason: ABSENT[id] ?? "No check of this report is about it." };
+  if (checks.some(({ status }) => status !== "skip")) return null;
+  return { state: "open", reason: `No check could be asked: ${listOnce(checks.map(({ detail }) => detail))}.` };
+}
+
+function ifRejected({ report, above }: Findings): Judged | null {
+  if (!isRejected(report)) return null;
+  const why =
+    above === undefined
+      ? "the evidence as a whole was rejected: believe nothing of it"
+      : `it rests on what failed above (${above.title})`;
+  return { state: "unproven", reason: `Nothing failed here, but ${why}.` };
+}
+
+/** Also of a report whose parts contradict each other, which somebody else made. */
+function isRejected({ verdict, checks }: Report): boolean {
+  return !/^(?:verified|authentic)$/.test(verdict) || checks.some(isBad);
+}
+
+function ifUndecided({ id, checks, claims }: Findings): Judged | null {
+  if (claims === undefined) return { state: "unproven", reason: "The report claims nothing of this boot proof." };
+  const deciding = checks.filter((check) => DECIDED_BY[id].includes(check.id));
+  if (deciding.some(({ status }) => /^(?:pass|warn)$/.test(status))) return null;
+  if (id === "other") return { state: "unproven", reason: "What these checks prove, this version does not know." };
+  const why = deciding.length === 0 ? "the report has no such check" : listOnce(deciding.map(({ detail }) => detail));
+  return { state: "open", reason: `${DECIDED_BY[id].join(" or ")} would prove it, and was not asked: ${why}.` };
+}
+
+function listOnce(texts: readonly string[]): string {
+  return [...new Set(texts)].join("; ");
+}
+
+function ifDebug({ id, claims }: Findings): Judged | null {
+  if (id !== "measurements" || claims?.image.debug !== true) return null;
+  return { state: "unproven", reason: "Debug mode was found and allowed: what code runs is not proven." };
+}
+
+function ifWord({ id, claims }: Findings): Judged | null {
+  if (!SAID_BY_IMAGE.has(id) || claims === undefined || isVouchedFor(claims)) return null;
+  const why = claims.image.pinned
+    ? "Debug mode leaves open what code says this."
+    : "No policy pins the image: this is what an unknown one says.";
+  return { state: "word", reason: `${why} It agrees with itself, and proves nothing.` };
+}

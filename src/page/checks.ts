@@ -1,0 +1,115 @@
+/** The checks of a link: each with what it says, what was compared, and what to do. */
+import { CHECK_TITLES, type Check, type CheckStatus } from "../checks.js";
+import { known, labelOf } from "../report/check-lines.js";
+import { sideBySide } from "../report/compare.js";
+import { countWords } from "../report/pieces.js";
+import { printable } from "../report/printable.js";
+import type { Report } from "../report/report.js";
+import { isBad } from "./chain.js";
+import { type Markup, type MarkupNode, element } from "./markup.js";
+
+const STATUS_WORDS: Readonly<Record<CheckStatus, string>> = {
+  pass: "passed",
+  fail: "FAILED",
+  warn: "warning",
+  skip: "skipped",
+};
+const BYTES = /^(?:[0-9a-f]{2}){8,}$/i;
+
+const UNKNOWN_CHECK = "A check that this version does not know.";
+
+/** A value that evidence chose, whole: hex breaks where the line ends, and is copied without a break. */
+export function shownValue(value: string): Markup {
+  if (value === "") return element("span", { class: "note" }, "empty");
+  return element("code", BYTES.test(value) ? { class: "hex" } : {}, printable(value));
+}
+
+/** A list of names and values, each whole. */
+export function valueList(entries: readonly (readonly [name: string, value: MarkupNode])[]): Markup {
+  return element(
+    "dl",
+    { class: "values" },
+    entries.map(([name, value]) => {
+      return element("div", {}, element("dt", {}, printable(name)), element("dd", {}, value));
+    }),
+  );
+}
+
+/** Those that failed in sight, the others behind their number. */
+export function checkDetails(checks: readonly Check[], report: Report): Markup[] {
+  const bad = checks.filter(isBad);
+  const others = checks.filter((check) => !isBad(check));
+  const many = bad.length === 1 ? "The check that failed" : `The ${bad.length} checks that failed`;
+  const rest = bad.length === 0 ? "" : "other ";
+  const all = others.length === 1 ? `1 ${rest}check` : `${others.length} ${rest}checks`;
+  return [
+    ...(bad.length === 0 ? [] : [checkList(many, bad, report, true)]),
+    ...(others.length === 0 ? [] : [checkList(`${all}: ${countWords(others).join(", ")}`, others, report, false)]),
+  ];
+}
+
+function checkList(title: string, checks: readonly Check[], report: Report, isOpen: boolean): Markup {
+  const items = checks.map((check) => checkItem(check, report));
+  const attributes = { class: "checks", ...(isOpen && { open: "" }) };
+  return element("details", attributes, element("summary", {}, title), element("ul", {}, items));
+}
+
+function checkItem(check: Check, report: Report): Markup {
+  const title = known(CHECK_TITLES, check.id);
+  const status = known(STATUS_WORDS, check.status);
+  const about = labelOf(check.about ?? check.subject, report);
+  return element(
+    "li",
+    { class: `check check-${status === undefined ? "unknown" : check.status}` },
+    element(
+      "p",
+      { class: "check-head" },
+      element("strong", { class: "status" }, status ?? `unknown status: ${printable(String(check.status))}`),
+      " ",
+      element("code", { class: "id" }, printable(check.id)),
+      " ",
+      element("span", { class: "about" }, about),
+    ),
+    element("p", { class: "holds" }, title === undefined ? UNKNOWN_CHECK : `Holds when ${title}.`),
+    check.detail === title ? null : element("p", { class: "detail" }, printable(check.detail)),
+    compared(check),
+    check.advice === undefined ? null : element("p", { class: "advice" }, printable(check.advice)),
+  );
+}
+
+/** Both sides with the bytes marked that differ, and whole beneath where that shows less of them. */
+function compared({ status, expected, actual }: Check): readonly MarkupNode[] {
+  const given: [string, string | undefined][] = [
+    ["expected", expected],
+    ["actual", actual],
+  ];
+  const whole = given.flatMap(([name, value]): [string, Markup][] => {
+    return value === undefined ? [] : [[name, lines(value.split("\n").map(shownValue))]];
+  });
+  if (status === "pass" || expected === undefined || actual === undefined)
+    return whole.length === 0 ? [] : [valueList(whole)];
+  const sides = sideBySide(expected, actual);
+  const isWhole = sides.expected.join("\n") === expected && sides.actual.join("\n") === actual;
+  return [
+    valueList([
+      ["expected", lines(sides.expected.map(marked))],
+      ["actual", lines(sides.actual.map(marked))],
+    ]),
+    ...(sides.note === null ? [] : [element("p", { class: "note" }, sides.note)]),
+    ...(isWhole ? [] : [element("details", {}, element("summary", {}, "Both values, whole"), valueList(whole))]),
+  ];
+}
+
+function lines(values: readonly Markup[]): Markup {
+  return element("div", { class: "lines" }, values);
+}
+
+/** Bytes in `[brackets]` are those that differ. */
+function marked(line: string): Markup {
+  const parts = line.split(/(\[(?:[0-9a-f]{2})+\])/);
+  return element(
+    "code",
+    { class: "hex" },
+    parts.map((part, index) => (index % 2 === 1 ? element("mark", {}, part) : part)),
+  );
+}

@@ -1,0 +1,183 @@
+/** The evidence itself: each piece with its name and digest, every byte string of it in full, and what it says. */
+import { toHex, toUtf8 } from "../bytes.js";
+import { readAppProof } from "../decode/app-proof.js";
+import { readAttestationDocument } from "../decode/attestation-document.js";
+import { readBootProof } from "../decode/boot-proof.js";
+import { decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { type TakenInput, takeInput, unwrap } from "../decode/input.js";
+import { attempt } from "../errors.js";
+import type { GivenPiece } from "../inputs.js";
+import type { Described, Inspected } from "../inspect/described.js";
+import { inspectDocument } from "../inspect/documents.js";
+import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
+import { labelOf } from "../report/check-lines.js";
+import { printable, quoted } from "../report/printable.js";
+import type { Report } from "../report/report.js";
+import { VerifiedBootProof } from "../verify/boot-proof.js";
+import { shownValue, valueList } from "./checks.js";
+import { type Markup, element } from "./markup.js";
+
+/** What is to be seen of one piece. */
+interface Content {
+  readonly bytes: readonly (readonly [name: string, bytes: Uint8Array])[];
+  readonly faults: readonly string[];
+  readonly says: Described;
+}
+
+/** Each piece behind its name; `isBare`: an attestation document alone. */
+export async function evidencePieces(
+  pieces: readonly GivenPiece[],
+  isBare: boolean,
+  report: Report,
+): Promise<readonly Markup[]> {
+  const shown: Markup[] = [];
+  for (const piece of pieces) shown.push(pieceDetails(piece, await contentOf(piece, isBare), report));
+  return shown;
+}
+
+function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: Content, report: Report): Markup {
+  const entry = report.evidence.find((one) => one.subject === subject);
+  const asked = piece.latestOf ?? entry?.latestOf;
+  return element(
+    "details",
+    { class: "piece" },
+    element("summary", {}, element("strong", {}, labelOf(subject, report)), " ", digestOf(entry?.sha256 ?? null)),
+    asked === undefined || asked === null
+      ? null
+      : element("p", {}, `Asked for as the newest boot proof of ${quoted(asked)}: that it is, is the service's word.`),
+    faults.length === 0
+      ? null
+      : element(
+          "div",
+          { class: "faults" },
+          element("p", {}, "What breaks its format:"),
+          element(
+            "ul",
+            {},
+            faults.map((fault) => element("li", {}, printable(fault))),
+          ),
+        ),
+    bytes.map(([name, value]) => bytesDetails(name, value)),
+    element("details", {}, element("summary", {}, "All that it says, decoded and not verified"), tree(says)),
+  );
+}
+
+function digestOf(sha256: string | null): Markup {
+  return sha256 === null
+    ? element("span", { class: "digest" }, "given as a value, not as bytes: no digest")
+    : element("span", { class: "digest" }, "SHA-256 ", shownValue(sha256));
+}
+
+function bytesDetails(name: string, bytes: Uint8Array): Markup {
+  const length = bytes.length === 1 ? "1 byte" : `${bytes.length} bytes`;
+  return element(
+    "details",
+    { class: "bytes" },
+    element("summary", {}, `${name}, ${length}`),
+    element("code", { class: "hex" }, toHex(bytes)),
+  );
+}
+
+async function contentOf({ subject, piece }: GivenPiece, isBare: boolean): Promise<Content> {
+  const { value } = piece;
+  if (VerifiedBootProof.isVerified(value)) return { bytes: [], faults: [], says: describedObject(value) };
+  if (isBare) {
+    const bytes = value instanceof Uint8Array ? value : new Uint8Array();
+    return { ...described(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
+  }
+  const input = takeInput(value);
+  if (input.value === undefined) return unreadable(value, input);
+  const kind = subject.split("[", 1)[0];
+  if (kind === "boot") return { ...described(await inspectBootProof(input.value)), bytes: bootBytes(input.value) };
+  if (kind === "app") return { ...described(inspectAppProof(input.value)), bytes: appBytes(input.value) };
+  return { ...described(await inspectActivity(input.value)), bytes: activityBytes(input.value) };
+}
+
+function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
+  return { faults, says };
+}
+
+/** As it was given: nothing of it could be read. */
+function unreadable(value: unknown, { faults }: TakenInput): Content {
+  const bytes = typeof value === "string" ? toUtf8(value) : value;
+  return {
+    bytes: bytes instanceof Uint8Array ? [["As it was given", bytes]] : [],
+    faults: faults.map(({ message }) => message),
+    says: typeof value === "string" ? value : null,
+  };
+}
+
+type Bytes = Content["bytes"];
+
+function bootBytes(json: unknown): Bytes {
+  const { ephemeralPublicKey, attestationDocument, manifest, manifestEnvelope } = readBootProof(json).value;
+  return [
+    ...(attestationDocument === undefined ? [] : documentBytes(attestationDocument)),
+    ...present({
+      Manifest: manifest,
+      "Manifest envelope, with the approvals": manifestEnvelope,
+      "Ephemeral key, as the service names it": ephemeralPublicKey,
+    }),
+  ];
+}
+
+function documentBytes(document: Uint8Array): Bytes {
+  const cose = attempt(() => decodeCoseSign1(document)).value;
+  const whole = present({ "Attestation document (COSE_Sign1)": document });
+  if (cose === undefined) return whole;
+  const { cabundle = [], certificate, pcrs, publicKey, userData, nonce } = readAttestationDocument(cose.payload).value;
+  const chain = cabundle.map(({ der }, index) => [`Certificate ${index} of the bundle (DER)`, der] as const);
+  return [
+    ...whole,
+    ...present({ "Its signed payload (CBOR)": cose.payload, "Its signature": cose.signature }),
+    ...chain,
+    ...present({ "Certificate of the leaf, whose key signed the document (DER)": certificate?.der }),
+    ...[...(pcrs ?? [])].map(([index, value]) => [`PCR${index}`, value] as const),
+    ...present({ "Attested public key": publicKey, "Attested user data": userData, "Attested nonce": nonce }),
+  ];
+}
+
+function appBytes(json: unknown): Bytes {
+  const { proofPayload, publicKey, signature } = readAppProof(unwrap(json, "appProof")).value;
+  return present({
+    "Signed payload (UTF-8)": proofPayload === undefined ? undefined : toUtf8(proofPayload),
+    "Signature over the payload": signature,
+    "Key that signed it": publicKey,
+  });
+}
+
+function activityBytes(json: unknown): Bytes {
+  const { appProofs } = (unwrap(json, "activity") ?? {}) as { readonly appProofs?: unknown };
+  if (!Array.isArray(appProofs)) return [];
+  return appProofs.flatMap((proof, index) => {
+    return appBytes(proof).map(([name, bytes]) => [`App proof ${index} of it: ${name}`, bytes] as const);
+  });
+}
+
+function present(bytes: Readonly<Record<string, Uint8Array | null | undefined>>): Bytes {
+  return Object.entries(bytes).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+}
+
+/** A value in nested lists, whole. */
+function tree(value: Described | undefined): Markup {
+  if (value === null || value === undefined || typeof value !== "object") return shownValue(String(value));
+  if (!Array.isArray(value))
+    return valueList(
+      Object.entries(value).flatMap(([name, member]) => (member === undefined ? [] : [[name, tree(member)] as const])),
+    );
+  return element(
+    "ol",
+    { class: "items", start: "0" },
+    value.map((item: Described) => element("li", {}, tree(item))),
+  );
+}
+
+/** Of what was verified before, and handed in as that: what the object holds. */
+function describedObject(value: unknown): Described {
+  if (value instanceof Uint8Array) return toHex(value);
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Map) return describedObject(Object.fromEntries(value as Map<string, unknown>));
+  if (Array.isArray(value)) return value.map(describedObject);
+  if (typeof value !== "object" || value === null) return value === undefined ? null : (value as Described);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, describedObject(member)]));
+}

@@ -1,0 +1,121 @@
+/** The links of the chain of trust, the states that they can be in, and which check is about which link: tables. */
+import type { CheckId } from "../checks.js";
+
+/** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
+export const LINKS = {
+  anchor: { title: "Anchor", asks: "Do the certificates start at a root that this verifier trusts?" },
+  certificates: { title: "Certificates", asks: "Is each certificate signed by the one above it, valid and in place?" },
+  document: { title: "Document", asks: "Did the hardware's key sign this attestation document?" },
+  measurements: {
+    title: "Measurements",
+    asks: "Did the hardware measure the image, and is it not in debug mode?",
+  },
+  manifest: { title: "Manifest", asks: "Does the document commit to this very manifest, which says what runs?" },
+  approvals: { title: "Approvals", asks: "Did enough members of the manifest set approve the manifest?" },
+  key: { title: "Ephemeral key", asks: "Does the document attest this key, and did the enclave commit to it?" },
+  "app-proofs": { title: "App proofs", asks: "Did the attested key sign what the application stated?" },
+  claims: { title: "Claims", asks: "Is what was stated the answer to what was asked?" },
+  policy: { title: "Policy", asks: "Is the enclave one that the policy pins?" },
+  other: { title: "Other checks", asks: "What else does the report speak of?" },
+} as const;
+
+export type LinkId = keyof typeof LINKS;
+
+/** What each state is called, on the page and by screen readers. */
+export const STATE_WORDS = {
+  proven: "Proven",
+  failed: "Failed",
+  word: "Image's word",
+  open: "Not asked",
+  unproven: "Not proven",
+} as const;
+
+export type LinkState = keyof typeof STATE_WORDS;
+
+/** The link of each check. Total: the compiler holds it against the ids. */
+export const LINK_OF: Readonly<Record<CheckId, LinkId>> = {
+  "boot.decode": "document",
+  "cose.structure": "document",
+  "cose.algorithm": "document",
+  "cose.signature": "document",
+  "doc.structure": "document",
+  "chain.anchor": "anchor",
+  "chain.signature": "certificates",
+  "chain.algorithm": "certificates",
+  "chain.validity": "certificates",
+  "chain.constraints": "certificates",
+  "manifest.decode": "manifest",
+  "envelope.decode": "approvals",
+  "envelope.manifest": "approvals",
+  "envelope.approvals": "approvals",
+  "envelope.shares": "approvals",
+  "bind.user-data": "manifest",
+  "bind.pcrs": "measurements",
+  "bind.key": "key",
+  "bind.commitment": "key",
+  "bind.nonce": "document",
+  "mode.debug": "measurements",
+  "app.decode": "app-proofs",
+  "app.signature": "app-proofs",
+  "app.key": "app-proofs",
+  "app.payload": "app-proofs",
+  "app.time": "app-proofs",
+  "app.request": "claims",
+  "activity.decode": "claims",
+  "activity.request": "claims",
+  "activity.claims": "claims",
+  "activity.coverage": "claims",
+  "policy.scope": "policy",
+  "policy.deployment": "policy",
+  "policy.pcrs": "policy",
+  "policy.manifest-hash": "policy",
+  "policy.pivot": "policy",
+  "policy.workloads": "policy",
+  "policy.args": "policy",
+  "policy.namespace": "policy",
+  "policy.nonce": "policy",
+  "policy.quorum-key": "policy",
+  "policy.manifest-set": "policy",
+  "policy.share-set": "policy",
+  "policy.user-data": "policy",
+  "policy.public-key": "policy",
+  "policy.commitment": "policy",
+  "policy.labels": "policy",
+  "policy.age": "policy",
+  "policy.app-proof": "policy",
+};
+
+/** One of these has to hold for the link to be proven: what passed beside it proves nothing alone. */
+export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {
+  anchor: ["chain.anchor"],
+  certificates: ["chain.signature"],
+  document: ["cose.signature"],
+  measurements: ["mode.debug"],
+  manifest: ["bind.user-data"],
+  approvals: ["envelope.approvals"],
+  key: ["bind.key"],
+  "app-proofs": ["app.signature"],
+  claims: ["app.request", "activity.request"],
+  policy: ["policy.deployment"],
+  other: [],
+};
+
+/** What nobody vouches for but the image: a policy's pins on it too, where debug mode leaves open what code says so. */
+export const SAID_BY_IMAGE: ReadonlySet<LinkId> = new Set([
+  "manifest",
+  "approvals",
+  "key",
+  "app-proofs",
+  "claims",
+  "policy",
+]);
+
+/** Why no check is about the link. */
+export const ABSENT: Readonly<Partial<Record<LinkId, string>>> = {
+  manifest: "A bare attestation document comes without a manifest.",
+  approvals: "A bare attestation document comes without approvals.",
+  key: "What a bare document's key stands for is between you and the application.",
+  "app-proofs": "No app proof was given for this boot proof.",
+  claims: "No app proof or activity was given that could claim anything.",
+  policy: "No policy was given: nobody said whose enclave this should be, or what should run in it.",
+};

@@ -1,0 +1,51 @@
+/** HTML as data: made text in one place, made DOM in a browser, never by gluing strings. */
+
+export interface Markup {
+  readonly tag: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly MarkupNode[];
+}
+export type MarkupNode = Markup | string;
+
+/** Elements that have neither content nor an end tag. */
+const VOID = new Set(["br", "hr", "img", "input", "link", "meta", "wbr"]);
+/** What their elements hold is no markup to a parser, so no escape can make it text: only what cannot end it. */
+const RAW = new Set(["script", "style"]);
+
+/** An element; `null` among the children is left out, and a list stands for its members. */
+export function element(
+  tag: string,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly (MarkupNode | readonly MarkupNode[] | null)[]
+): Markup {
+  return { tag, attributes, children: children.flatMap((child) => child ?? []) };
+}
+
+/** The text of it; what is text is escaped, attribute names and tags are ours. Void elements have no end tag. */
+export function toHtml(nodes: readonly MarkupNode[]): string {
+  return nodes.map((node) => (typeof node === "string" ? escaped(node) : elementText(node))).join("");
+}
+
+function elementText({ tag, attributes, children }: Markup): string {
+  const start = `<${tag}${Object.entries(attributes).map(attributeText).join("")}>`;
+  if (VOID.has(tag)) return start;
+  return `${start}${RAW.has(tag) ? rawText(tag, children) : toHtml(children)}</${tag}>`;
+}
+
+function attributeText([name, value]: readonly [string, string]): string {
+  return ` ${name}="${escaped(value)}"`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => ESCAPES[char]!);
+}
+
+/** Throws Error for text that could end the element, or change how a parser reads it: whoever embeds escapes that. */
+function rawText(tag: string, children: readonly MarkupNode[]): string {
+  const text = children.join("");
+  const isOurs = children.every((child) => typeof child === "string");
+  if (!isOurs || /<(?:[/]|!--|script)/i.test(text)) throw new Error(`bug: ${tag} with text that could end it`);
+  return text;
+}

@@ -1,0 +1,176 @@
+/** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
+import { type JudgedEvidence, NamedEvidence, givenPieces } from "../inputs.js";
+import { countWords } from "../report/pieces.js";
+import { printable, quoted } from "../report/printable.js";
+import type { Report, Verdict } from "../report/report.js";
+import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
+import { type Notice, butsOf, verdictSentence } from "../report/text.js";
+import { unprovenStatements } from "../report/unproven.js";
+import { chainSection, straySection } from "./chain-view.js";
+import { shownValue, valueList } from "./checks.js";
+import { icon } from "./diagram.js";
+import { evidencePieces } from "./evidence.js";
+import type { LinkState } from "./links.js";
+import { type Markup, type MarkupNode, element } from "./markup.js";
+
+export interface Shown {
+  readonly report: Report;
+  readonly evidence: JudgedEvidence;
+  readonly notices: readonly Notice[];
+}
+
+/** The report's nodes, which stand inside `main`: a header with the one `h1`, then a section for each part. */
+export async function reportView({ report, evidence, notices }: Shown): Promise<MarkupNode[]> {
+  const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
+  const pieces = await evidencePieces(givenPieces(evidence), isBare, report);
+  return [
+    verdictHeader(report, butsOf(report, notices)),
+    ...noticeList(notices),
+    statementsPart(report),
+    chainSection(report),
+    ...straySection(report),
+    evidencePart(pieces, report),
+    originPart(report),
+  ];
+}
+
+const VERDICT_SHAPES: Readonly<Record<Verdict, LinkState>> = {
+  verified: "proven",
+  authentic: "open",
+  rejected: "failed",
+};
+
+function verdictHeader(report: Report, buts: readonly string[]): Markup {
+  const sentence = verdictSentence(report);
+  const end = sentence.indexOf(":");
+  const isKnown = Object.hasOwn(VERDICT_SHAPES, report.verdict);
+  const state = isKnown ? VERDICT_SHAPES[report.verdict] : "unproven";
+  const count = buts.length === 1 ? "with one BUT" : `with ${buts.length} BUTs`;
+  return element(
+    "header",
+    { class: `verdict verdict-${isKnown ? report.verdict : "unknown"}` },
+    element(
+      "div",
+      { class: "verdict-band" },
+      element(
+        "h1",
+        {},
+        icon({ state, warnings: [] }),
+        element("span", { class: "word" }, sentence.slice(0, end)),
+        buts.length === 0 ? null : element("span", { class: "count" }, ` ${count}`),
+      ),
+      element("p", { class: "sentence" }, capitalized(sentence.slice(end + 1).trim())),
+      element("p", { class: "counts" }, countWords(report.checks).join(", ")),
+      report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
+    ),
+    buts.length === 0
+      ? null
+      : element(
+          "ul",
+          { class: "buts" },
+          buts.map((text) => {
+            return element("li", {}, element("strong", {}, "BUT"), " ", element("span", {}, printable(text)));
+          }),
+        ),
+  );
+}
+
+/** Leads to what is not proven, which is not in sight on a narrow page. */
+function openCount(report: Report): Markup {
+  const words = unprovenWords(report).flatMap(({ statements }) => statements);
+  const count = words.length + unprovenStatements(report).length;
+  return element("a", { href: "#not-proven" }, `Not proven: ${count === 1 ? "one thing" : `${count} things`}`);
+}
+
+function noticeList(notices: readonly Notice[]): MarkupNode[] {
+  const others = notices.filter(({ kind }) => kind !== "but");
+  if (others.length === 0) return [];
+  return [
+    element(
+      "ul",
+      { class: "notices" },
+      others.map(({ kind, text }) => element("li", { class: `notice-${kind}` }, printable(text))),
+    ),
+  ];
+}
+
+/** Proven and not proven side by side, of equal weight; of rejected evidence nothing is proven. */
+function statementsPart(report: Report): Markup {
+  const proven = provenStatements(report);
+  const open = unprovenStatements(report);
+  return element(
+    "div",
+    { class: "statements" },
+    report.claims === null ? null : statementSection("proven", "Proven", foldedList(proven)),
+    statementSection("not-proven", "Not proven", [
+      ...unprovenWords(report).map(({ heading, statements }) => {
+        const title = element("h3", {}, `${capitalized(heading)}:`);
+        return element("div", { class: "image-word" }, title, foldedList(statements));
+      }),
+      statementList(open),
+    ]),
+  );
+}
+
+function statementSection(id: string, title: string, content: readonly Markup[]): Markup {
+  const mark = icon({ state: id === "proven" ? "proven" : "open", warnings: [] });
+  const heading = element("h2", { id }, mark, title);
+  return element("section", { class: id, "aria-labelledby": id }, heading, element("div", {}, content));
+}
+
+/** More than these are folded up, for what is not proven stands beneath them on a narrow page. */
+const MAX_IN_SIGHT = 12;
+
+function foldedList(statements: readonly string[]): Markup[] {
+  const [first, rest] = [statements.slice(0, MAX_IN_SIGHT), statements.slice(MAX_IN_SIGHT)];
+  if (rest.length === 0) return [statementList(first)];
+  return [
+    statementList(first),
+    element("details", {}, element("summary", {}, `and ${rest.length} more`), statementList(rest)),
+  ];
+}
+
+function statementList(statements: readonly string[]): Markup {
+  return element(
+    "ul",
+    {},
+    statements.map((statement) => element("li", {}, statement)),
+  );
+}
+
+function evidencePart(pieces: readonly Markup[], report: Report): Markup {
+  const believed =
+    report.claims === null
+      ? "The evidence was rejected. What it says stands here in full, and nothing of it is to be believed."
+      : "What the evidence says stands here in full. What of it is proven stands above, and nothing else is.";
+  return element(
+    "section",
+    { class: "evidence", "aria-labelledby": "evidence" },
+    element("h2", { id: "evidence" }, "Evidence"),
+    element("p", { class: "unverified" }, believed),
+    pieces,
+  );
+}
+
+function originPart(report: Report): Markup {
+  const { policyDigest, tool, verifiedAt, validationTime, format } = report;
+  const rows: [string, MarkupNode][] = [
+    ["Verified at", printable(verifiedAt)],
+    ["Certificates judged as of", printable(validationTime ?? "no time: it could not be read from the evidence")],
+    ["Verified by", printable(`${tool.name} ${tool.version}`)],
+    ["Policy", policyText(report)],
+    ...(policyDigest === null ? [] : [["Policy, SHA-256", shownValue(policyDigest)] as [string, MarkupNode]]),
+    ["Report", printable(format)],
+  ];
+  return element(
+    "section",
+    { class: "origin", "aria-labelledby": "origin" },
+    element("h2", { id: "origin" }, "How it was verified"),
+    valueList(rows),
+  );
+}
+
+function policyText({ policy, verdict }: Report): string {
+  if (policy !== null) return quoted(policy);
+  return verdict === "authentic" ? "none was given" : "it has no name";
+}

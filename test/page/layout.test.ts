@@ -1,0 +1,130 @@
+/** How the page lies in a Chromium: nothing wider than the window, every text legible. */
+import { existsSync } from "node:fs";
+import { type Browser, type Page, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { element, toHtml } from "../../src/page/markup.js";
+import { SHOWN } from "./evidence.js";
+import { pageOf } from "./html.js";
+
+const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
+const isSkipped = executablePath === undefined && WANTED !== "required";
+if (isSkipped) console.warn(`the page's layout is not tested: no browser at ${PLACES.join(", ")}`);
+
+/** A form with each of its parts, after the report. */
+const FORM = toHtml([
+  element(
+    "form",
+    {},
+    element(
+      "fieldset",
+      {},
+      element("legend", {}, "Evidence"),
+      element("label", {}, "File", element("input", { type: "text", value: "x" })),
+    ),
+    element("div", { class: "dropzone" }, "Drop files here"),
+    element("button", {}, "Verify"),
+    ...["good", "bad", "warn"].map((kind) => element("p", { class: `message ${kind}` }, "It is so")),
+  ),
+]);
+
+describe.skipIf(isSkipped)("in Chromium", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const args = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
+    browser = await chromium.launch({ executablePath: executablePath!, args, chromiumSandbox: false });
+  });
+  afterAll(() => browser?.close());
+
+  const names = ["verified, with BUTs", "authentic", "rejected: another release", "stale", "an activity", "hostile"];
+  it.each(names)("%s fits, unfolded, and can be read", async (name) => {
+    const html = (await pageOf(await SHOWN[name]!()))
+      .replace("</main>", `${FORM}</main>`)
+      .replaceAll("<details ", "<details open ")
+      .replaceAll("<details>", "<details open>");
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 320, height: 800 } });
+      await page.setContent(html);
+      for (const width of [320, 390, 768, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await widthOf(page), `${width}`).toBeLessThanOrEqual(width);
+      }
+      expect(await illegible(page), colorScheme).toEqual([]);
+      await page.emulateMedia({ media: "print" });
+      expect(await illegible(page), `${colorScheme}, on paper`).toEqual([]);
+      await page.close();
+    }
+  });
+
+  it("letters that are read from right to left stand in the order in which they were signed", async () => {
+    const shown = await SHOWN["a bare document"]!();
+    const page = await browser.newPage();
+    await page.setContent(await pageOf({ ...shown, notices: [{ kind: "but", text: "\u05d0\u05d1 (1) \u05d2" }] }));
+    const lefts = await page.locator(".buts span").evaluate((span) => {
+      const node = span.firstChild!;
+      return [...node.textContent!].map((_, index) => {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        return range.getBoundingClientRect().left;
+      });
+    });
+    expect(lefts).toHaveLength(8);
+    expect(lefts).toEqual(lefts.toSorted((one, other) => one - other));
+    await page.close();
+  });
+
+  it("a link in the list of many boot proofs unfolds the one it leads to", async () => {
+    const page = await browser.newPage();
+    await page.setContent(await pageOf(await SHOWN["many boot proofs, half of them too old"]!()));
+    const open = (): Promise<number[]> =>
+      page
+        .locator("details.boot")
+        .evaluateAll((all) => all.flatMap((one, index) => ((one as HTMLDetailsElement).open ? [index] : [])));
+    expect(await open()).toEqual([0]);
+    await page.locator('a[href="#boot-7"]').click();
+    expect(await open()).toEqual([0, 7]);
+    await page.close();
+  });
+});
+
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth);
+}
+
+/** Texts whose contrast with what is behind them is below what WCAG 2.2 (1.4.3) asks for. */
+function illegible(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const channels = (color: string): number[] => (color.match(/[\d.]+/g) ?? []).map(Number);
+    const luminance = ([r, g, b]: readonly number[]): number => {
+      const [red, green, blue] = [r!, g!, b!].map((value) => {
+        const part = value / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+    };
+    const behind = (start: Element): number[] => {
+      for (let one: Element | null = start; one !== null; one = one.parentElement) {
+        const color = channels(getComputedStyle(one).backgroundColor);
+        if (color.length === 3 || color[3] === 1) return color;
+      }
+      return [255, 255, 255];
+    };
+    const low: string[] = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let seen = 0;
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const parent = node.parentElement!;
+      const isDrawn = parent.closest("title, desc, style") === null && parent.getClientRects().length > 0;
+      if (node.textContent!.trim() === "" || !isDrawn) continue;
+      seen++;
+      const style = getComputedStyle(parent);
+      const isSvg = parent.namespaceURI!.endsWith("svg");
+      const [one, other] = [luminance(channels(isSvg ? style.fill : style.color)), luminance(behind(parent))];
+      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      if (contrast < 4.5) low.push(`${parent.tagName}.${parent.className}: ${contrast.toFixed(2)}`);
+    }
+    return seen < 100 ? [`only ${seen} texts were found`] : [...new Set(low)];
+  });
+}

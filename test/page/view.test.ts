@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import { toHex } from "../../src/bytes.js";
+import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
+import { decodeAttestationDocument } from "../../src/decode/attestation-document.js";
+import { decodeBootProof } from "../../src/decode/boot-proof.js";
+import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
+import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
+import { printable } from "../../src/report/printable.js";
+import { provenStatements, unprovenWords } from "../../src/report/statements.js";
+import { butsOf, verdictSentence } from "../../src/report/text.js";
+import { unprovenStatements } from "../../src/report/unproven.js";
+import { report, reportOf } from "../report/reports.js";
+import { HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";
+import { type Element, attribute, classed, pageOf, parsed, textOf } from "./html.js";
+
+const NAMES = Object.keys(SHOWN);
+const pages = new Map<string, Promise<readonly Element[]>>();
+const shownPage = async (name: string) => {
+  const shown = await SHOWN[name]!();
+  const page = pages.get(name) ?? pageOf(shown).then(parsed);
+  pages.set(name, page);
+  return { shown, elements: await page };
+};
+const texts = (elements: readonly Element[]): string[] => elements.map(textOf);
+
+describe.each(NAMES)("the page of %s", (name) => {
+  it("says all that the report says", async () => {
+    const { shown, elements } = await shownPage(name);
+    const { report: judged, notices } = shown;
+    const sentence = verdictSentence(judged);
+    const [word, rest] = [sentence.slice(0, sentence.indexOf(":")), sentence.slice(sentence.indexOf(":") + 1).trim()];
+    expect(textOf(classed(elements, "word")[0]!)).toBe(word);
+    expect(textOf(classed(elements, "sentence")[0]!).toLowerCase()).toBe(rest.toLowerCase());
+    const buts = butsOf(judged, notices);
+    expect(texts(elements.filter((one) => attribute(one, "class") === "buts").flatMap(items))).toEqual(
+      buts.map((text) => `BUT ${printable(text)}`),
+    );
+    expect(texts(statements(elements, "proven"))).toEqual(provenStatements(judged));
+    const words = unprovenWords(judged).flatMap((said) => said.statements);
+    expect(texts(statements(elements, "not-proven"))).toEqual([...words, ...unprovenStatements(judged)]);
+    for (const { heading } of unprovenWords(judged))
+      expect(texts(classed(elements, "image-word")).join()).toMatch(new RegExp(heading, "i"));
+    for (const { text } of notices) expect(texts(elements).some((shownText) => shownText.includes(text))).toBe(true);
+  });
+
+  it("has every check: its id, its status, its detail, its advice, and both values whole", async () => {
+    const { shown, elements } = await shownPage(name);
+    const items = classed(elements, "check");
+    const told = new Set(items.map((item) => texts(item.childNodes as Element[]).join("\n")));
+    for (const { id, status, detail, advice = "", expected = "", actual = "" } of shown.report.checks) {
+      const lines = [expected, actual].flatMap((value) => value.split("\n")).map(printable);
+      const wanted = [id, STATUSES[status], printable(detail), printable(advice), ...lines];
+      expect(
+        [...told].some((text) => wanted.every((part) => text.toLowerCase().includes(part.toLowerCase()))),
+        id,
+      ).toBe(true);
+    }
+    for (const item of classed(elements, "check-fail")) expect(isInSight(item, elements)).toBe(true);
+  });
+
+  it("is HTML of ours alone, with names that are unique, and headings in order", async () => {
+    const { shown, elements } = await shownPage(name);
+    const inSvg = elements.filter(({ tagName }) => tagName === "svg").length;
+    expect(inSvg).toBeGreaterThan(10);
+    for (const { tagName, attrs } of elements) {
+      expect(TAGS).toContain(tagName);
+      for (const { name: attr, value } of attrs) {
+        expect(ATTRIBUTES).toContain(attr);
+        if (attr === "href") expect(value).toMatch(/^#[a-z0-9-]+$/);
+      }
+    }
+    const ids = elements.flatMap((one) => attribute(one, "id") ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const one of elements)
+      for (const attr of ["href", "aria-labelledby"])
+        for (const id of (attribute(one, attr) ?? "").replace("#", "").split(" "))
+          if (id !== "") expect(ids).toContain(id);
+    const levels = elements.filter(({ tagName }) => /^h[1-6]$/.test(tagName)).map(({ tagName }) => Number(tagName[1]));
+    expect(levels.filter((level) => level === 1)).toHaveLength(1);
+    for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
+    if (shown.report.verdict !== "rejected") return;
+    const legend = new Set(classed(elements, "legend").flatMap(within));
+    expect(classed(elements, "state-proven").filter((one) => !legend.has(one))).toEqual([]);
+    expect(classed(elements, "proven")).toEqual([]);
+  });
+});
+
+const STATUSES = { pass: "passed", fail: "FAILED", warn: "warning", skip: "skipped" };
+const TAGS = (
+  "header div h1 h2 h3 h4 p ul ol li dl dt dd span strong code mark section details summary a " +
+  "svg g path circle title desc text"
+).split(" ");
+const ATTRIBUTES = (
+  "class id href open start role aria-labelledby aria-label aria-hidden " + "viewBox d r y transform text-anchor"
+).split(" ");
+
+function within(element: Element): Element[] {
+  return [element, ...(element.childNodes as Element[]).filter((node) => "tagName" in node).flatMap(within)];
+}
+
+function items(element: Element): Element[] {
+  return within(element).filter(({ tagName }) => tagName === "li");
+}
+
+function statements(elements: readonly Element[], name: string): Element[] {
+  return classed(elements, name).flatMap(items);
+}
+
+/** Whether no part of the page that is folded up hides it, but for boot proofs that are not the one shown first. */
+function isInSight(item: Element, elements: readonly Element[]): boolean {
+  const around = elements.filter((one) => one.tagName === "details" && within(one).includes(item));
+  return around.every((one) => attribute(one, "open") !== null || attribute(one, "class") === "boot");
+}
+
+describe("the bytes", () => {
+  const hexOf = async (name: string) => {
+    const { elements } = await shownPage(name);
+    return texts(elements.filter(({ tagName }) => tagName === "code"));
+  };
+  const documentHex = (bytes: Uint8Array): string[] => {
+    const { payload, signature } = decodeCoseSign1(bytes);
+    const document = decodeAttestationDocument(bytes);
+    const { cabundle, certificate, pcrs, publicKey, userData } = document;
+    const fields = [publicKey, userData].flatMap((field) => field ?? []);
+    const certificates = [...cabundle, certificate].map(({ der }) => der);
+    return [bytes, payload, signature, ...certificates, ...pcrs.values(), ...fields].map(toHex);
+  };
+
+  it.each(["verified", "rejected: a forged signature", "an activity"])("of %s stand there in full", async (name) => {
+    const { evidence } = await SHOWN[name]!();
+    const [boot] = (evidence as { bootProofs: NamedEvidence[] }).bootProofs;
+    const { attestationDocument, manifest, manifestEnvelope, ephemeralPublicKey } = decodeBootProof(boot!.value);
+    const hex = await hexOf(name);
+    const wanted = [
+      ...documentHex(attestationDocument),
+      ...[manifest, manifestEnvelope, ephemeralPublicKey].map(toHex),
+    ];
+    for (const bytes of wanted) expect(hex).toContain(bytes);
+  });
+
+  it("of app proofs, in an activity too: payload, signature, key", async () => {
+    const activity = (await SHOWN["an activity"]!()).evidence as { activity: NamedEvidence };
+    const { appProofs } = activity.activity.value as {
+      appProofs: Record<"proofPayload" | "signature" | "publicKey", string>[];
+    };
+    const hex = await hexOf("an activity");
+    for (const { proofPayload, signature, publicKey } of appProofs)
+      for (const bytes of [Buffer.from(proofPayload).toString("hex"), signature, publicKey])
+        expect(hex).toContain(bytes);
+  });
+
+  it("of a bare document, and of what could not be read", async () => {
+    const { evidence } = await SHOWN["a bare document"]!();
+    const hex = await hexOf("a bare document");
+    for (const bytes of documentHex((evidence as NamedEvidence).value as Uint8Array)) expect(hex).toContain(bytes);
+    expect(await hexOf("rejected: no JSON")).toContain(Buffer.from('{"ephemeralPublicKeyHex": ').toString("hex"));
+  });
+});
+
+it("shows of a boot proof that was verified before what the object holds", async () => {
+  const options: VerifyOptions = {
+    policy: NO_POLICY_ANY_ENCLAVE,
+    now: new Date("2026-03-04T05:10:00.000Z"),
+    trustAnchors: anchors(),
+  };
+  const { bootProof } = await verifyBootProof(fleet(1)[0]!.bootProof, options);
+  const { report: judged } = await verifyEvidence({ bootProofs: [bootProof] }, options);
+  const elements = parsed(await pageOf({ report: judged, evidence: { bootProofs: [bootProof] }, notices: [] }));
+  const codes = texts(
+    classed(elements, "piece")
+      .flatMap(within)
+      .filter(({ tagName }) => tagName === "code"),
+  );
+  const { attestation, manifestHash, ephemeralKey } = bootProof!;
+  for (const bytes of [manifestHash, ephemeralKey, attestation.document.certificate.der])
+    expect(codes).toContain(toHex(bytes));
+});
+
+it("names every piece with its digest", async () => {
+  const { shown, elements } = await shownPage("verified");
+  const pieces = texts(classed(elements, "piece"));
+  expect(shown.report.evidence).toHaveLength(2);
+  for (const { subject, name, sha256 } of shown.report.evidence)
+    expect(pieces.some((text) => text.startsWith(`${subject} = ${name} SHA-256 ${sha256}`))).toBe(true);
+});
+
+it("says when, how and by which policy it was verified", async () => {
+  const { shown, elements } = await shownPage("verified");
+  const origin = texts(classed(elements, "origin")).join();
+  const { verifiedAt, validationTime, policyDigest, tool } = shown.report;
+  for (const text of [
+    verifiedAt,
+    validationTime!,
+    policyDigest!,
+    `${tool.name} ${tool.version}`,
+    '"Signer, production"',
+  ])
+    expect(origin).toContain(text);
+  expect(texts(classed((await shownPage("authentic")).elements, "origin")).join()).toContain("Policynone was given");
+});
+
+it("counts the BUTs beside the verdict, and leads from there to what is not proven", async () => {
+  const { elements } = await shownPage("verified, with BUTs");
+  expect(textOf(elements.find(({ tagName }) => tagName === "h1")!)).toBe("VERIFIED with 5 BUTs");
+  expect(texts(classed(elements, "left"))).toEqual(["Not proven: 8 things"]);
+  const stale = await shownPage("stale");
+  expect(textOf(stale.elements.find(({ tagName }) => tagName === "h1")!)).toBe("REJECTED, STALE");
+  expect(texts(classed(stale.elements, "link")).at(-1)).toMatch(/^Policy Failed: too old/);
+});
+
+it("marks the bytes that differ", async () => {
+  const { elements } = await shownPage("rejected: another release");
+  const marks = texts(elements.filter(({ tagName }) => tagName === "mark"));
+  expect(marks).toHaveLength(2);
+  expect(marks[0]).toMatch(/^\[[0-9a-f]{2}\]$/);
+  expect(marks[0]).not.toBe(marks[1]);
+});
+
+it("takes no word of the evidence for markup, and lets none turn the text around", async () => {
+  const { elements, shown } = await shownPage("hostile");
+  const all = texts(elements).join("\n");
+  expect(shown.report.verdict).toBe("authentic");
+  expect(all).toContain(printable(HOSTILE));
+  expect(all).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+});
+
+describe("of a report that somebody else made", () => {
+  const evidence = { bootProofs: fleet(1).map(({ bootProof }) => bootProof) };
+  const pageOfReport = async (rest: Parameters<typeof report>[0]) =>
+    parsed(await pageOf({ report: report(rest), evidence, notices: [] }));
+
+  it("an unknown verdict, status and check are shown, and not as good ones", async () => {
+    const checks = [{ id: "cose.moon", subject: "boot[0]", status: "splendid", detail: "<b>shines</b>" }] as never;
+    const elements = await pageOfReport({ verdict: "splendid" as never, checks });
+    expect(textOf(elements.find(({ tagName }) => tagName === "h1")!)).toMatch(/^UNKNOWN/);
+    expect(classed(elements, "verdict-unknown")).toHaveLength(1);
+    const [item] = texts(classed(elements, "check-unknown"));
+    expect(item).toContain("unknown status: splendid");
+    expect(item).toContain("<b>shines</b>");
+    expect(classed(elements, "link").filter((one) => attribute(one, "class")!.includes("state-proven"))).toEqual([]);
+  });
+
+  it("names that are members of every object are names of nothing", async () => {
+    const elements = await pageOfReport({ verdict: "constructor" as never });
+    expect(classed(elements, "verdict-unknown")).toHaveLength(1);
+  });
+
+  it("claims of what the evidence does not hold are shown as claims", async () => {
+    const elements = parsed(await pageOf({ report: reportOf({}), evidence: { bootProofs: [] }, notices: [] }));
+    expect(classed(elements, "piece")).toEqual([]);
+  });
+});
