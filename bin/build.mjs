@@ -28,7 +28,7 @@ const LOADED_LATER = new RegExp(
     String.raw`^\.\.\/(?:client|lab|page)\/`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519)\.js$`,
-    String.raw`^\.\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
+    String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );
 const entries = new Set();

@@ -291,9 +291,14 @@ function givenParts({ bootProofs, appProofs, activity }: ReturnType<typeof evide
   };
 }
 
+/** Whether it is a bare attestation document. */
+export function isDocument(evidence: JudgedEvidence): evidence is NamedEvidence | Uint8Array {
+  return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
+}
+
 /** The pieces of it, in the order in which a report has them; the app proofs inside an activity are none. */
 export function givenPieces(evidence: JudgedEvidence): readonly GivenPiece[] {
-  if (evidence instanceof Uint8Array || evidence instanceof NamedEvidence) return [given("boot[0]", evidence)];
+  if (isDocument(evidence)) return [given("boot[0]", evidence)];
   const { boots, apps, whole } = givenParts(evidenceMembers(evidence));
   return [...boots, ...apps, ...whole];
 }

@@ -7,6 +7,7 @@ import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
 import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
+import { warnOfReaders } from "./key-files.js";
 import { ofKind } from "./kinds.js";
 import type { ArgumentReader } from "./options.js";
 
@@ -205,10 +206,7 @@ async function keyOfFile(path: string, io: Io): Promise<ApiKey> {
   const { key, readableByOthers } = await readApiKeyFile(path).catch((error: unknown) =>
     refuseOtherKind(path, error, io),
   );
-  if (readableByOthers)
-    io.stderr.write(
-      printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n",
-    );
+  if (readableByOthers) warnOfReaders(path, io);
   return key;
 }
 

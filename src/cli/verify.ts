@@ -16,6 +16,7 @@ import {
   organizationOf,
 } from "./connection.js";
 import type { Judged } from "../formats/reports.js";
+import type { SigningJwk } from "../formats/signing-key.js";
 import type { ExpectedFlags, Source } from "./evidence.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
@@ -41,6 +42,7 @@ interface VerifyFlags extends ConnectionFlags {
   readonly allowDebug?: boolean;
   readonly trustAnchor?: string;
   readonly format?: string;
+  readonly earKey?: string;
   readonly summary?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
@@ -55,6 +57,7 @@ interface VerifyRequest {
   readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
   readonly expected: ExpectedFlags;
   readonly format: ReportFormat;
+  readonly earKey: string | undefined;
   readonly level: Level;
 }
 
@@ -84,6 +87,10 @@ Examples:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
+  What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
+
   A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json
@@ -97,6 +104,9 @@ const WHY_A_POLICY =
 const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
+
+const UNSIGNED =
+  'warning: this result is not signed (alg "none"): anybody can write such a one. --ear-key FILE signs it.\n';
 
 const WHAT_IS_THERE =
   "--boot-proof FILE (or --attestation FILE) is wanted: what is there to verify? A bundle stands for itself; with a " +
@@ -150,9 +160,10 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
     const request = requestOf(args, command.args, flags, io);
-    const judged = await verify(request, io);
     const { format, level } = request;
-    if (level !== "quiet") io.stdout.write(await rendered(judged, { format, detail: level }, io));
+    const earKey = await earKeyOf(request, io);
+    const judged = await verify(request, io);
+    if (level !== "quiet") io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
     finish(exitCodeOf(judged.report.verdict));
   });
 }
@@ -180,6 +191,7 @@ function addEvidenceOptions(command: Command): Command {
 function addReportOptions(command: Command): void {
   command
     .option("--format <report-format>", `${REPORT_FORMATS.join(", ")} (default: text)`)
+    .option("--ear-key <file>", "with --format ear: the private key that signs it, a JWK or PEM")
     .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
     .option("--quiet", "nothing but the exit code")
     .option("--verbose", "every check of every piece, and every hash in full");
@@ -199,15 +211,18 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     flags.request,
     policy || undefined,
     trustAnchor,
+    flags.earKey,
   ]);
   const format = args.reportFormat(flags.format);
+  if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key goes with --format ear only");
   const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
   const options = { ...verifyOptions(args, flags, io), ...(bootProofsOnly && { bootProofsOnly }) };
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format, level };
+  const { earKey } = flags;
+  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format, earKey, level };
 }
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
@@ -394,6 +409,13 @@ function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): Verify
   };
 }
 
+/** Read before anything is fetched or verified: a key that cannot sign is not worth the wait. */
+async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk | undefined> {
+  if (earKey === undefined) return undefined;
+  const { readEarKey } = await import("./ear-key.js");
+  return readEarKey(earKey, io);
+}
+
 async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const { cryptography } = await import("../verify/cryptography.js");
   // Chosen while files are read, partly on another thread. Where that fails, verification fails, and says so.
@@ -437,7 +459,11 @@ export async function readTrustAnchor(
 
 async function rendered(
   judged: Judged,
-  { format, detail }: { readonly format: ReportFormat; readonly detail: Detail },
+  {
+    format,
+    detail,
+    earKey,
+  }: { readonly format: ReportFormat; readonly detail: Detail; readonly earKey: SigningJwk | undefined },
   io: Io,
 ): Promise<string> {
   const [{ REPORT_RENDERERS }, { POLICY_CHOSEN_BY_MAKER }] = await Promise.all([
@@ -447,5 +473,15 @@ async function rendered(
   // Whoever reads only the verdict is told whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  return REPORT_RENDERERS[format](judged, { ...textOptions(io), detail });
+  if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
+  if (format === "vsa") await warnOfFailed(judged, io);
+  return REPORT_RENDERERS[format](judged, { ...textOptions(io), detail, earKey });
+}
+
+/** The exit code is good, and the statement says that nothing passed. */
+async function warnOfFailed({ report, bundle }: Judged, io: Io): Promise<void> {
+  const { whyNotPassed } = await import("../formats/results.js");
+  const why = whyNotPassed(report, bundle);
+  if (report.verdict !== "rejected" && why !== null)
+    io.stderr.write(`warning: the statement says FAILED: ${why}. What passes a policy of yours says PASSED.\n`);
 }

@@ -3,12 +3,13 @@
  * it is asked for.
  */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import type { JudgedEvidence } from "../inputs.js";
+import { type JudgedEvidence, givenPieces, isDocument } from "../inputs.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
 import { type Notice, renderReport } from "../report/text.js";
+import type { SigningJwk } from "./signing-key.js";
 
 /** A report, and what it is of. */
 export interface Judged {
@@ -21,6 +22,8 @@ export interface Judged {
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
+  /** Of `ear`: what signs it. */
+  readonly earKey?: SigningJwk | undefined;
 }
 
 type Renderer = (judged: Judged, options: ReportOptions) => string | Promise<string>;
@@ -34,6 +37,15 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
       : renderReport(report, { ...options, detail }, noticesOf(judged));
   },
   json: ({ report, bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+  ear: async ({ report, bundle }, { earKey }) => {
+    const { earToken } = await import("./ear.js");
+    return earToken(report, { bundle, ...(earKey && { key: earKey }) });
+  },
+  vsa: async ({ report, bundle, evidence }) => {
+    const { vsaStatement } = await import("./vsa.js");
+    // Taken apart here: what is loaded later may know classes of its own, in a bundle.
+    return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
+  },
 };
 
 /** What is to be said beside the verdict, in whatever format. */

@@ -37,7 +37,7 @@ describe("the program", () => {
   const BASE64 = Buffer.from(HEX, "hex").toString("base64");
   const SHORT = "hunter2";
   it.each<[argv: string[], secret: string, said: string]>([
-    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey\n"],
+    [["verify", `--apikey=${SHORT}`], SHORT, "unknown option --apikey"],
     [["fetch", `--api-key-fil=${SHORT}`], SHORT, "unknown option --api-key-fil (did you mean --api-key-file?)"],
     [["stamp", `--api_private_key=${SHORT}`], SHORT, "unknown option --api"],
     [["pin", `--api-private-key=${SHORT}`], SHORT, "unknown option --api-private-key"],

@@ -138,6 +138,7 @@ describe("who installs it", () => {
       "@noble/hashes",
       "@scure/base",
       "bootproof",
+      "jose",
     ]);
   });
 

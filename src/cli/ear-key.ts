@@ -1,0 +1,67 @@
+/** `--ear-key`: the private key that signs an attestation result, a JWK or PEM file. No message shows any of it. */
+import { statSync } from "node:fs";
+import { type JsonObject, isJsonObject, parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import type { SigningJwk } from "../formats/signing-key.js";
+import { InputFiles, STDIN } from "./files.js";
+import type { Io } from "./io.js";
+import { warnOfReaders } from "./key-files.js";
+
+const MAX_BYTES = 64 * 1024;
+const A_KEY = "a private key wanted, as a JWK (RFC 7517) or PEM";
+
+/**
+ * Reads the key, and tries it: what cannot sign is told before anything is verified. Throws UsageError with what is
+ * wrong with it.
+ */
+export async function readEarKey(path: string, io: Io): Promise<SigningJwk> {
+  const files = new InputFiles(io);
+  const bytes = await files.raw(path, MAX_BYTES);
+  const text = bytes && files.textOf(path, bytes);
+  files.throwFaults();
+  const jwk = await keyOf(text!).catch((error: unknown) => {
+    // What the platform's own errors say may quote the file.
+    files.fault(path, error instanceof Refusal || error instanceof TypeError ? error.message : A_KEY);
+  });
+  files.throwFaults();
+  if (path !== STDIN && isReadableByOthers(path)) warnOfReaders(path, io);
+  return jwk!;
+}
+
+class Refusal extends Error {}
+
+async function keyOf(text: string): Promise<SigningJwk> {
+  const jwk = /-----BEGIN /.test(text) ? await jwkOfPem(text) : jwkOf(text);
+  const { earSigningKey } = await import("../formats/ear.js");
+  await earSigningKey(jwk as unknown as SigningJwk);
+  return jwk as unknown as SigningJwk;
+}
+
+function jwkOf(text: string): JsonObject {
+  const json = attempt(() => parseJson(text)).value;
+  if (!isJsonObject(json)) throw new Refusal(`no key: ${A_KEY}`);
+  if ("privateKey" in json && !("kty" in json))
+    throw new Refusal(`an API key file, which stamps requests: ${A_KEY}, of a key that signs results alone`);
+  return json;
+}
+
+/** Labels of RFC 7468, and of the formats before it. */
+async function jwkOfPem(pem: string): Promise<object> {
+  if (/BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
+    throw new Refusal(
+      "an encrypted PEM: openssl pkey -in FILE writes it without the password, to a file of yours alone",
+    );
+  if (!/BEGIN (?:RSA |EC )?PRIVATE KEY/.test(pem))
+    throw new Refusal(`no private key in it that is read here: ${A_KEY}`);
+  const { createPrivateKey } = await import("node:crypto");
+  try {
+    return createPrivateKey(pem).export({ format: "jwk" });
+  } catch {
+    throw new Refusal("a damaged PEM, or a key of a kind that no JWK has: P-256, P-384, P-521, Ed25519 or RSA wanted");
+  }
+}
+
+/** Windows has no such bits. */
+function isReadableByOthers(path: string): boolean {
+  return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
+}

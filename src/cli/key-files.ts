@@ -1,0 +1,9 @@
+/** Files with private keys. */
+import { printable } from "../report/printable.js";
+import type { Io } from "./io.js";
+
+export function warnOfReaders(path: string, io: Io): void {
+  io.stderr.write(
+    printable(`warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key`) + "\n",
+  );
+}

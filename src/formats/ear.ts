@@ -1,0 +1,445 @@
+/** EAT Attestation Results with AR4SI's tiers, as a JWT (formats/README.md, "EAR"). */
+import type { BundleFacts } from "../bundle/text.js";
+import { fromHex, toUtf8 } from "../bytes.js";
+import type { Check, CheckId, CheckStatus } from "../checks.js";
+import { printableJson } from "../decode/json.js";
+import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
+import { answersNonce } from "../report/statements.js";
+import { WANTED } from "../report/text.js";
+import {
+  OWN_CLAIM,
+  type OwnClaim,
+  TOOL_URI,
+  isBad,
+  meetsCallersPolicy,
+  ownClaim,
+  pieceOf,
+  policyUri,
+  toBase64url,
+} from "./results.js";
+import { type SigningJwk, type SigningKey, signingKeyOf } from "./signing-key.js";
+
+/** draft-ietf-rats-ear-04 section 3. */
+const PROFILE = "tag:ietf.org,2026:rats/ear#04";
+/** RFC 9782 section 6.1; without its `application/`, as RFC 7515 section 4.1.9 recommends. */
+const TYPE = "eat+jwt";
+
+/** The trustworthiness claims of draft-ietf-rats-ar4si-10 section 2.3.4, in the order of EAR's CDDL. */
+const TRUST_CLAIMS = [
+  "instance-identity",
+  "configuration",
+  "executables",
+  "file-system",
+  "hardware",
+  "runtime-opaque",
+  "storage-opaque",
+  "sourced-data",
+] as const;
+type TrustClaim = (typeof TRUST_CLAIMS)[number];
+type TrustVector = Readonly<Record<TrustClaim, number>>;
+
+/** The tiers of draft-ietf-rats-ar4si-10 section 2.3.2, the best first. */
+const TIERS = ["none", "affirming", "warning", "contraindicated"] as const;
+type Tier = (typeof TIERS)[number];
+
+/** Values of draft-ietf-rats-ar4si-10 section 2.3.4, and one of its range for warnings that no standard describes. */
+const NOT_ASKED = 0;
+const AFFIRMED = 2;
+const BOOTED_AS_APPROVED = 3;
+const UNRECOGNIZED_CODE = 33;
+const CONFIGURATION_UNAVAILABLE = 36;
+const OWN_WARNING = -33;
+const CONTRAINDICATED = 96;
+const NOT_RECOGNIZED = 97;
+const CRYPTOGRAPHY_FAILED = 99;
+
+/** What a check says of a claim where it fails, and where it warns; no warning value: then it takes nothing from it. */
+interface Speaks {
+  readonly claim: TrustClaim;
+  readonly fail: number;
+  readonly warn?: number;
+}
+
+const says = (claim: TrustClaim, fail: number, warn?: number): readonly Speaks[] => [
+  { claim, fail, ...(warn !== undefined && { warn }) },
+];
+const HARDWARE = says("hardware", CRYPTOGRAPHY_FAILED);
+const APPROVAL = says("configuration", CRYPTOGRAPHY_FAILED);
+const CONFIGURATION = says("configuration", CONTRAINDICATED);
+const CODE = says("executables", CONTRAINDICATED);
+const IDENTITY = says("instance-identity", NOT_RECOGNIZED);
+/** Counts for the status alone: AR4SI has no claim for the age of evidence, and none for what an enclave signs. */
+const STATUS_ALONE: readonly Speaks[] = [];
+
+/** Which of AR4SI's claims each check speaks for. */
+const SPEAKS: Readonly<Record<CheckId, readonly Speaks[]>> = {
+  "boot.decode": STATUS_ALONE,
+  "cose.structure": HARDWARE,
+  "cose.algorithm": HARDWARE,
+  "cose.signature": HARDWARE,
+  "doc.structure": HARDWARE,
+  "chain.anchor": says("hardware", NOT_RECOGNIZED, OWN_WARNING),
+  "chain.signature": HARDWARE,
+  "chain.algorithm": HARDWARE,
+  "chain.validity": HARDWARE,
+  "chain.constraints": HARDWARE,
+  "manifest.decode": says("configuration", CONTRAINDICATED, CONFIGURATION_UNAVAILABLE),
+  "envelope.decode": says("configuration", CONTRAINDICATED, CONFIGURATION_UNAVAILABLE),
+  "envelope.manifest": CONFIGURATION,
+  "envelope.approvals": APPROVAL,
+  "envelope.shares": APPROVAL,
+  "bind.user-data": CONFIGURATION,
+  "bind.pcrs": CODE,
+  "bind.key": says("instance-identity", CRYPTOGRAPHY_FAILED),
+  "bind.commitment": says("instance-identity", CRYPTOGRAPHY_FAILED),
+  "bind.nonce": STATUS_ALONE,
+  "mode.debug": [
+    { claim: "executables", fail: CONTRAINDICATED, warn: UNRECOGNIZED_CODE },
+    { claim: "runtime-opaque", fail: CONTRAINDICATED, warn: OWN_WARNING },
+  ],
+  "app.decode": STATUS_ALONE,
+  "app.signature": STATUS_ALONE,
+  "app.key": STATUS_ALONE,
+  "app.payload": STATUS_ALONE,
+  "app.time": STATUS_ALONE,
+  "app.request": STATUS_ALONE,
+  "activity.decode": STATUS_ALONE,
+  "activity.request": STATUS_ALONE,
+  "activity.claims": STATUS_ALONE,
+  "activity.coverage": STATUS_ALONE,
+  "policy.scope": [
+    { claim: "executables", fail: CONTRAINDICATED, warn: UNRECOGNIZED_CODE },
+    { claim: "configuration", fail: CONTRAINDICATED, warn: CONFIGURATION_UNAVAILABLE },
+    { claim: "instance-identity", fail: NOT_RECOGNIZED, warn: OWN_WARNING },
+  ],
+  "policy.deployment": IDENTITY,
+  "policy.pcrs": CODE,
+  "policy.manifest-hash": CONFIGURATION,
+  "policy.pivot": CODE,
+  "policy.workloads": CODE,
+  "policy.args": CONFIGURATION,
+  "policy.namespace": CONFIGURATION,
+  "policy.nonce": CONFIGURATION,
+  "policy.quorum-key": IDENTITY,
+  "policy.manifest-set": CONFIGURATION,
+  "policy.share-set": CONFIGURATION,
+  "policy.user-data": CONFIGURATION,
+  "policy.public-key": IDENTITY,
+  "policy.commitment": IDENTITY,
+  "policy.labels": STATUS_ALONE,
+  "policy.age": STATUS_ALONE,
+  "policy.app-proof": STATUS_ALONE,
+};
+
+/** All that the hardware's word rests on: unless each of them passed, nothing affirms it. */
+const HARDWARE_CHECKS: readonly CheckId[] = [
+  "cose.structure",
+  "cose.algorithm",
+  "cose.signature",
+  "doc.structure",
+  "chain.anchor",
+  "chain.signature",
+  "chain.algorithm",
+  "chain.validity",
+  "chain.constraints",
+];
+
+export interface EarOptions {
+  /** Signs the result; without it, the token says `alg` `none`, and anybody can write such a one. */
+  readonly key?: SigningJwk;
+  /** What became of the bundle that the evidence came in. */
+  readonly bundle?: BundleFacts | null;
+}
+
+/**
+ * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for what is no report; for a key that
+ * cannot sign, in a sentence that shows nothing of it; and where a key is to sign a report that no verification made
+ * in this process: the signature is the verifier's word.
+ */
+export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
+  if (options.key !== undefined && !isMadeReport(report))
+    throw new TypeError("report: only the report of a verification is signed, as it was made; not one that was read");
+  return earToken(report, options);
+}
+
+/** As {@link renderEar}, for who knows where the report is from. */
+export async function earToken(report: Report, { key, bundle = null }: EarOptions = {}): Promise<string> {
+  const claims = claimsOf(report, bundle);
+  return `${key === undefined ? await unsecured(claims) : await signed(claims, key)}\n`;
+}
+
+function claimsOf(report: Report, bundle: BundleFacts | null): EarClaims {
+  try {
+    return earClaims(report, bundle);
+  } catch (cause) {
+    throw new TypeError(WANTED, { cause });
+  }
+}
+
+interface Appraisal {
+  readonly ear_status: Tier;
+  readonly ear_trustworthiness_vector: TrustVector;
+  readonly ear_appraisal_policy_ids?: readonly string[];
+  readonly eat_nonce?: string;
+  /** What the enclave says of itself, as it was verified. */
+  readonly ear_attester_claims?: object;
+  readonly ear_verifier_claims: object;
+}
+
+interface EarClaims {
+  readonly [name: string]: unknown;
+  readonly submods: Readonly<Record<string, Appraisal>>;
+  readonly [OWN_CLAIM]: OwnClaim;
+}
+
+function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
+  const own = ownClaim(report, bundle);
+  const floor = floorOf(report, bundle, own);
+  const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, floor)] as const);
+  const { name, version } = report.tool;
+  return {
+    eat_profile: PROFILE,
+    iat: secondsOf(report.verifiedAt),
+    ear_verifier_id: { developer: TOOL_URI, build: `${name} ${version}` },
+    ear_status: worst(submods.map(([, { ear_status: status }]) => status)),
+    submods: Object.fromEntries(submods),
+    [OWN_CLAIM]: own,
+  };
+}
+
+function secondsOf(time: string): number {
+  const milliseconds = Date.parse(time);
+  if (Number.isNaN(milliseconds)) throw new TypeError("verifiedAt: no time");
+  return Math.floor(milliseconds / 1000);
+}
+
+/**
+ * The boot proofs, one for each enclave; where there is none, whatever was judged in their place, since a result has to
+ * be about something.
+ */
+function attestersOf({ evidence }: Report): string[] {
+  const subjects = evidence.map(({ subject }) => String(subject));
+  const boots = subjects.filter((subject) => subject.startsWith("boot["));
+  if (boots.length > 0) return boots;
+  return subjects.length > 0 ? subjects : ["evidence"];
+}
+
+/** No status is better: a verdict is about all pieces together, and what stands beside it weighs on each. */
+function floorOf(report: Report, bundle: BundleFacts | null, { buts }: OwnClaim): Tier {
+  const isGood = report.verdict === "verified" || report.verdict === "authentic";
+  if (!isGood || report.claims === null || report.checks.some(isBad)) return "contraindicated";
+  return meetsCallersPolicy(report, bundle) && buts.length === 0 && !warnsOfUnknown(report) ? "affirming" : "warning";
+}
+
+/** A warning of a check that this version does not know weighs as much as any. */
+function warnsOfUnknown({ checks }: Report): boolean {
+  return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(SPEAKS, id));
+}
+
+function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, floor: Tier): Appraisal {
+  const index = indexOf(label, report);
+  const boot = index === null ? undefined : report.claims?.bootProofs[index];
+  const checks = report.checks.filter((check) => pieceOf(check) === label);
+  const vector = vectorOf(checks, boot, { floor, isPinned: meetsCallersPolicy(report, bundle) });
+  const policy = policyUri(report);
+  const nonce = index !== null && answersNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
+  return {
+    ear_status: worst([floor, ...Object.values(vector).map(tierOf)]),
+    ear_trustworthiness_vector: vector,
+    ...(policy !== null && { ear_appraisal_policy_ids: [policy] }),
+    ...(nonce !== null && { eat_nonce: nonce }),
+    ...(boot !== undefined && { ear_attester_claims: attesterClaims(boot) }),
+    ear_verifier_claims: verifierClaims(checks, boot),
+  };
+}
+
+/** Its place among the boot proofs; null of another piece. */
+function indexOf(label: string, { evidence }: Report): number | null {
+  const boots = evidence.filter(({ subject }) => subject.startsWith("boot["));
+  const index = boots.findIndex(({ subject }) => subject === label);
+  return index < 0 ? null : index;
+}
+
+/** RFC 9711 section 4.1: 8 to 64 bytes; any other has no place here. */
+function nonceText(hex: string): string | null {
+  const bytes = fromHex(hex);
+  return bytes !== null && bytes.length >= 8 && bytes.length <= 64 ? toBase64url(bytes) : null;
+}
+
+interface Circumstances {
+  readonly floor: Tier;
+  /** A policy of the caller's held. */
+  readonly isPinned: boolean;
+}
+
+/** What each claim is worth: what speaks against it, else what was verified of it, else nothing. */
+function vectorOf(checks: readonly Check[], boot: BootProofClaims | undefined, how: Circumstances): TrustVector {
+  const against = valuesAgainst(checks, boot);
+  const value = (claim: TrustClaim): number => {
+    const values = against.filter((each) => each.claim === claim).map((each) => each.value);
+    return values.length > 0 ? gravest(values) : valueFor(claim, checks, boot, how);
+  };
+  return Object.fromEntries(TRUST_CLAIMS.map((claim) => [claim, value(claim)])) as Record<TrustClaim, number>;
+}
+
+function valuesAgainst(
+  checks: readonly Check[],
+  boot: BootProofClaims | undefined,
+): { readonly claim: TrustClaim; readonly value: number }[] {
+  return checks.flatMap((check) => {
+    const rows = Object.hasOwn(SPEAKS, check.id) ? SPEAKS[check.id] : [];
+    const told = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
+    return told.flatMap(({ claim, fail, warn }) => {
+      if (isBad(check)) return [{ claim, value: fail }];
+      return check.status === "warn" && warn !== undefined ? [{ claim, value: warn }] : [];
+    });
+  });
+}
+
+/** Where the policy says what it leaves open, and there is no other reason, that; else all that it may concern. */
+function isLeftOpen(boot: BootProofClaims | undefined): (row: Speaks) => boolean {
+  const open = boot?.open ?? [];
+  if (open.length === 0 || boot?.scope.length !== open.length) return () => true;
+  return ({ claim }) =>
+    (claim === "executables" && open.includes("application")) ||
+    (claim === "instance-identity" && open.includes("operator")) ||
+    (claim === "configuration" && open.includes("application"));
+}
+
+/** Nothing speaks against it. Of rejected evidence nothing is affirmed, not even what passed. */
+function valueFor(
+  claim: TrustClaim,
+  checks: readonly Check[],
+  boot: BootProofClaims | undefined,
+  { floor, isPinned }: Circumstances,
+): number {
+  if (floor === "contraindicated" || boot === undefined) return NOT_ASKED;
+  const passed = (id: CheckId): boolean => statusOf(checks, id) === "pass";
+  return WORTH[claim]({ boot, passed, matches: isPinned && boot.image.pinned && passed("policy.deployment") });
+}
+
+interface Verified {
+  readonly boot: BootProofClaims;
+  readonly passed: (id: CheckId) => boolean;
+  /** It is a deployment of the caller's policy. */
+  readonly matches: boolean;
+}
+
+const notAsked = (): number => NOT_ASKED;
+
+/** What each claim is worth where nothing speaks against it. */
+const WORTH: Readonly<Record<TrustClaim, (verified: Verified) => number>> = {
+  "instance-identity": ({ boot, passed, matches }) => (matches && namesOperator(boot, passed) ? AFFIRMED : NOT_ASKED),
+  configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NOT_ASKED),
+  executables: ({ boot, matches }) => (matches && pinsCode(boot) ? BOOTED_AS_APPROVED : UNRECOGNIZED_CODE),
+  "file-system": notAsked,
+  hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NOT_ASKED),
+  "runtime-opaque": notAsked,
+  "storage-opaque": notAsked,
+  "sourced-data": notAsked,
+};
+
+function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefined {
+  return checks.find((check) => check.id === id)?.status;
+}
+
+/** The pins that say who approves a configuration, or which one it is. */
+const CONFIGURATION_PINS: readonly CheckId[] = ["policy.manifest-set", "policy.manifest-hash"];
+const IDENTITY_PINS: readonly CheckId[] = [...CONFIGURATION_PINS, "policy.quorum-key", "policy.public-key"];
+/** The PCRs of an image; and those of whoever runs or signed it: role, instance, certificate. */
+const CODE_PCRS = [0, 1, 2];
+const OPERATOR_PCRS = [3, 4, 8];
+
+/** A manifest names the image and the application that were approved; a bare document has its PCRs alone. */
+function pinsCode({ image }: BootProofClaims): boolean {
+  return !image.debug && (image.manifest !== null || CODE_PCRS.every((index) => image.pinnedPcrs.includes(index)));
+}
+
+function namesOperator({ image, open }: BootProofClaims, passed: (id: CheckId) => boolean): boolean {
+  const isNamed = IDENTITY_PINS.some(passed) || OPERATOR_PCRS.some((index) => image.pinnedPcrs.includes(index));
+  return isNamed && !open.includes("operator");
+}
+
+/** draft-ietf-rats-ar4si-10 section 2.3.3: the worst tier; in it a standard value before one of our own. */
+function gravest(values: readonly number[]): number {
+  const tier = worst(values.map(tierOf));
+  const own = values.filter((value) => tierOf(value) === tier);
+  const standard = own.filter((value) => value > 0);
+  return standard.length > 0 ? Math.max(...standard) : Math.min(...own);
+}
+
+/** draft-ietf-rats-ar4si-10 section 2.3.2. */
+function tierOf(value: number): Tier {
+  if (value >= -1 && value <= 1) return "none";
+  if (value >= -32 && value <= 31) return "affirming";
+  return value >= -96 && value <= 95 ? "warning" : "contraindicated";
+}
+
+function worst(tiers: readonly Tier[]): Tier {
+  return TIERS[Math.max(...tiers.map((tier) => TIERS.indexOf(tier)))]!;
+}
+
+/** By what the enclave is known again: its measurements, its key, its manifest. What app proofs say is not here. */
+function attesterClaims({ hardware, image }: BootProofClaims): object {
+  const { moduleId, documentTime, pcrs, publicKey, userData } = hardware;
+  const { manifest, commitment, debug } = image;
+  return {
+    moduleId,
+    documentTime,
+    pcrs,
+    publicKey,
+    userData,
+    commitment,
+    debug,
+    manifest: manifest && {
+      version: manifest.version,
+      hash: manifest.hash,
+      namespace: manifest.namespace,
+      nonce: manifest.nonce,
+      quorumKey: manifest.quorumKey,
+      pivotHash: manifest.pivotHash,
+      workloads: manifest.workloads,
+    },
+  };
+}
+
+function verifierClaims(checks: readonly Check[], boot: BootProofClaims | undefined): object {
+  const idsOf = (wanted: (check: Check) => boolean): string[] => checks.filter(wanted).map(({ id }) => id);
+  return {
+    deployment: boot?.deployment ?? null,
+    trustAnchor: boot?.hardware.trustAnchor ?? null,
+    open: boot?.open ?? [],
+    scope: boot?.scope ?? [],
+    failed: idsOf(isBad),
+    warnings: idsOf(({ status }) => status === "warn"),
+  };
+}
+
+async function unsecured(claims: EarClaims): Promise<string> {
+  const { UnsecuredJWT } = await import("jose");
+  return new UnsecuredJWT({ ...claims }).encode();
+}
+
+async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
+  const key = await earSigningKey(jwk);
+  return sign(printableJson(JSON.stringify(claims)), key, TYPE);
+}
+
+/** The key, once it has signed and its public half has checked that. Throws TypeError, which shows nothing of it. */
+export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
+  const key = signingKeyOf(jwk);
+  const { compactVerify, importJWK } = await import("jose");
+  const isGood = await sign("", key, "probe")
+    .then(async (token) => compactVerify(token, await importJWK(key.publicJwk, key.alg)))
+    .then(() => true)
+    .catch(() => false);
+  if (!isGood) throw new TypeError("the key that signs: its members do not belong together, or are damaged");
+  return key;
+}
+
+async function sign(payload: string, { alg, kid, privateJwk }: SigningKey, typ: string): Promise<string> {
+  const { CompactSign, importJWK } = await import("jose");
+  return new CompactSign(toUtf8(payload))
+    .setProtectedHeader({ alg, typ, ...(kid !== null && { kid }) })
+    .sign(await importJWK(privateJwk, alg));
+}

@@ -1,0 +1,100 @@
+/** What both attestation results say in the tool's own words, and what they call things by. */
+import { type BundleFacts, bundleNotices } from "../bundle/text.js";
+import { fromHex, toBase64 } from "../bytes.js";
+import type { Check } from "../checks.js";
+import type { EvidencePiece, Report } from "../report/report.js";
+import { unprovenWords } from "../report/statements.js";
+import { butsOf } from "../report/text.js";
+import { unprovenStatements } from "../report/unproven.js";
+
+/** The tool as a package URL (ECMA-427): a name that nobody else has. */
+export const TOOL_URI = "pkg:npm/bootproof";
+/** The claim, and the field, of our own: a URI, so that it collides with nobody's (formats/README.md). */
+export const OWN_CLAIM = `${TOOL_URI}#report`;
+
+/** The report without what passed: what a reader needs who knows neither EAR nor VSA. */
+export interface OwnClaim {
+  readonly verdict: string;
+  readonly stale: boolean;
+  readonly policy: string | null;
+  readonly policyDigest: string | null;
+  /** Whose policy it was; left out where the evidence came in no bundle. */
+  readonly policyFrom?: "caller" | "bundle";
+  readonly verifiedAt: string;
+  readonly validationTime: string | null;
+  readonly evidence: readonly EvidencePiece[];
+  readonly failed: readonly Check[];
+  readonly warnings: readonly Check[];
+  /** What weighs so much that it stands beside the verdict. */
+  readonly buts: readonly string[];
+  readonly notes: readonly string[];
+  readonly notProven: readonly string[];
+}
+
+export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
+  const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
+  return {
+    verdict: report.verdict,
+    stale: report.stale,
+    policy: report.policy,
+    policyDigest: report.policyDigest,
+    ...(bundle !== null && { policyFrom: bundle.policyFrom }),
+    verifiedAt: report.verifiedAt,
+    validationTime: report.validationTime,
+    evidence: report.evidence,
+    failed: report.checks.filter(isBad),
+    warnings: report.checks.filter(({ status }) => status === "warn"),
+    buts: butsOf(report, notices),
+    notes: notices.filter(({ kind }) => kind !== "but").map((notice) => notice.text),
+    notProven: [
+      ...unprovenWords(report).flatMap(({ heading, statements }) => statements.map((each) => `${heading}: ${each}`)),
+      ...unprovenStatements(report),
+    ],
+  };
+}
+
+/** A failure, or a status that this version does not know. */
+export function isBad({ status }: Check): boolean {
+  return !["pass", "warn", "skip"].includes(status);
+}
+
+/** The piece that a check is about. */
+export function pieceOf({ subject, about = subject }: Check): string {
+  return about;
+}
+
+/**
+ * Every check passed, and a policy held that the caller chose: one that came with the evidence was chosen by whoever
+ * made that.
+ */
+export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: BundleFacts | null): boolean {
+  return verdict === "verified" && claims !== null && !checks.some(isBad) && bundle?.policyFrom !== "bundle";
+}
+
+/**
+ * Why no artifact passed the policy, though nothing may be wrong with the evidence; null where it did.
+ */
+export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
+  if (report.verdict === "authentic") return "no policy was given, and nothing passed one";
+  if (bundle?.policyFrom === "bundle")
+    return "the policy came out of the bundle itself, and was chosen by whoever made that";
+  if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
+    return "debug mode was found and allowed, so that nothing about the code is proven";
+  return meetsCallersPolicy(report, bundle) ? null : "the evidence was rejected";
+}
+
+/** The policy by its digest (RFC 6920); null where that is not known. */
+export function policyUri({ policyDigest }: Report): string | null {
+  return policyDigest === null ? null : digestUri(policyDigest);
+}
+
+/** A SHA-256 as a named information URI (RFC 6920 section 3); null of what is none. */
+export function digestUri(hex: string): string | null {
+  const bytes = fromHex(hex);
+  return bytes?.length === 32 ? `ni:///sha-256;${toBase64url(bytes)}` : null;
+}
+
+/** RFC 4648 section 5, without padding. */
+export function toBase64url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}

@@ -1,0 +1,120 @@
+/** Keys that sign attestation results: which are fit, by which algorithm. No key is ever shown in a message. */
+
+/** A private key as a JSON Web Key (RFC 7517): EC P-256, P-384 or P-521, Ed25519, or RSA of 2048 bits and more. */
+export interface SigningJwk {
+  readonly kty: string;
+  readonly alg?: string;
+  readonly kid?: string;
+  readonly [member: string]: unknown;
+}
+
+/** How a key signs: what the header of the token says of it, and the members that make it, for signing and checking. */
+export interface SigningKey {
+  readonly alg: string;
+  readonly kid: string | null;
+  readonly privateJwk: SigningJwk;
+  readonly publicJwk: SigningJwk;
+}
+
+interface KeyKind {
+  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first where the key names none. */
+  readonly algorithms: readonly [string, ...string[]];
+  readonly publicMembers: readonly string[];
+  /** All that an import needs; `d` first. */
+  readonly privateMembers: readonly string[];
+}
+
+const POINT = { publicMembers: ["kty", "crv", "x", "y"], privateMembers: ["d"] } as const;
+
+/** By `kty`, and `crv` where there is one. */
+const KINDS: Readonly<Record<string, KeyKind>> = {
+  "EC P-256": { algorithms: ["ES256"], ...POINT },
+  "EC P-384": { algorithms: ["ES384"], ...POINT },
+  "EC P-521": { algorithms: ["ES512"], ...POINT },
+  "OKP Ed25519": { algorithms: ["EdDSA", "Ed25519"], publicMembers: ["kty", "crv", "x"], privateMembers: ["d"] },
+  RSA: {
+    algorithms: ["PS256", "PS384", "PS512", "RS256", "RS384", "RS512"],
+    publicMembers: ["kty", "n", "e"],
+    privateMembers: ["d", "p", "q", "dp", "dq", "qi"],
+  },
+};
+const WANTED = "P-256, P-384, P-521, Ed25519 or RSA wanted";
+const MIN_RSA_BITS = 2048;
+
+/**
+ * How the key signs. Throws TypeError, in a sentence that shows nothing of it, for a key that cannot sign or that
+ * should not.
+ */
+export function signingKeyOf(jwk: unknown): SigningKey {
+  if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk)) throw refused("a JSON Web Key wanted, an object");
+  const members = jwk as Readonly<Record<string, unknown>>;
+  const kind = kindOf(members);
+  refuseOtherUse(members);
+  const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));
+  if (missing.includes("d")) throw refused("a public key: the private key signs");
+  if (missing.length > 0) throw refused(`${missing.join(", ")} missing, or not text`);
+  if (members["kty"] === "RSA") refuseWeakRsa(members);
+  const [first] = kind.algorithms;
+  return {
+    alg: algorithmOf(members, kind) ?? first,
+    kid: kidOf(members),
+    privateJwk: picked(members, [...kind.publicMembers, ...kind.privateMembers]),
+    publicJwk: picked(members, kind.publicMembers),
+  };
+}
+
+function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
+  if (Array.isArray(keys)) throw refused("a set of keys: give the one that signs");
+  if (!isText(kty)) throw refused("no JSON Web Key: it has no kty (RFC 7517)");
+  if (kty === "oct") throw refused("a symmetric key: whoever checks the result by it could have made it");
+  const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  if (kind !== undefined) return kind;
+  throw refused(
+    name.startsWith(kty) && isKnownCurve(crv) ? `of curve ${crv}: ${WANTED}` : `of another kind: ${WANTED}`,
+  );
+}
+
+/** Named in the message; what else stands there may be anything. */
+function isKnownCurve(crv: unknown): crv is string {
+  return isText(crv) && ["secp256k1", "X25519", "Ed448", "X448"].includes(crv);
+}
+
+/** RFC 7517 sections 4.2 and 4.3. */
+function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, unknown>>): void {
+  if (use !== undefined && use !== "sig") throw refused('its "use" is not "sig": it is for something else');
+  const signs = operations === undefined || (Array.isArray(operations) && operations.includes("sign"));
+  if (!signs) throw refused('its "key_ops" has no "sign": it is for something else');
+}
+
+function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
+  if (oth !== undefined) throw refused("RSA of more than two primes");
+  // Six bits a digit; leading zeros are no bits.
+  const bits = 6 * String(n).replace(/^A+/, "").length;
+  if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
+}
+
+function algorithmOf({ alg }: Readonly<Record<string, unknown>>, { algorithms }: KeyKind): string | undefined {
+  if (alg === undefined) return undefined;
+  const known = algorithms.find((name) => name === alg);
+  if (known === undefined) throw refused(`its "alg" is none of this kind of key: ${algorithms.join(", ")}`);
+  return known;
+}
+
+function kidOf({ kid }: Readonly<Record<string, unknown>>): string | null {
+  if (kid === undefined) return null;
+  if (typeof kid !== "string") throw refused('its "kid" is not text');
+  return kid;
+}
+
+function picked(members: Readonly<Record<string, unknown>>, names: readonly string[]): SigningJwk {
+  return Object.fromEntries(names.map((name) => [name, members[name]])) as SigningJwk;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function refused(why: string): TypeError {
+  return new TypeError(`the key that signs: ${why}`);
+}

@@ -1,0 +1,199 @@
+/** A Verification Summary Attestation of SLSA, as an in-toto statement (formats/README.md, "VSA"). */
+import type { BundleFacts } from "../bundle/text.js";
+import { isAllZero, toHex, toUtf8 } from "../bytes.js";
+import type { AttestationDocument } from "../decode/attestation-document.js";
+import { readAttestationDocument } from "../decode/attestation-document.js";
+import { readBootProof } from "../decode/boot-proof.js";
+import { decodeCoseSign1 } from "../decode/cose-sign1.js";
+import { readInput, takeInput } from "../decode/input.js";
+import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
+import { attempt } from "../errors.js";
+import { type JudgedEvidence, givenPieces, isDocument } from "../inputs.js";
+import { jsonDocument, renderJson } from "../report/json.js";
+import type { Report } from "../report/report.js";
+import { WANTED } from "../report/text.js";
+import { VerifiedBootProof } from "../verify/boot-proof.js";
+import { sha256 } from "../verify/digest.js";
+import { OWN_CLAIM, type OwnClaim, TOOL_URI, digestUri, ownClaim, policyUri, whyNotPassed } from "./results.js";
+
+const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
+const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
+
+/** Own levels: `SLSA_` is SLSA's. What has a BUT does not have the level of what has none. */
+const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
+const VERIFIED_WITH_BUTS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
+const FAILED = "FAILED";
+/** In place of a policy's URI. */
+const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
+const POLICY_AS_VALUE_URI = `${TOOL_URI}#policy-without-digest`;
+
+/** The measurements of the image: Nitro's PCR0, 1 and 2. */
+const IMAGE_PCRS = [0, 1, 2];
+
+/** in-toto's ResourceDescriptor, as far as it is used here. */
+interface Subject {
+  readonly name: string;
+  readonly digest: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A piece of evidence, as far as it is shown. */
+interface ShownPiece {
+  readonly subject: string;
+  readonly piece: { readonly name: string | null; readonly value: unknown };
+}
+
+/** Evidence as it was given, its pieces in the order of the report. */
+interface ShownEvidence {
+  readonly pieces: readonly ShownPiece[];
+  /** The one piece is an attestation document without a boot proof around it. */
+  readonly isDocument: boolean;
+}
+
+export interface VsaOptions {
+  /** What became of the bundle that the evidence came in. */
+  readonly bundle?: BundleFacts | null;
+}
+
+/**
+ * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
+ * the evidence shows, whatever the verdict is. It is not signed. Throws TypeError for what is no report.
+ */
+export async function renderVsa(
+  report: Report,
+  evidence: JudgedEvidence,
+  { bundle = null }: VsaOptions = {},
+): Promise<string> {
+  return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
+}
+
+/** As {@link renderVsa}, of pieces that were taken out of the evidence. */
+export async function vsaStatement(
+  report: Report,
+  evidence: ShownEvidence,
+  bundle: BundleFacts | null,
+): Promise<string> {
+  const predicate = predicateOf(report, bundle);
+  const shown = evidence.pieces.flatMap((piece) => subjectsOf(piece, report, evidence.isDocument));
+  const subject = shown.length > 0 ? shown : await otherSubjects(report);
+  return jsonDocument({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate });
+}
+
+function predicateOf(report: Report, bundle: BundleFacts | null): object {
+  try {
+    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle));
+  } catch (cause) {
+    throw new TypeError(WANTED, { cause });
+  }
+}
+
+function predicateWith(report: Report, own: OwnClaim, why: string | null): object {
+  const { tool, verifiedAt, policyDigest } = report;
+  const uri = uriOfPolicy(report);
+  return {
+    verifier: { id: TOOL_URI, version: { [tool.name]: tool.version } },
+    timeVerified: verifiedAt,
+    resourceUri: resourceUri(report, uri),
+    policy: { uri, ...(policyDigest !== null && { digest: { sha256: policyDigest } }) },
+    ...inputAttestations(report),
+    verificationResult: why === null ? "PASSED" : FAILED,
+    verifiedLevels: [levelOf(own, why)],
+    [OWN_CLAIM]: { ...own, whyFailed: why },
+  };
+}
+
+function levelOf({ buts }: OwnClaim, why: string | null): string {
+  if (why !== null) return FAILED;
+  return buts.length === 0 ? VERIFIED_LEVEL : VERIFIED_WITH_BUTS_LEVEL;
+}
+
+function uriOfPolicy(report: Report): string {
+  const wasGiven = report.policy !== null || report.policyDigest !== null || report.verdict === "verified";
+  const heldAgainst = report.checks.some(({ id }) => id.startsWith("policy."));
+  return policyUri(report) ?? (wasGiven || heldAgainst ? POLICY_AS_VALUE_URI : NO_POLICY_URI);
+}
+
+/** What the artifact was verified for: the deployments of the policy that matched; else whatever the policy is of. */
+function resourceUri({ claims }: Report, policy: string): string {
+  const matched = (claims?.bootProofs ?? []).flatMap(({ deployment }) => deployment ?? []);
+  const names = [...new Set(matched)].map((name) => encodeURIComponent(wellFormed(name)));
+  return names.length === 0 ? policy : `${policy.split("#", 1)[0]!}#deployment=${names.join(",")}`;
+}
+
+/** Half a pair of surrogates has no UTF-8, and stops the encoding of a URI. */
+function wellFormed(name: string): string {
+  return name.replace(/\p{Surrogate}/gu, "\u{fffd}");
+}
+
+/** All of the evidence or none: the specification takes a list that lacks some for a fault. */
+function inputAttestations({ evidence }: Report): object {
+  const inputs = evidence.flatMap(({ sha256: digest }) => {
+    const uri = digest === null ? null : digestUri(digest);
+    return uri === null ? [] : [{ uri, digest: { sha256: digest } }];
+  });
+  return inputs.length === evidence.length && inputs.length > 0 ? { inputAttestations: inputs } : {};
+}
+
+/** What a boot proof shows; else the piece itself, by the digest of its bytes. Of other pieces nothing. */
+function subjectsOf({ subject, piece }: ShownPiece, report: Report, isDocument: boolean): Subject[] {
+  if (!subject.startsWith("boot[")) return [];
+  const { pcrs, manifest } = shownIn(piece.value, isDocument);
+  const shown = [...pivotSubjects(manifest), ...pcrSubjects(pcrs)];
+  const own = shown.length > 0 ? shown : pieceSubjects(subject, report);
+  return own.map(({ name, digest }) => ({
+    name: name === "" ? subject : `${subject}/${name}`,
+    digest,
+    ...(piece.name !== null && { annotations: { evidence: piece.name } }),
+  }));
+}
+
+interface Shown {
+  readonly pcrs: AttestationDocument["pcrs"] | undefined;
+  readonly manifest: Manifest | undefined;
+}
+
+/** What the evidence shows, read and not verified: what cannot be read is not there. */
+function shownIn(value: unknown, isDocument: boolean): Shown {
+  if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
+  if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
+  const { attestationDocument, manifest } = readInput(takeInput(value), readBootProof).value;
+  return {
+    pcrs: attestationDocument && pcrsOf(attestationDocument),
+    manifest: manifest && attempt(() => decodeManifest(manifest)).value,
+  };
+}
+
+function pcrsOf(document: Uint8Array): AttestationDocument["pcrs"] | undefined {
+  return attempt(() => readAttestationDocument(decodeCoseSign1(document).payload).value.pcrs).value;
+}
+
+function pivotSubjects(manifest: Manifest | undefined): Subject[] {
+  if (manifest === undefined) return [];
+  if (manifest.workloads === undefined) return [{ name: "pivot", digest: { sha256: toHex(manifest.pivot.hash) } }];
+  return manifest.workloads.map(({ name, imageDigest }) => ({
+    name: `workload/${name}`,
+    digest: { sha256: toHex(imageDigest) },
+  }));
+}
+
+/** Zeros are no measurement: every debug enclave of anybody has those, and a statement about one would fit all. */
+function pcrSubjects(pcrs: AttestationDocument["pcrs"] | undefined): Subject[] {
+  return IMAGE_PCRS.flatMap((index) => {
+    const pcr = pcrs?.get(index);
+    return pcr === undefined || isAllZero(pcr) ? [] : [{ name: `pcr${index}`, digest: { sha384: toHex(pcr) } }];
+  });
+}
+
+function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
+  const digest = evidence.find((each) => each.subject === subject)?.sha256 ?? null;
+  return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
+}
+
+/** A statement is about something: about the other pieces, else about the report itself, as JSON. */
+async function otherSubjects(report: Report): Promise<Subject[]> {
+  const pieces = report.evidence.flatMap(({ subject }) =>
+    pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),
+  );
+  if (pieces.length > 0) return pieces;
+  return [{ name: "report", digest: { sha256: toHex(await sha256(toUtf8(renderJson(report)))) } }];
+}

@@ -1,0 +1,133 @@
+/** `--ear-key`: which files sign, which are refused before anything is verified, and that no key is ever shown. */
+import { type KeyObject, generateKeyPairSync } from "node:crypto";
+import { chmodSync } from "node:fs";
+import { importJWK, jwtVerify } from "jose";
+import { describe, expect, it } from "vitest";
+import { BOOT_1, bootproof, fileOf } from "./support.js";
+
+const VERIFY = ["verify", "--boot-proof", BOOT_1, "--no-policy", "--format", "ear"];
+const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const pem = (key: KeyObject, type: "pkcs8" | "sec1" | "pkcs1"): string =>
+  key.export({ format: "pem", type: type as "pkcs8" }).toString();
+const SECRET = pem(privateKey, "pkcs8").split("\n")[1]!;
+
+function keyFile(content: unknown): string {
+  const path = fileOf(content);
+  chmodSync(path, 0o600);
+  return path;
+}
+
+/** `openssl ecparam -genkey` writes the curve first. */
+const PARAMETERS = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+
+describe("a key", () => {
+  it.each<[string, unknown, KeyObject, string]>([
+    ["PKCS#8", pem(privateKey, "pkcs8"), publicKey, "ES256"],
+    ["SEC1", pem(privateKey, "sec1"), publicKey, "ES256"],
+    ["SEC1 after its parameters", PARAMETERS + pem(privateKey, "sec1"), publicKey, "ES256"],
+    ["PKCS#1", pem(rsa.privateKey, "pkcs1"), rsa.publicKey, "PS256"],
+    ["RSA in PKCS#8", pem(rsa.privateKey, "pkcs8"), rsa.publicKey, "PS256"],
+    ["a JWK", { ...privateKey.export({ format: "jwk" }), kid: "ci" }, publicKey, "ES256"],
+  ])("as %s signs, with no warning", async (_, content, key, alg) => {
+    const { code, stdout, stderr } = await bootproof([...VERIFY, "--ear-key", keyFile(content)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const jwk = key.export({ format: "jwk" }) as { kty: string };
+    const { protectedHeader } = await jwtVerify(stdout.trimEnd(), await importJWK(jwk, alg), { typ: "eat+jwt" });
+    expect(protectedHeader.alg).toBe(alg);
+  });
+
+  it("comes from stdin too", async () => {
+    const { code, stdout } = await bootproof([...VERIFY, "--ear-key", "-"], { stdin: pem(privateKey, "pkcs8") });
+    expect(code).toBe(0);
+    expect(stdout.split(".")[2]!.trimEnd()).not.toBe("");
+  });
+
+  it("that others may read is warned of", async () => {
+    const path = keyFile(pem(privateKey, "pkcs8"));
+    chmodSync(path, 0o644);
+    const { code, stderr } = await bootproof([...VERIFY, "--ear-key", path]);
+    expect(code).toBe(0);
+    expect(stderr).toBe(
+      `warning: ${path} holds a private key, and others may read it: chmod 600 it, or make a new key\n`,
+    );
+  });
+
+  it("is tried first: nothing is read of the evidence, and nothing written", async () => {
+    const args = ["verify", "--boot-proof", "nowhere.json", "--no-policy", "--format", "ear"];
+    const { code, stdout, stderr } = await bootproof([...args, "--ear-key", keyFile({ kty: "oct", k: "c2VjcmV0" })]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("a symmetric key");
+    expect(stderr).not.toContain("nowhere.json");
+  });
+
+  const encrypted = privateKey
+    .export({ format: "pem", type: "pkcs8", cipher: "aes-256-cbc", passphrase: "x" })
+    .toString();
+  const legacy = pem(rsa.privateKey, "pkcs1").replace(/-\n/, "-\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n");
+  it.each<[string, unknown, RegExp]>([
+    ["an encrypted PEM", encrypted, /an encrypted PEM: openssl pkey/],
+    ["an older encrypted PEM", legacy, /an encrypted PEM/],
+    ["a public key", publicKey.export({ format: "pem", type: "spki" }), /no private key in it/],
+    ["a damaged PEM", pem(privateKey, "pkcs8").replace(/\n.{8}/, "\nAAAAAAAA"), /a damaged PEM/],
+    ["an OpenSSH key", `-----BEGIN OPENSSH PRIVATE KEY-----\n${SECRET}\n`, /no private key in it that is read here/],
+    ["secp256k1", pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey, "pkcs8"), /curve secp256k1/],
+    ["an RSA-PSS key", pem(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey, "pkcs8"), /no JWK has/],
+    ["a small RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey, "pkcs1"), /2048 bits/],
+    ["an API key file", { publicKey: "02ab", privateKey: "cd".repeat(32) }, /an API key file, which stamps requests/],
+    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key: the private key signs/],
+    ["a set of keys", { keys: [privateKey.export({ format: "jwk" })] }, /a set of keys/],
+    ["no JSON", "secret", /no key: a private key wanted/],
+    ["a list", "[]", /no key: a private key wanted/],
+    ["bytes", Uint8Array.of(0xff, 0xfe), /not UTF-8 text/],
+    ["nothing", "", /empty/],
+    ["too much", " ".repeat(70_000), /larger than 64 KiB/],
+  ])("is refused of %s, in a sentence that shows none of it", async (_, content, words) => {
+    const path = keyFile(content);
+    const { code, stdout, stderr } = await bootproof([...VERIFY, "--ear-key", path]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(words);
+    expect(stderr).toContain(path);
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    for (const word of text.match(/[A-Za-z0-9+/_-]{20,}/g) ?? []) expect(stderr).not.toContain(word);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  it("that is not there is named", async () => {
+    const { code, stderr } = await bootproof([...VERIFY, "--ear-key", "nowhere.pem"]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "bootproof: nowhere.pem: no such file\n" });
+  });
+});
+
+describe("the option", () => {
+  it.each([["text"], ["json"], ["vsa"]])("goes with ear, not with %s", async (format) => {
+    const args = ["verify", "--boot-proof", BOOT_1, "--no-policy", "--format", format, "--ear-key", "key.pem"];
+    const { code, stderr } = await bootproof(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--ear-key goes with --format ear only");
+  });
+
+  it("shares stdin with nothing else", async () => {
+    const args = ["verify", "--boot-proof", "-", "--no-policy", "--format", "ear", "--ear-key", "-"];
+    const { code, stderr } = await bootproof(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain("- (stdin) can be given for one file only");
+  });
+
+  it("may be left out: then anybody can write such a result, and that is said", async () => {
+    const { code, stdout, stderr } = await bootproof(VERIFY);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.\n$/);
+    expect(stderr).toMatch(/^warning: this result is not signed \(alg "none"\): anybody can write such a one\./);
+    expect(await bootproof([...VERIFY, "--quiet"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+});
+
+describe("a verification summary", () => {
+  it("that says FAILED while the exit code is good says why on stderr", async () => {
+    const { code, stdout, stderr } = await bootproof([...VERIFY.slice(0, -1), "vsa"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ predicate: { verificationResult: "FAILED" } });
+    expect(stderr).toMatch(/^warning: the statement says FAILED: no policy was given/);
+  });
+});

@@ -1,0 +1,461 @@
+/** The EAR of a report: its shape, its tiers, its signature; read by other readers than what writes it. */
+import { type KeyObject, createPublicKey, generateKeyPairSync, verify as verifyBytes } from "node:crypto";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { UnsecuredJWT, exportJWK, importJWK, jwtVerify } from "jose";
+import { describe, expect, it } from "vitest";
+import type { BundleFacts } from "../../src/bundle/text.js";
+import { renderEar } from "../../src/formats/index.js";
+import { NO_POLICY_ANY_ENCLAVE, parsePolicy, verifyAttestation } from "../../src/index.js";
+import type { Report } from "../../src/report/report.js";
+import { ACCEPTED } from "../attacks/accepted.table.js";
+import { APP_PROOF_ATTACKS } from "../attacks/app-proof.table.js";
+import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
+import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
+import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
+import { POLICY_ATTACKS } from "../attacks/policy.table.js";
+import { type Accepted, type Judgement, NOW, forge, judge, withActivity } from "../attacks/support.js";
+import { BOOT, IMAGE, report as byHand } from "../report/reports.js";
+import { EAR_SCHEMA } from "../support/ear-schema.js";
+import { readVector, readVectorJson } from "../support/vectors.js";
+
+interface Appraisal {
+  readonly ear_status: string;
+  readonly ear_trustworthiness_vector: Readonly<Record<string, number>>;
+  readonly ear_appraisal_policy_ids?: readonly string[];
+  readonly eat_nonce?: string;
+  readonly ear_attester_claims?: Readonly<Record<string, unknown>>;
+  readonly ear_verifier_claims: Readonly<Record<string, unknown>>;
+}
+
+interface Ear {
+  readonly iat: number;
+  readonly ear_status: string;
+  readonly ear_verifier_id: unknown;
+  readonly submods: Readonly<Record<string, Appraisal>>;
+  readonly "pkg:npm/bootproof#report": Readonly<Record<string, unknown>> & {
+    readonly failed: readonly { readonly id: string }[];
+    readonly buts: readonly string[];
+    readonly notProven: readonly string[];
+  };
+}
+
+const fits = new Ajv2020({ allErrors: true, strictTuples: false }).compile(EAR_SCHEMA);
+
+async function earOf(report: Report, bundle: BundleFacts | null = null): Promise<Ear> {
+  const token = await renderEar(report, { bundle });
+  expect(token).toMatch(/^[\w-]+\.[\w-]+\.\n$/);
+  const { payload, header } = UnsecuredJWT.decode(token.trimEnd());
+  expect(header).toEqual({ alg: "none" });
+  expect(fits(payload) ? [] : fits.errors).toEqual([]);
+  return payload as unknown as Ear;
+}
+
+const vectorOf = ({ submods }: Ear, label = "boot[0]"): Readonly<Record<string, number>> =>
+  submods[label]!.ear_trustworthiness_vector;
+const isAffirming = (value: number): boolean => value >= -32 && value <= 31 && (value > 1 || value < -1);
+const NONE = {
+  "instance-identity": 0,
+  configuration: 0,
+  executables: 0,
+  "file-system": 0,
+  hardware: 0,
+  "runtime-opaque": 0,
+  "storage-opaque": 0,
+  "sourced-data": 0,
+};
+
+describe("the schema", () => {
+  it("takes what another implementation writes, and refuses what is none", () => {
+    const other = readVectorJson("schemas/ear/claims.json") as Record<string, unknown>;
+    expect(fits(other)).toBe(true);
+    expect(fits({ ...other, eat_profile: "tag:ietf.org,2026:rats/ear#03" })).toBe(false);
+    expect(fits({ ...other, iat: 1.5 })).toBe(false);
+    expect(fits({ ...other, submods: {} })).toBe(false);
+    expect(fits({ ...other, verdict: "verified" })).toBe(false);
+  });
+});
+
+const rowOf = (name: string): Accepted => ACCEPTED.find((row) => row.name === name)!;
+
+/** As if the lab's root were AWS's: else everything of the lab has a BUT. */
+const asAws = (report: Report): Report => ({
+  ...report,
+  checks: report.checks.map((check) => (check.id === "chain.anchor" ? { ...check, status: "pass" } : check)),
+});
+
+describe("tiers", () => {
+  it("affirm what a policy of the caller's pinned and the hardware attests", async () => {
+    const report = asAws(await judge(forge()));
+    const ear = await earOf(report);
+    expect(ear.ear_status).toBe("affirming");
+    expect(vectorOf(ear)).toEqual({
+      ...NONE,
+      "instance-identity": 2,
+      configuration: 2,
+      executables: 3,
+      hardware: 2,
+    });
+    expect(ear.submods["boot[0]"]!.ear_appraisal_policy_ids).toEqual([
+      `ni:///sha-256;${Buffer.from(report.policyDigest!, "hex").toString("base64url")}`,
+    ]);
+    expect(ear.submods["boot[0]"]!.ear_verifier_claims["deployment"]).toBe(report.claims!.bootProofs[0]!.deployment);
+  });
+
+  it("affirm a bare document of AWS whose PCRs are pinned, and nothing of a manifest", async () => {
+    const document = readVector("nitro/tk-rustsdk-lib-rs-20250916.cbor");
+    const now = new Date("2025-09-17T00:00:00Z");
+    const { report: first } = await verifyAttestation(document, { policy: NO_POLICY_ANY_ENCLAVE, now });
+    const all = first.claims!.bootProofs[0]!.hardware.pcrs;
+    const pinned = (indexes: readonly number[]): Promise<{ report: Report }> => {
+      const pins = Object.fromEntries(indexes.map((index) => [index, all[index]]));
+      const policy = { policy: "bootproof/1", deployments: [{ name: "bare", kind: "nitro", pcrs: pins }] };
+      return verifyAttestation(document, { policy: parsePolicy(JSON.stringify(policy)), now });
+    };
+    const whole = await earOf((await pinned([0, 1, 2, 3])).report);
+    expect(whole.ear_status).toBe("affirming");
+    expect(vectorOf(whole)).toEqual({ ...NONE, "instance-identity": 2, executables: 3, hardware: 2 });
+    const nobodys = await earOf((await pinned([0, 1, 2])).report);
+    expect(nobodys.ear_status).toBe("warning");
+    expect(vectorOf(nobodys)["instance-identity"]).toBe(-33);
+  });
+
+  it("take a release for unrecognised where only who signed the image is pinned", async () => {
+    const bare = { ...BOOT, image: { ...IMAGE, manifest: null, commitment: null, pinnedPcrs: [8] } };
+    const good = asAws(await judge(forge()));
+    expect(vectorOf(await earOf({ ...good, claims: { ...good.claims!, bootProofs: [bare] } }))["executables"]).toBe(33);
+  });
+
+  it("warn of another root than AWS's", async () => {
+    const ear = await earOf(await judge(forge()));
+    expect(ear.ear_status).toBe("warning");
+    expect(vectorOf(ear)).toMatchObject({ hardware: -33, executables: 3 });
+    expect(ear["pkg:npm/bootproof#report"].buts.join()).toContain("nothing shows that this is AWS hardware");
+  });
+
+  it("affirm no code, no configuration and nobody where no policy was given", async () => {
+    const ear = await earOf(asAws(await judge(forge(), { noPolicy: true })));
+    expect(ear.ear_status).toBe("warning");
+    expect(vectorOf(ear)).toEqual({ ...NONE, hardware: 2, executables: 33 });
+    expect(ear.submods["boot[0]"]).not.toHaveProperty("ear_appraisal_policy_ids");
+  });
+
+  it("affirm no more where the policy came out of the bundle: whoever made that chose what passes", async () => {
+    const report = asAws(await judge(forge()));
+    const ear = await earOf(report, { policyFrom: "bundle", packed: null });
+    expect(ear.ear_status).toBe("warning");
+    expect(vectorOf(ear)).toEqual({ ...NONE, hardware: 2, executables: 33 });
+    expect(ear["pkg:npm/bootproof#report"]).toMatchObject({ verdict: "verified", policyFrom: "bundle" });
+    const callers = await earOf(report, { policyFrom: "caller", packed: null });
+    expect(callers.ear_status).toBe("affirming");
+  });
+
+  it("warn where the report inside a bundle is not what its evidence yields", async () => {
+    const packed = {
+      now: "2026-03-04T05:06:07.000Z",
+      verdict: "verified",
+      differences: [{ place: "verdict", packed: "verified", anew: "authentic" }],
+    } as const;
+    const ear = await earOf(asAws(await judge(forge())), { policyFrom: "caller", packed });
+    expect(ear.ear_status).toBe("warning");
+    expect(JSON.stringify(ear["pkg:npm/bootproof#report"]["notes"])).toContain("verified in the report");
+  });
+
+  const open = (...questions: string[]): Judgement => ({
+    deployments: ({ name, pcrs: images, kind = "qos" }) => [{ name: name!, kind, pcrs: images!, open: questions }],
+  });
+  it.each([
+    ["the application open", ["application"], { executables: 33, configuration: 36 }],
+    ["both questions open", ["application", "operator"], { executables: 33, "instance-identity": -33 }],
+  ])("warn of a policy that leaves %s", async (_, questions, values) => {
+    const report = asAws(await judge(forge(), open(...questions)));
+    expect(report.verdict).toBe("verified");
+    const ear = await earOf(report);
+    expect(ear.ear_status).toBe("warning");
+    expect(vectorOf(ear)).toMatchObject(values);
+  });
+
+  it("lower what a declared question is about alone, where that is the only reason", async () => {
+    const good = asAws(await judge(forge()));
+    const [boot] = good.claims!.bootProofs as [(typeof good.claims & object)["bootProofs"][number]];
+    const warned = good.checks.map((check) =>
+      check.id === "policy.scope" ? { ...check, status: "warn" as const } : check,
+    );
+    const of = (scope: readonly string[], questions: readonly "operator"[]): Promise<Ear> =>
+      earOf({
+        ...good,
+        checks: warned,
+        claims: { ...good.claims!, bootProofs: [{ ...boot, scope, open: questions }] },
+      });
+    const operator = vectorOf(await of(["leaves the operator open"], ["operator"]));
+    expect(operator).toMatchObject({ "instance-identity": -33, executables: 3, configuration: 2 });
+    const other = vectorOf(await of(["legacy: any application"], []));
+    expect(other).toMatchObject({ "instance-identity": -33, executables: 33, configuration: 36 });
+  });
+
+  it("warn of debug mode that was allowed, and contraindicate it where it was not", async () => {
+    const debug = forge(rowOf("a debug enclave that the caller allows, without a policy").forge);
+    const allowed = asAws(await judge(debug, { allowDebug: true, noPolicy: true }));
+    expect(allowed.verdict).toBe("authentic");
+    const ear = await earOf(allowed);
+    expect(ear.ear_status).toBe("warning");
+    expect(vectorOf(ear)).toMatchObject({ executables: 33, "runtime-opaque": -33 });
+    const refused = await earOf(await judge(debug, { noPolicy: true }));
+    expect(refused.ear_status).toBe("contraindicated");
+    expect(vectorOf(refused)).toMatchObject({ executables: 96, "runtime-opaque": 96, hardware: -33 });
+    const pinned = rowOf("debug mode that the policy allows");
+    const verified = asAws(await judge(forge(pinned.forge), pinned.judge));
+    expect(verified.verdict).toBe("verified");
+    expect((await earOf(verified)).ear_status).toBe("warning");
+    expect(vectorOf(await earOf(verified))).toMatchObject({ executables: 33, "runtime-opaque": -33 });
+  });
+
+  it("contraindicate what is only too old, and say so", async () => {
+    const report = await judge(forge(), { policy: { maxAge: "1m" } });
+    expect(report.stale).toBe(true);
+    const ear = await earOf(report);
+    expect(ear.ear_status).toBe("contraindicated");
+    expect(vectorOf(ear)).toEqual({ ...NONE, hardware: -33 });
+    expect(ear["pkg:npm/bootproof#report"]["stale"]).toBe(true);
+  });
+
+  it("contraindicate every boot proof of a report that one of them fails, and blame the one", async () => {
+    const good = forge();
+    const bad = forge({ bootProof: (json) => ({ ...json, ephemeralPublicKeyHex: "04".repeat(130) }) });
+    const ear = await earOf(await judge(good, { given: () => ({ bootProofs: [good.bootProof, bad.bootProof] }) }));
+    expect(Object.keys(ear.submods)).toEqual(["boot[0]", "boot[1]"]);
+    expect(Object.values(ear.submods).map((each) => each.ear_status)).toEqual(["contraindicated", "contraindicated"]);
+    expect(vectorOf(ear, "boot[0]")).toEqual({ ...NONE, hardware: -33 });
+    expect(ear.submods["boot[0]"]!.ear_verifier_claims["failed"]).toEqual([]);
+    expect(ear.submods["boot[1]"]!.ear_verifier_claims["failed"]).toContain("bind.key");
+    expect(vectorOf(ear, "boot[1]")["instance-identity"]).toBe(99);
+  });
+
+  it("are about the enclave also where an app proof or the activity fails", async () => {
+    const evidence = forge({ alterAppProof: { payload: () => "{}" } as never });
+    const ear = await earOf(await judge(evidence, { given: withActivity }));
+    expect(Object.keys(ear.submods)).toEqual(["boot[0]"]);
+    expect(ear.ear_status).toBe("contraindicated");
+  });
+
+  it("are about what there is, where there is no boot proof", async () => {
+    const { appProofs } = forge();
+    const ear = await earOf(await judge(forge(), { given: () => ({ bootProofs: [], appProofs }) }));
+    expect(Object.keys(ear.submods)).toEqual(["app[0]"]);
+    expect(ear.submods["app[0]"]).toMatchObject({ ear_status: "contraindicated", ear_trustworthiness_vector: NONE });
+  });
+});
+
+describe("every row of the attack tables", () => {
+  const attacks = [
+    ...BOOT_PROOF_ATTACKS,
+    ...CHAIN_ATTACKS,
+    ...DOCUMENT_ATTACKS,
+    ...POLICY_ATTACKS,
+    ...APP_PROOF_ATTACKS,
+  ];
+  it.each(attacks.map((row) => [row.name, row] as const))("is contraindicated: %s", async (_, row) => {
+    const report = await judge(forge(row.forge), row.judge);
+    const ear = await earOf(report);
+    expect(ear.ear_status).toBe("contraindicated");
+    for (const each of Object.values(ear.submods)) {
+      expect(each.ear_status).toBe("contraindicated");
+      expect(Object.values(each.ear_trustworthiness_vector).filter(isAffirming)).toEqual([]);
+      expect(each).not.toHaveProperty("ear_attester_claims");
+    }
+    const failed = report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+    expect(ear["pkg:npm/bootproof#report"].failed.map(({ id }) => id)).toEqual(failed);
+  });
+
+  it.each(ACCEPTED.map((row) => [row.name, row] as const))("that is accepted is not: %s", async (_, row) => {
+    const report = await judge(forge(row.forge), row.judge);
+    const ear = await earOf(report);
+    // The lab's root is not AWS's.
+    expect(ear.ear_status).toBe("warning");
+    if (report.verdict === "authentic")
+      for (const each of Object.values(ear.submods))
+        expect(Object.values(each.ear_trustworthiness_vector).filter(isAffirming)).toEqual([]);
+  });
+});
+
+describe("a report that somebody else made", () => {
+  const good = async (): Promise<Report> => asAws(await judge(forge()));
+  it.each<[string, (report: Report) => object]>([
+    ["an unknown verdict", () => ({ verdict: "splendid" })],
+    ["an unknown status", ({ checks }) => ({ checks: [...checks, { ...checks[0]!, status: "ok" }] })],
+    [
+      "a failed check under a good verdict",
+      ({ checks }) => ({ checks: [...checks, { ...checks[0]!, status: "fail" }] }),
+    ],
+    ["a good verdict without claims", () => ({ claims: null })],
+  ])("is contraindicated with %s", async (_, change) => {
+    const report = await good();
+    const ear = await earOf({ ...report, ...change(report) });
+    expect(ear.ear_status).toBe("contraindicated");
+    expect(Object.values(vectorOf(ear)).filter(isAffirming)).toEqual([]);
+  });
+
+  it("is no better than a warning with a warning of an unknown check", async () => {
+    const report = await good();
+    const check = { ...report.checks[0]!, id: "moon.phase" as never, status: "warn" as const };
+    const ear = await earOf({ ...report, checks: [...report.checks, check] });
+    expect(ear.ear_status).toBe("warning");
+    expect(JSON.stringify(ear["pkg:npm/bootproof#report"]["warnings"])).toContain("moon.phase");
+  });
+
+  it("affirms nothing that no check says", async () => {
+    const report = await good();
+    expect(vectorOf(await earOf({ ...report, checks: [] }))).toEqual({ ...NONE, executables: 33 });
+    const open = report.claims!.bootProofs.map((boot) => ({ ...boot, open: ["operator"] as const }));
+    const left = await earOf({ ...report, claims: { ...report.claims!, bootProofs: open } });
+    expect(vectorOf(left)["instance-identity"]).toBe(0);
+    const unpinned = report.claims!.bootProofs.map((boot) => ({ ...boot, image: { ...boot.image, pinned: false } }));
+    const ear = await earOf({ ...report, claims: { ...report.claims!, bootProofs: unpinned } });
+    expect(vectorOf(ear)).toEqual({ ...NONE, hardware: 2, executables: 33 });
+  });
+
+  it.each([[null], ["verified"], [{}], [{ ...byHand({}), verifiedAt: "yesterday" }]])(
+    "is refused where it is none: %j",
+    async (value) => {
+      await expect(renderEar(value as Report)).rejects.toThrow(/a whole report wanted/);
+    },
+  );
+
+  it("is not signed: a signature is the verifier's word", async () => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const key = privateKey.export({ format: "jwk" }) as { kty: string };
+    await expect(renderEar(byHand({}), { key })).rejects.toThrow(/only the report of a verification is signed/);
+  });
+});
+
+describe("a boot proof's appraisal", () => {
+  it("names what the enclave is known by, and the nonce that was asked for", async () => {
+    const nonce = new Uint8Array(32).fill(7);
+    const report = asAws(await judge(forge({ nonce }), { nonce }));
+    const { "boot[0]": boot } = (await earOf(report)).submods;
+    expect(boot!.eat_nonce).toBe(Buffer.from(nonce).toString("base64url"));
+    const { hardware, image } = report.claims!.bootProofs[0]!;
+    expect(boot!.ear_attester_claims).toMatchObject({
+      pcrs: hardware.pcrs,
+      publicKey: hardware.publicKey,
+      manifest: { hash: image.manifest!.hash, pivotHash: image.manifest!.pivotHash },
+    });
+    expect(JSON.stringify(boot)).not.toContain("payload");
+  });
+
+  it.each([[4], [65]])("leaves out a nonce of %i bytes, which has no place there", async (length) => {
+    const nonce = new Uint8Array(length).fill(7);
+    const ear = await earOf(asAws(await judge(forge({ nonce }), { nonce })));
+    expect(ear.submods["boot[0]"]).not.toHaveProperty("eat_nonce");
+  });
+
+  it("says when it was verified, by what, and what is not proven", async () => {
+    const ear = await earOf(await judge(forge()));
+    expect(ear.iat).toBe(NOW.getTime() / 1000);
+    expect(ear.ear_verifier_id).toEqual({
+      developer: "pkg:npm/bootproof",
+      build: expect.stringMatching(/^bootproof \d/),
+    });
+    expect(ear["pkg:npm/bootproof#report"].notProven.join()).toContain("What source code");
+  });
+});
+
+describe("a signature", () => {
+  const pairs: [name: string, alg: string, pair: { privateKey: KeyObject; publicKey: KeyObject }][] = [
+    ["P-256", "ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
+    ["P-384", "ES384", generateKeyPairSync("ec", { namedCurve: "P-384" })],
+    ["P-521", "ES512", generateKeyPairSync("ec", { namedCurve: "P-521" })],
+    ["Ed25519", "EdDSA", generateKeyPairSync("ed25519")],
+    ["RSA", "PS256", generateKeyPairSync("rsa", { modulusLength: 2048 })],
+  ];
+  const jwkOf = (key: KeyObject): { kty: string } => key.export({ format: "jwk" }) as { kty: string };
+
+  it.each(pairs)("of %s is %s, and two other readers take it", async (_, alg, { privateKey, publicKey }) => {
+    const report = await judge(forge());
+    const token = (await renderEar(report, { key: { ...jwkOf(privateKey), kid: "release-7" } })).trimEnd();
+    const read = await jwtVerify(token, await importJWK(jwkOf(publicKey), alg), { typ: "eat+jwt", algorithms: [alg] });
+    expect(read.protectedHeader).toEqual({ alg, typ: "eat+jwt", kid: "release-7" });
+    expect(fits(read.payload) ? [] : fits.errors).toEqual([]);
+    expect(read.payload).toEqual(await earOf(report));
+    expect(byHandVerified(token, alg, publicKey)).toBe(true);
+    const [header, , signature] = token.split(".");
+    const other = Buffer.from(JSON.stringify({ ...read.payload, ear_status: "affirming" })).toString("base64url");
+    expect(byHandVerified(`${header}.${other}.${signature}`, alg, publicKey)).toBe(false);
+  });
+
+  it("has the algorithm that the key names, and no kid where it has none", async () => {
+    const [, , { privateKey, publicKey }] = pairs[4]!;
+    const token = (await renderEar(await judge(forge()), { key: { ...jwkOf(privateKey), alg: "RS384" } })).trimEnd();
+    const { protectedHeader } = await jwtVerify(
+      token,
+      createPublicKey(publicKey.export({ format: "pem", type: "spki" })),
+    );
+    expect(protectedHeader).toEqual({ alg: "RS384", typ: "eat+jwt" });
+  });
+
+  const ec = jwkOf(pairs[0]![2].privateKey);
+  const rsa = jwkOf(pairs[4]![2].privateKey) as Record<string, unknown> & { kty: string };
+  const small = jwkOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey);
+  const other = jwkOf(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey) as {
+    kty: string;
+    x: string;
+    y: string;
+  };
+  const koblitz = jwkOf(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).privateKey);
+  const x25519 = jwkOf(generateKeyPairSync("x25519").privateKey);
+  it.each<[string, unknown, RegExp]>([
+    ["no object", "key", /a JSON Web Key wanted/],
+    ["a list", [ec], /a JSON Web Key wanted/],
+    ["no key type", { d: "secret-secret" }, /it has no kty/],
+    ["a set of keys", { keys: [ec] }, /a set of keys/],
+    ["a public key", jwkOf(pairs[0]![2].publicKey), /a public key/],
+    ["a symmetric key", { kty: "oct", k: "c2VjcmV0LXNlY3JldA" }, /a symmetric key/],
+    ["secp256k1", koblitz, /of curve secp256k1/],
+    ["X25519", x25519, /of curve X25519/],
+    ["another curve", { ...ec, crv: "secret-secret" }, /of another kind/],
+    ["another type", { ...ec, kty: "secret-secret" }, /of another kind/],
+    ["a member of every object", { ...ec, kty: "constructor" }, /of another kind/],
+    ["a small RSA key", small, /RSA of fewer than 2048 bits/],
+    ["more than two primes", { ...rsa, oth: [] }, /more than two primes/],
+    ["for encryption", { ...ec, use: "enc" }, /"use" is not "sig"/],
+    ["for other operations", { ...ec, key_ops: ["verify"] }, /"key_ops" has no "sign"/],
+    ["another algorithm", { ...ec, alg: "ES384" }, /"alg" is none of this kind of key: ES256/],
+    ["a kid that is no text", { ...ec, kid: 7 }, /"kid" is not text/],
+    ["a missing member", { ...ec, y: undefined }, /y missing/],
+    ["a missing prime", { ...rsa, qi: undefined }, /qi missing/],
+    ["another's public half", { ...ec, x: other.x, y: other.y }, /do not belong together/],
+    ["a damaged number", { ...ec, d: "secret secret" }, /do not belong together/],
+  ])("is refused of %s, and no key is shown", async (_, key, words) => {
+    const error = await renderEar(await judge(forge()), { key: key as { kty: string } }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    const { message } = error as TypeError;
+    expect(message).toMatch(words);
+    expect(message).not.toContain("secret");
+    for (const value of Object.values(key as object))
+      if (typeof value === "string" && value.length > 20) expect(message).not.toContain(value);
+  });
+
+  it.each([[{ use: "sig" }], [{ key_ops: ["sign", "verify"] }], [{ ext: false }]])(
+    "is made with %j",
+    async (member) => {
+      const token = await renderEar(await judge(forge()), { key: { ...ec, ...member } });
+      expect(byHandVerified(token.trimEnd(), "ES256", pairs[0]![2].publicKey)).toBe(true);
+    },
+  );
+
+  it("is of what jose exports too", async () => {
+    const { privateKey, publicKey } = pairs[3]![2];
+    const token = await renderEar(await judge(forge()), { key: (await exportJWK(privateKey)) as { kty: string } });
+    expect(byHandVerified(token.trimEnd(), "EdDSA", publicKey)).toBe(true);
+  });
+});
+
+/** RFC 7515 and 7518 with Node's cryptography, and no library. */
+function byHandVerified(token: string, alg: string, key: KeyObject): boolean {
+  const [header, payload, signature] = token.split(".") as [string, string, string];
+  const hash = alg === "EdDSA" ? null : `sha${alg.slice(2)}`;
+  const pss = { padding: 6, saltLength: 32 };
+  const how = alg.startsWith("PS") ? { key, ...pss } : { key, dsaEncoding: "ieee-p1363" as const };
+  return verifyBytes(hash, Buffer.from(`${header}.${payload}`), how, Buffer.from(signature, "base64url"));
+}
