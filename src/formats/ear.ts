@@ -78,7 +78,7 @@ const SPEAKS: Readonly<Record<CheckId, readonly Speaks[]>> = {
   "cose.algorithm": HARDWARE,
   "cose.signature": HARDWARE,
   "doc.structure": HARDWARE,
-  "chain.anchor": says("hardware", NOT_RECOGNIZED, OWN_WARNING),
+  "chain.anchor": says("hardware", NOT_RECOGNIZED),
   "chain.signature": HARDWARE,
   "chain.algorithm": HARDWARE,
   "chain.validity": HARDWARE,
@@ -194,7 +194,7 @@ interface EarClaims {
 
 function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
   const own = ownClaim(report, bundle);
-  const floor = floorOf(report, bundle, own);
+  const floor = floorOf(report, bundle);
   const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, floor)] as const);
   const { name, version } = report.tool;
   return {
@@ -225,10 +225,24 @@ function attestersOf({ evidence }: Report): string[] {
 }
 
 /** No status is better: a verdict is about all pieces together, and what stands beside it weighs on each. */
-function floorOf(report: Report, bundle: BundleFacts | null, { buts }: OwnClaim): Tier {
+function floorOf(report: Report, bundle: BundleFacts | null): Tier {
   const isGood = report.verdict === "verified" || report.verdict === "authentic";
   if (!isGood || report.claims === null || report.checks.some(isBad)) return "contraindicated";
-  return meetsCallersPolicy(report, bundle) && buts.length === 0 && !warnsOfUnknown(report) ? "affirming" : "warning";
+  const isAffirmed = meetsCallersPolicy(report, bundle) && !hasButs(report, bundle) && !warnsOfUnknown(report);
+  return isAffirmed ? "affirming" : "warning";
+}
+
+/**
+ * But for the root: whoever names another one than AWS's in a policy of their own relies on it. That it is AWS hardware
+ * is then not affirmed, and everything else is what it is.
+ */
+function hasButs({ checks, ...report }: Report, bundle: BundleFacts | null): boolean {
+  const known = checks.map((check): Check => (isOtherRoot(check) ? { ...check, status: "pass" } : check));
+  return ownClaim({ ...report, checks: known }, bundle).buts.length > 0;
+}
+
+function isOtherRoot({ id, status }: Check): boolean {
+  return id === "chain.anchor" && status === "warn";
 }
 
 /** A warning of a check that this version does not know weighs as much as any. */

@@ -17,8 +17,8 @@ import { renderJson } from "../../src/report/json.js";
 import type { Report } from "../../src/report/report.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
 import { type Accepted, type Judgement, NOW, forge, judge, lab, optionsOf } from "../attacks/support.js";
-import { protoSchema } from "../support/proto-schema.js";
-import { readVector, readVectorText } from "../support/vectors.js";
+import { STATEMENT, VERIFICATION_SUMMARY } from "../support/in-toto-schema.js";
+import { readVector } from "../support/vectors.js";
 
 interface Subject {
   readonly name: string;
@@ -43,10 +43,9 @@ interface Vsa {
 }
 
 const OWN = "pkg:npm/bootproof#report";
-const proto = (name: string): string => readVectorText(`schemas/in-toto/${name}.proto`);
 const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
-const fitsStatement = ajv.compile(protoSchema("Statement", proto("statement"), proto("resource_descriptor")));
-const fitsPredicate = ajv.compile(protoSchema("VerificationSummary", proto("vsa")));
+const fitsStatement = ajv.compile(STATEMENT);
+const fitsPredicate = ajv.compile(VERIFICATION_SUMMARY);
 
 /** in-toto's Statement v1 and DigestSet, and SLSA's verification summary 1.1: what has to be there, of what form. */
 const HEX = {
