@@ -84,6 +84,10 @@ Examples:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
+  In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format github
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
+
   A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
     $ bootproof verify bundle.json
@@ -447,5 +451,11 @@ async function rendered(
   // Whoever reads only the verdict is told whose policy it was.
   if (format !== "text" && judged.bundle?.policyFrom === "bundle")
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
-  return REPORT_RENDERERS[format](judged, { ...textOptions(io), detail });
+  const options = { ...textOptions(io), detail };
+  const { GITHUB_STEP_SUMMARY: summary = "" } = io.env;
+  if (format === "github" && summary !== "") {
+    const { appendStepSummary } = await import("./step-summary.js");
+    appendStepSummary(summary, await REPORT_RENDERERS.markdown(judged, options), io);
+  }
+  return REPORT_RENDERERS[format](judged, options);
 }

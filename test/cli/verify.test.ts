@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex } from "../../src/bytes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { Report } from "../../src/report/report.js";
+import { REPORT_FORMATS, type Report } from "../../src/report/report.js";
 import {
   APP_1,
   APP_2,
@@ -484,7 +484,7 @@ describe("wrong usage", () => {
     ])
       expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain(
-      "--format xml: one of text, json wanted",
+      `--format xml: one of ${REPORT_FORMATS.join(", ")} wanted`,
     );
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain(
       "--ephemeral-key: 4 hex digits, 260 hex digits wanted",
