@@ -42,6 +42,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm test": "is what runs this test",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
+  "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
+  "# .gitlab-ci.yml": "a pipeline: test/github-action.test.ts runs its script",
   "// jest.config.js": "a configuration: test/runtimes/ runs Jest under it",
 };
 

@@ -87,6 +87,10 @@ Examples:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
 
+  In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format github
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
+
   What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
@@ -475,7 +479,13 @@ async function rendered(
     io.stderr.write(`warning: ${POLICY_CHOSEN_BY_MAKER}\n`);
   if (format === "ear" && earKey === undefined) io.stderr.write(UNSIGNED);
   if (format === "vsa") await warnOfFailed(judged, io);
-  return REPORT_RENDERERS[format](judged, { ...textOptions(io), detail, earKey });
+  const options = { ...textOptions(io), detail, earKey };
+  const { GITHUB_STEP_SUMMARY: summary = "" } = io.env;
+  if (format === "github" && summary !== "") {
+    const { appendStepSummary } = await import("./step-summary.js");
+    appendStepSummary(summary, await REPORT_RENDERERS.markdown(judged, options), io);
+  }
+  return REPORT_RENDERERS[format](judged, options);
 }
 
 /** The exit code is good, and the statement says that nothing passed. */

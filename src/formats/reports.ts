@@ -37,6 +37,10 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
       : renderReport(report, { ...options, detail }, noticesOf(judged));
   },
   json: ({ report, bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+  junit: async (judged) => (await import("./junit.js")).renderJunit(judged.report, noticesOf(judged)),
+  sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),
+  github: async (judged) => (await import("./github.js")).renderGithub(judged.report, noticesOf(judged)),
+  markdown: async (judged) => (await import("./markdown.js")).renderMarkdown(judged.report, noticesOf(judged)),
   ear: async ({ report, bundle }, { earKey }) => {
     const { earToken } = await import("./ear.js");
     return earToken(report, { bundle, ...(earKey && { key: earKey }) });

@@ -147,7 +147,7 @@ function piecesParagraphs(
 }
 
 /** A failure, or a status that is none of ours. */
-function isBad({ status }: Check): boolean {
+export function isBad({ status }: Check): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
 }
 

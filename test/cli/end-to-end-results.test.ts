@@ -44,14 +44,15 @@ interface Case {
   readonly args: readonly string[];
   readonly code?: number;
   readonly verdict: string;
-  readonly status?: string;
-  readonly result?: string;
+  readonly result?: "PASSED" | "FAILED";
   /** A part of the warning that the statement says FAILED. */
   readonly why?: RegExp;
   readonly subjects?: readonly string[];
   readonly submods?: readonly string[];
 }
 
+/** What an EAR says where the statement says that. */
+const STATUS_OF = { PASSED: "affirming", FAILED: "warning", rejected: "contraindicated" } as const;
 const SUBJECTS = ["pivot", "pcr0", "pcr1", "pcr2"].map((name) => `boot[0]/${name}`);
 const CASES: readonly (readonly [string, Case])[] = [
   ["verified", { args: [...ofBoot, "--policy", policy], verdict: "verified", result: "PASSED" }],
@@ -111,40 +112,37 @@ const CASES: readonly (readonly [string, Case])[] = [
 
 const OWN = "pkg:npm/bootproof#report";
 
-describe.each(CASES)(
-  "%s",
-  (_, { args, code = 0, verdict, status, result = "FAILED", why, subjects = SUBJECTS, submods }) => {
-    it("as an EAR, signed", async () => {
-      const answer = built(["verify", ...args, ...NOW, "--format", "ear", "--ear-key", key]);
-      expect(answer.status).toBe(code);
-      expect(answer.stderr).not.toContain("not signed");
-      const { payload, protectedHeader } = await jwtVerify(answer.stdout.trimEnd(), publicKey);
-      expect(protectedHeader).toEqual({ alg: "ES384", typ: "eat+jwt" });
-      expect(payload["ear_status"]).toBe(status ?? (code === 1 ? "contraindicated" : "warning"));
-      expect(payload.iat).toBe(Date.parse(NOW[1]!) / 1000);
-      expect(Object.keys(payload["submods"] as object)).toEqual(submods ?? ["boot[0]"]);
-      expect(payload[OWN]).toMatchObject({ verdict, stale: _ === "stale" });
-    });
+describe.each(CASES)("%s", (_, { args, code = 0, verdict, result = "FAILED", why, subjects = SUBJECTS, submods }) => {
+  it("as an EAR, signed", async () => {
+    const answer = built(["verify", ...args, ...NOW, "--format", "ear", "--ear-key", key]);
+    expect(answer.status).toBe(code);
+    expect(answer.stderr).not.toContain("not signed");
+    const { payload, protectedHeader } = await jwtVerify(answer.stdout.trimEnd(), publicKey);
+    expect(protectedHeader).toEqual({ alg: "ES384", typ: "eat+jwt" });
+    expect(payload["ear_status"]).toBe(STATUS_OF[code === 1 ? "rejected" : result]);
+    expect(payload.iat).toBe(Date.parse(NOW[1]!) / 1000);
+    expect(Object.keys(payload["submods"] as object)).toEqual(submods ?? ["boot[0]"]);
+    expect(payload[OWN]).toMatchObject({ verdict, stale: _ === "stale" });
+  });
 
-    it("as a VSA", () => {
-      const answer = built(["verify", ...args, ...NOW, "--format", "vsa"]);
-      expect(answer.status).toBe(code);
-      const { subject, predicate } = JSON.parse(answer.stdout) as {
-        subject: { name: string }[];
-        predicate: Record<string, unknown>;
-      };
-      expect(subject.map(({ name }) => name)).toEqual(subjects);
-      expect(predicate).toMatchObject({ verificationResult: result, [OWN]: { verdict } });
-      if (why === undefined) expect(answer.stderr).not.toContain("the statement says FAILED");
-      else expect(answer.stderr).toMatch(why);
-    });
-  },
-);
+  it("as a VSA", () => {
+    const answer = built(["verify", ...args, ...NOW, "--format", "vsa"]);
+    expect(answer.status).toBe(code);
+    const { subject, predicate } = JSON.parse(answer.stdout) as {
+      subject: { name: string }[];
+      predicate: Record<string, unknown>;
+    };
+    expect(subject.map(({ name }) => name)).toEqual(subjects);
+    expect(predicate).toMatchObject({ verificationResult: result, [OWN]: { verdict } });
+    if (why === undefined) expect(answer.stderr).not.toContain("the statement says FAILED");
+    else expect(answer.stderr).toMatch(why);
+  });
+});
 
 it("an EAR without a key says that anybody can write such a one", () => {
   const { status, stdout, stderr } = built(["verify", ...ofBoot, "--policy", policy, ...NOW, "--format", "ear"]);
   expect(status).toBe(0);
-  expect(UnsecuredJWT.decode(stdout.trimEnd()).payload["ear_status"]).toBe("warning");
+  expect(UnsecuredJWT.decode(stdout.trimEnd()).payload["ear_status"]).toBe("affirming");
   expect(stderr).toMatch(/^warning: this result is not signed/);
 });
 

@@ -1,0 +1,63 @@
+/** A report as workflow commands of GitHub Actions: annotations where people look at a change. */
+import type { Check } from "../checks.js";
+import { printable } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { Report } from "../report/report.js";
+import { type Notice, WANTED } from "../report/text.js";
+import {
+  badChecks,
+  besideVerdict,
+  detailOf,
+  fileOf,
+  headline,
+  isGood,
+  openLines,
+  reasonLines,
+  whoOf,
+} from "./parts.js";
+
+type Command = "error" | "warning" | "notice";
+
+/**
+ * The report as workflow commands, with a line feed at its end (formats/README.md, "github"): one notice where it is
+ * good; else an error for the verdict, one for each failed check, and the warnings. `notices`: what stands beside the
+ * verdict of a bundle. Throws TypeError for what is no report.
+ */
+export function renderGithub(report: Report, notices: readonly Notice[] = []): string {
+  return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
+}
+
+function commandsOf(report: Report, notices: readonly Notice[]): string[] {
+  const lines = [headline(report), ...besideVerdict(report, notices), ...openLines(report)];
+  if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
+  const warned = report.checks.filter(({ status }) => status === "warn");
+  // GitHub shows ten errors of a step: the first one says how many there are.
+  return [
+    command("error", { title: "bootproof" }, lines),
+    ...badChecks(report).map((check) => annotation("error", check, report)),
+    ...warned.map((check) => annotation("warning", check, report)),
+  ];
+}
+
+function annotation(name: Command, check: Check, report: Report): string {
+  const file = fileOf(check, report);
+  const status = /^(?:fail|warn)$/.test(check.status) ? "" : `unknown status ${String(check.status)}: `;
+  const text = `${whoOf(check, report)}: ${status}${detailOf(check)}`;
+  const place = file === null ? {} : { file, line: "1" };
+  return command(name, { title: `bootproof ${check.id}`, ...place }, [text, ...reasonLines(check, "short")]);
+}
+
+/** `lines`: one message, of several lines for GitHub. */
+function command(name: Command, properties: Readonly<Record<string, string>>, lines: readonly string[]): string {
+  const given = Object.entries(properties).map(([key, value]) => `${key}=${property(value)}`);
+  return `::${name} ${given.join(",")}::${lines.map(data).join("%0A")}`;
+}
+
+/** What would end the command, or be read as an escape, does not get out: evidence gives no commands. */
+function data(text: string): string {
+  return printable(text).replaceAll("%", "%25");
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}

@@ -1,0 +1,140 @@
+/** A report as JUnit XML, for the test views of CI systems: a test case for the verdict, and one for each check. */
+import { CHECK_TITLES, type Check } from "../checks.js";
+import { known } from "../report/check-lines.js";
+import { printable } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { Report } from "../report/report.js";
+import { type Notice, WANTED, butsOf } from "../report/text.js";
+import {
+  badChecks,
+  besideVerdict,
+  detailOf,
+  headline,
+  isGood,
+  notesOf,
+  openLines,
+  reasonLines,
+  whoOf,
+} from "./parts.js";
+
+type Attributes = Readonly<Record<string, string | number>>;
+
+/**
+ * The report as JUnit XML, with a line feed at its end (formats/README.md, "junit"). `notices`: what stands beside the
+ * verdict of a bundle. Throws TypeError for what is no report.
+ */
+export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
+  return renderWhole(report, WANTED, () => {
+    const failed = badChecks(report).filter(isFailed).length + (isGood(report) ? 0 : 1);
+    const errors = badChecks(report).filter((check) => !isFailed(check)).length;
+    const counts = { tests: report.checks.length + 1, failures: failed, errors };
+    const suite = {
+      name: "bootproof",
+      ...counts,
+      skipped: report.checks.filter(({ status }) => status === "skip").length,
+      time: 0,
+      timestamp: timestampOf(report),
+    };
+    const cases = [verdictCase(report, notices), ...report.checks.map((check) => checkCase(check, report))];
+    const lines = [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, [
+        ...node("testsuite", suite, [...node("properties", {}, properties(report, notices)), ...cases.flat()]),
+      ]),
+    ];
+    return `${lines.join("\n")}\n`;
+  });
+}
+
+function isFailed({ status }: Check): boolean {
+  return status === "fail";
+}
+
+/** In UTC, without a zone, which the schemas leave no room for. */
+function timestampOf({ verifiedAt }: Report): string {
+  return verifiedAt.replace(/(?:\.\d+)?Z$/, "");
+}
+
+/**
+ * A viewer that counts failures shows a rejected report as good, where a piece is missing and no check failed: so the
+ * verdict is a test case of its own.
+ */
+function verdictCase(report: Report, notices: readonly Notice[]): string[] {
+  const lines = [...besideVerdict(report, notices), ...openLines(report)];
+  const text = headline(report);
+  const failure = isGood(report) ? [] : [leaf("failure", { type: "verdict", message: text }, [text])];
+  return testCase({ classname: "report", name: "verdict" }, [
+    ...failure,
+    leaf("system-out", {}, isGood(report) ? [text, ...lines] : lines),
+  ]);
+}
+
+function checkCase(check: Check, report: Report): string[] {
+  const title = known(CHECK_TITLES, check.id);
+  const name = title === undefined ? check.id : `${check.id}: ${title}`;
+  return testCase({ classname: whoOf(check, report), name }, outcome(check));
+}
+
+function outcome(check: Check): string[] {
+  const { id, status } = check;
+  const detail = detailOf(check);
+  const body = [printable(check.detail), ...reasonLines(check, "whole")];
+  switch (status) {
+    case "pass":
+      return [];
+    case "warn":
+      return [leaf("system-out", {}, [`WARNING: ${printable(check.detail)}`])];
+    case "skip":
+      return [leaf("skipped", {}, [printable(check.detail)])];
+    case "fail":
+      return [leaf("failure", { type: id, message: detail }, body)];
+    default:
+      return [leaf("error", { type: id, message: `unknown status ${String(status)}: ${detail}` }, body)];
+  }
+}
+
+function testCase(attributes: Attributes, children: readonly string[]): string[] {
+  const all = { ...attributes, time: 0 };
+  return children.length === 0 ? [leaf("testcase", all, [])] : node("testcase", all, children);
+}
+
+function properties(report: Report, notices: readonly Notice[]): string[] {
+  const { verdict, stale, tool, policy, policyDigest, verifiedAt, validationTime, evidence } = report;
+  const rows: [string, string | null][] = [
+    ["verdict", verdict],
+    ["stale", String(stale)],
+    ["policy", policy],
+    ["policy.sha256", policyDigest],
+    ["verified-at", verifiedAt],
+    ["validation-time", validationTime],
+    ["tool", `${tool.name} ${tool.version}`],
+    ...evidence.map(({ subject, name, sha256 }): [string, string] => {
+      return [`evidence.${subject}`, [name, sha256 === null ? null : `SHA-256 ${sha256}`].filter(Boolean).join(", ")];
+    }),
+    ...butsOf(report, notices).map((text, index): [string, string] => [`but.${index + 1}`, text]),
+    ...notesOf(notices).map((text, index): [string, string] => [`note.${index + 1}`, text]),
+  ];
+  return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));
+}
+
+/** An element with others in it. */
+function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
+  return [`<${start(name, attributes)}>`, ...children.map((child) => `  ${child}`), `</${name}>`];
+}
+
+/** An element with lines of text in it, or with nothing. */
+function leaf(name: string, attributes: Attributes, text: readonly string[]): string {
+  const inner = text.map(escaped).join("\n");
+  return inner === "" ? `<${start(name, attributes)}/>` : `<${start(name, attributes)}>${inner}</${name}>`;
+}
+
+function start(name: string, attributes: Attributes): string {
+  return [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${escaped(String(value))}"`)].join(" ");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** XML 1.0 has no place for most control characters, lone surrogates and U+FFFE, escaped or not: none is printable. */
+function escaped(text: string): string {
+  return printable(text).replace(/[&<>"]/g, (char) => ENTITIES[char]!);
+}

@@ -1,0 +1,165 @@
+/** A report as Markdown of GitHub's kind, for step summaries and comments. */
+import { toUtf8 } from "../bytes.js";
+import type { Check } from "../checks.js";
+import { countWords, whoText } from "../report/pieces.js";
+import { printable } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { Report } from "../report/report.js";
+import { grouped, provenStatements } from "../report/statements.js";
+import { type Notice, WANTED, butsOf } from "../report/text.js";
+import { badChecks, besideVerdict, detailOf, headline, openParts, reasonLines, whoOf } from "./parts.js";
+
+/** Bytes of each list: a step summary holds 1 MiB, and nothing of it is shown where it is longer. */
+const MAX_FAILURES = 250_000;
+const MAX_STATEMENTS = 100_000;
+const MAX_DETAILS = 150_000;
+
+/**
+ * The report as Markdown, with a line feed at its end (formats/README.md, "markdown"). Nothing that evidence chose
+ * becomes a link, an image, a mention, a reference or HTML. `notices`: what stands beside the verdict of a bundle.
+ * Throws TypeError for what is no report.
+ */
+export function renderMarkdown(report: Report, notices: readonly Notice[] = []): string {
+  return renderWhole(report, WANTED, () => {
+    const parts = [
+      verdictPart(report, notices),
+      failuresPart(report),
+      ...openParts(report).map(({ heading, statements }) => listPart(heading, statements)),
+      ...(report.claims === null ? [] : [listPart("Proven", provenStatements(report))]),
+      checksPart(report),
+      evidencePart(report),
+    ];
+    return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  });
+}
+
+function verdictPart(report: Report, notices: readonly Notice[]): string {
+  const sentence = headline(report);
+  const end = sentence.indexOf(":");
+  const buts = butsOf(report, notices).length;
+  const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"})`;
+  const lines = besideVerdict(report, notices).map((line) => {
+    return line.startsWith("BUT ") ? `**BUT** ${plain(line.slice(4))}` : plain(line.replace(/^- /, ""));
+  });
+  return [
+    `## ${plain(sentence.slice(0, end) + counted)}`,
+    `**${plain(sentence.slice(end + 1).trim())}**`,
+    list(lines, MAX_STATEMENTS),
+  ].join("\n\n");
+}
+
+/** Those that fail alike are told once. */
+function failuresPart(report: Report): string {
+  const groups = grouped(badChecks(report), ({ id, detail, expected, actual }) =>
+    JSON.stringify([id, detail, expected, actual]),
+  );
+  if (groups.size === 0) return "";
+  const items = [...groups.values()].map((checks) => {
+    const [first] = checks as [Check];
+    const lines = reasonLines(first, "short").map((line) => `  - ${reason(line)}`);
+    return [checkText(first, whoText(checks, report)), ...lines].join("\n");
+  });
+  return `## Failed checks\n\n${list(items, MAX_FAILURES)}`;
+}
+
+function reason(line: string): string {
+  const [, title, value] = /^(expected|actual) +(.*)$/.exec(line) ?? [];
+  return value === undefined ? plain(line.replace(/^-> /, "What to do: ")) : `${title!}: ${code(value)}`;
+}
+
+function listPart(heading: string, statements: readonly string[]): string {
+  return `## ${plain(heading)}\n\n${list(statements.map(plain), MAX_STATEMENTS)}`;
+}
+
+/** As many of the items as so many bytes hold; the others are counted. */
+function list(items: readonly string[], most: number): string {
+  const lines: string[] = [];
+  let left = most;
+  for (const item of items) {
+    left -= toUtf8(item).length;
+    if (left < 0) break;
+    lines.push(`- ${item}`);
+  }
+  const rest = items.length - lines.length;
+  return [...lines, ...(rest > 0 ? [`- and ${rest} more, which \`--format json\` lists`] : [])].join("\n");
+}
+
+function checksPart(report: Report): string {
+  const { checks } = report;
+  return details(
+    `All checks: ${countWords(checks).join(", ")}`,
+    checks.map((check) => checkText(check, whoOf(check, report))),
+  );
+}
+
+function checkText(check: Check, who: string): string {
+  return `${code(String(check.status))} ${code(check.id)} (${code(who)}): ${plain(detailOf(check))}`;
+}
+
+function evidencePart({ evidence }: Report): string {
+  const items = evidence.map(({ subject, name, sha256 }) => {
+    const title = name === null ? code(subject) : `${code(subject)} = ${code(name)}`;
+    return sha256 === null ? title : `${title}, SHA-256 ${code(sha256)}`;
+  });
+  return details(`Evidence: ${evidence.length === 1 ? "1 piece" : `${evidence.length} pieces`}`, items);
+}
+
+/** Folded: whoever wants to know opens it. `summary` is no evidence's. */
+function details(summary: string, items: readonly string[]): string {
+  return `<details>\n<summary>${summary}</summary>\n\n${list(items, MAX_DETAILS)}\n\n</details>`;
+}
+
+/**
+ * A word that means nothing to Markdown wherever it stands: letters, or a few digits, with punctuation around them.
+ * Letters that could be a commit's are none.
+ */
+const PLAIN_WORD = /^["'(]*(?:(?![a-f]{7,}\b)[A-Za-z]+(?:['-][a-z]+)*[).,;:!?"']*|\d{1,4}[,;:]?)$/;
+/** What a word may have around it that stands as it is. */
+function around(word: string): { readonly before: string; readonly core: string; readonly after: string } {
+  const [before] = /^["'(]*/.exec(word)!;
+  let end = word.length;
+  while (end > before.length && `).,;:"'`.includes(word[end - 1]!)) end--;
+  if (end === before.length) return { before: "", core: word, after: "" };
+  return { before, core: word.slice(before.length, end), after: word.slice(end) };
+}
+
+/**
+ * A sentence. Every word that is more than letters stands as code, where GitHub makes no links, mentions or references:
+ * escapes would not keep it from that, since it looks for those in the finished text.
+ */
+function plain(sentence: string): string {
+  let text = "";
+  // Words in a row that are code, with nothing between them, are one span.
+  let span: string[] = [];
+  let lead = "";
+  const add = (words: string): void => {
+    text += (text === "" ? "" : " ") + words;
+  };
+  const close = (after = ""): void => {
+    if (span.length > 0) add(lead + code(span.join(" ")) + after);
+    [span, lead] = [[], ""];
+  };
+  for (const word of printable(sentence).split(" ")) {
+    const isPlain = PLAIN_WORD.test(word);
+    const { before, core, after } = around(word);
+    if (isPlain || before !== "") close();
+    if (isPlain) {
+      add(word);
+      continue;
+    }
+    if (before !== "") lead = before;
+    span.push(core);
+    if (after !== "") close(after);
+  }
+  close();
+  return text;
+}
+
+/** A code span: the fence is longer than any run of backticks inside. */
+function code(text: string): string {
+  const shown = printable(text);
+  const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const room = shown === "" || /^[ `]|[ `]$/.test(shown) ? " " : "";
+  return `${fence}${room}${shown}${room}${fence}`;
+}

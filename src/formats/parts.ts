@@ -1,0 +1,126 @@
+/**
+ * What the formats for CI have in common: whether a report may be shown as good, and what is said of it in lines of
+ * text. Whatever evidence chose is made printable here: no line has a line feed in it.
+ */
+import type { Check } from "../checks.js";
+import { labelOf } from "../report/check-lines.js";
+import { sideBySide } from "../report/compare.js";
+import { pageOf } from "../report/layout.js";
+import { countWords, isBad } from "../report/pieces.js";
+import { printable, printableStart } from "../report/printable.js";
+import type { Report } from "../report/report.js";
+import { unprovenWords } from "../report/statements.js";
+import { type Notice, butsOf, originLines, verdictSentence } from "../report/text.js";
+import { unprovenStatements } from "../report/unproven.js";
+
+const MAX_TEXT = 1200;
+/** Lines of a compared value, where it is shown in short. */
+const MAX_LINES = 16;
+const WHOLE = pageOf({ detail: "verbose" });
+
+/** The failed checks, and those of a status that is none of ours. */
+export function badChecks({ checks }: Report): Check[] {
+  return checks.filter(isBad);
+}
+
+function hasGoodVerdict({ verdict }: Report): boolean {
+  return verdict === "verified" || verdict === "authentic";
+}
+
+/** Whether it may be shown as good: a report may have been altered, or made by another version. */
+export function isGood(report: Report): boolean {
+  return hasGoodVerdict(report) && badChecks(report).length === 0;
+}
+
+/** The verdict in a sentence. */
+export function headline(report: Report): string {
+  const sentence = verdictSentence(report);
+  if (isGood(report) || !hasGoodVerdict(report)) return sentence;
+  return `NOT GOOD: a check failed, and the report contradicts itself in saying this: ${sentence}`;
+}
+
+/** What is said beside the verdict: what takes weight from it, notes, counts, and by what the report was made. */
+export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
+  return [
+    ...butsOf(report, notices).map((text) => `BUT ${text}`),
+    ...notesOf(notices),
+    countWords(report.checks).join(", "),
+    ...originLines(report, WHOLE),
+  ].filter((line) => line !== "");
+}
+
+/** The notices that are no BUTs, an item after a dash. */
+export function notesOf(notices: readonly Notice[]): string[] {
+  return notices.flatMap(({ kind, text }) => (kind === "but" ? [] : [kind === "item" ? `- ${text}` : text]));
+}
+
+/** What is not proven, under its headings. */
+export function openParts(report: Report): { readonly heading: string; readonly statements: readonly string[] }[] {
+  const words = unprovenWords(report).map(({ heading, statements }) => {
+    return { heading: `Not proven: ${heading}`, statements };
+  });
+  return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
+}
+
+/** As {@link openParts}, a line for each heading and statement. */
+export function openLines(report: Report): string[] {
+  return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
+}
+
+/** The piece that a check is about: `boot[0]`, or `boot[0] = boot.json`. */
+export function whoOf({ subject, about = subject }: Check, report: Report): string {
+  return labelOf(about, report);
+}
+
+export function detailOf({ detail }: Check): string {
+  return printableStart(detail, MAX_TEXT);
+}
+
+/** What was compared, and what to do. `values`: in full, or as short as the difference allows. */
+export function reasonLines(check: Check, values: "whole" | "short"): string[] {
+  const { advice, stale } = check;
+  return [
+    ...comparedLines(check, values),
+    ...(stale === true ? ["stale: genuine, and older than the policy allows"] : []),
+    ...(advice === undefined ? [] : [`-> ${printableStart(advice, MAX_TEXT)}`]),
+  ];
+}
+
+function comparedLines({ expected, actual }: Check, values: "whole" | "short"): string[] {
+  const isShort = values === "short" && expected !== undefined && actual !== undefined;
+  const { note, ...sides } = isShort
+    ? sideBySide(expected, actual)
+    : { expected: lines(expected), actual: lines(actual), note: null };
+  const most = isShort ? MAX_LINES : Infinity;
+  return [
+    ...firstLines(sides.expected, most).map((line) => `expected  ${line}`),
+    ...firstLines(sides.actual, most).map((line) => `actual    ${line}`),
+    ...(note === null ? [] : [note]),
+  ];
+}
+
+function firstLines(all: readonly string[], most: number): readonly string[] {
+  return all.length > most ? [...all.slice(0, most), `and ${all.length - most} more`] : all;
+}
+
+function lines(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split("\n").map(printable);
+}
+
+/**
+ * The file that a check is about, without its place in the file's list; null where no file is known. What was fetched
+ * as an application's newest boot proof has the application's name, and is no file.
+ */
+export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
+  // The app proofs of an activity are in its file.
+  const piece =
+    evidence.find((one) => one.subject === about) ??
+    (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);
+  const name = own ?? piece?.name ?? "";
+  return name === "" || piece?.latestOf !== undefined ? null : pathOf(name);
+}
+
+/** `boot.json` of `boot.json[3]`. */
+export function pathOf(name: string): string {
+  return name.replace(/(?<=.)\[\d+\]$/, "");
+}

@@ -1,0 +1,205 @@
+/** A report as SARIF 2.1.0, for code scanning: a rule for each check, a result for each failure and warning. */
+import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
+import type { JsonObject } from "../decode/json.js";
+import { explainCheck, isCheckId } from "../report/explanations.js";
+import { jsonDocument } from "../report/json.js";
+import { printable } from "../report/printable.js";
+import { renderWhole } from "../report/rendering.js";
+import type { EvidencePiece, Report } from "../report/report.js";
+import { grouped, provenStatements } from "../report/statements.js";
+import { type Notice, WANTED, butsOf } from "../report/text.js";
+import {
+  badChecks,
+  besideVerdict,
+  fileOf,
+  headline,
+  isGood,
+  notesOf,
+  openLines,
+  openParts,
+  pathOf,
+  reasonLines,
+  whoOf,
+} from "./parts.js";
+
+const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/** The rule of what no check says: the verdict as a whole. */
+const VERDICT_RULE = "verdict";
+
+/**
+ * The report as SARIF 2.1.0, with a line feed at its end (formats/README.md, "sarif"). `notices`: what stands beside
+ * the verdict of a bundle. Throws TypeError for what is no report.
+ */
+export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
+  return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
+}
+
+function logOf(report: Report, notices: readonly Notice[]): JsonObject {
+  const { tool, evidence } = report;
+  const told = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
+  const rules = rulesFor(told);
+  const places = new Map(rules.map(({ id }, index) => [id, index]));
+  const results = [...verdictResults(report, notices), ...told.map((check) => checkResult(check, report))];
+  const run = {
+    tool: { driver: { name: tool.name, version: tool.version, rules } },
+    // Of the tool, which did what it was asked for: a rejection is an answer.
+    invocations: [{ executionSuccessful: true }],
+    artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathOf(name || subject)))].map(artifactOf),
+    columnKind: "utf16CodeUnits",
+    results: results.map((result) => ({ ...result, ruleIndex: places.get(result.ruleId)! })),
+    properties: propertiesOf(report, notices),
+  };
+  return { $schema: SCHEMA, version: "2.1.0", runs: [run] } as unknown as JsonObject;
+}
+
+interface Rule {
+  readonly id: string;
+  readonly shortDescription: Message;
+  readonly fullDescription: Message;
+  readonly help: Message & { readonly markdown: string };
+  readonly defaultConfiguration: { readonly level: "error" };
+  readonly properties: { readonly tags: readonly string[] };
+}
+
+interface Message {
+  readonly text: string;
+}
+
+/** One for each check of this version, one for the verdict, and one for each id that this version does not know. */
+function rulesFor(told: readonly Check[]): Rule[] {
+  const strange = new Set<string>(told.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
+  return [
+    rule(VERDICT_RULE, "the evidence is what the policy pins, with nothing against it", [
+      ["What it proves", "What every check of the report proves, together."],
+      ["What to do", "Read the report's failures, its BUTs and what is not proven before you rely on a result."],
+    ]),
+    ...CHECK_IDS.map(ruleOf),
+    ...[...strange].map((id) => {
+      return rule(id, "a check that this version does not know", [
+        ["What to do", "Read the report with the version that made it, or a newer one."],
+      ]);
+    }),
+  ];
+}
+
+function ruleOf(id: CheckId): Rule {
+  const { title, proves, fails, warns, advice, sources } = explainCheck(id);
+  return rule(id, title, [
+    ["What it proves", proves],
+    ["Why it fails, where nobody means harm", fails.genuine],
+    ["Why it fails, where somebody does", fails.hostile],
+    ...(warns === null ? [] : [["When it only warns", warns] as const]),
+    ["What to do", advice],
+    ["Source", sources.join("; ")],
+  ]);
+}
+
+function rule(id: string, title: string, sections: readonly (readonly [heading: string, text: string])[]): Rule {
+  const text = sections.map(([heading, words]) => `${heading}: ${words}`).join("\n");
+  const markdown = sections.map(([heading, words]) => `**${heading}**\n\n${words}`).join("\n\n");
+  return {
+    id: printable(id),
+    shortDescription: { text: title },
+    fullDescription: { text: `${title}. ${sections[0]![1]}` },
+    help: { text, markdown },
+    defaultConfiguration: { level: "error" },
+    properties: { tags: ["security"] },
+  };
+}
+
+interface Result {
+  readonly ruleId: string;
+  readonly level: "error" | "warning";
+  readonly message: Message;
+  readonly locations: readonly object[];
+  readonly partialFingerprints: Readonly<Record<string, string>>;
+}
+
+/** Where no failed check says it, or something stands beside the verdict that no check says. */
+function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
+  const good = isGood(report);
+  const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
+  if (isTold) return [];
+  const lines = [headline(report), ...besideVerdict(report, notices), ...openLines(report)];
+  return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
+}
+
+function checkResult(check: Check, report: Report): Result {
+  const { id, status, about = check.subject } = check;
+  const who = whoOf(check, report);
+  const level = status === "warn" ? "warning" : "error";
+  const unknown = /^(?:fail|warn)$/.test(status) ? "" : `unknown status ${printable(String(status))}: `;
+  const lines = [`${who}: ${unknown}${printable(check.detail)}`, ...reasonLines(check, "whole")];
+  const file = fileOf(check, report) ?? firstFile(report);
+  return result(printable(id), level, lines, placeOf(file, `${id} ${about} ${check.name ?? ""}`));
+}
+
+type Place = Pick<Result, "locations" | "partialFingerprints">;
+
+function result(ruleId: string, level: Result["level"], lines: readonly string[], place: Place): Result {
+  return { ruleId, level, message: { text: lines.map(literal).join("\n") }, ...place };
+}
+
+/** SARIF reads `[text](target)` as a link, and braces as places for arguments: evidence makes neither. */
+function literal(text: string): string {
+  return text.replaceAll("](", "] (").replace(/[{}]/g, "$&$&");
+}
+
+/** The file that stands for a report where a check has none: code scanning takes no result without a place. */
+function firstFile({ evidence }: Report): string {
+  return pathOf(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
+}
+
+/**
+ * The first line of a file: evidence has no others. `what`: the same in each run for the same finding, so that code
+ * scanning keeps it apart from others of that file, and takes it for the one that it knows.
+ */
+function placeOf(file: string, what: string): Place {
+  const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } };
+  return { locations: [{ physicalLocation }], partialFingerprints: { primaryLocationLineHash: `${digest(what)}:1` } };
+}
+
+/** A file, whatever number of pieces is in it. */
+function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]): object {
+  const { sha256, name } = pieces[0]!;
+  const subjects = pieces.map(({ subject }) => subject).join(", ");
+  return {
+    location: { uri },
+    description: { text: literal(name === null ? subjects : `${subjects} = ${printable(pathOf(name))}`) },
+    ...(sha256 !== null && { hashes: { "sha-256": sha256 } }),
+  };
+}
+
+/** A path as a reference: relative as it is, absolute as a file's URI. No name can be a reference to elsewhere. */
+function uriOf(path: string): string {
+  const parts = path.replaceAll("\\", "/").split("/");
+  const encoded = parts.filter((part) => part !== "").map((part) => encodeURIComponent(printable(part)));
+  const isAbsolute = parts[0] === "" || /^[A-Za-z]:$/.test(parts[0]!);
+  return (isAbsolute ? "file:///" : "") + encoded.join("/");
+}
+
+/** FNV-1a of 64 bits: short, and the same everywhere. */
+function digest(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash.toString(16).padStart(16, "0");
+}
+
+function propertiesOf(report: Report, notices: readonly Notice[]): object {
+  const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, checks } = report;
+  const count = (wanted: Check["status"]): number => checks.filter(({ status }) => status === wanted).length;
+  return {
+    verdict,
+    stale,
+    headline: headline(report),
+    buts: butsOf(report, notices),
+    notes: notesOf(notices),
+    notProven: openParts(report),
+    proven: provenStatements(report),
+    policy,
+    policySha256: policyDigest,
+    verifiedAt,
+    validationTime,
+    checks: { pass: count("pass"), fail: count("fail"), warn: count("warn"), skip: count("skip") },
+  };
+}

@@ -1,0 +1,149 @@
+/** Workflow commands, read as the runner reads them: each line that begins with `::` is one. */
+import { describe, expect, it } from "vitest";
+import { UNPRINTABLE } from "../../src/decode/json.js";
+import { renderGithub } from "../../src/formats/github.js";
+import type { Report } from "../../src/report/report.js";
+import {
+  AUTHENTIC,
+  BAD,
+  CONTRADICTORY,
+  FAILED,
+  GOOD,
+  HOSTILE,
+  NOTICES,
+  PIECELESS,
+  REJECTED,
+  STALE_REPORT,
+  TOLD,
+  UNKNOWN_STATUS,
+  WITH_BUT,
+  rejected,
+} from "./told.js";
+
+interface Command {
+  readonly name: string;
+  readonly properties: Readonly<Record<string, string>>;
+  readonly message: string;
+}
+
+/** As the runner does it: properties up to the first `::`, unescaped after they were taken apart. */
+function commandsOf(text: string): Command[] {
+  expect(text.endsWith("\n")).toBe(true);
+  return text
+    .slice(0, -1)
+    .split(/\r\n|\r|\n/)
+    .map((line) => {
+      const [, name, given = "", message] = /^::([a-z-]+)(?: (.*?))?::(.*)$/.exec(line)!;
+      const pairs = given.split(",").map((pair): [string, string] => {
+        const at = pair.indexOf("=");
+        return [
+          pair.slice(0, at),
+          unescaped(
+            pair
+              .slice(at + 1)
+              .replace(/%3A/g, ":")
+              .replace(/%2C/g, ","),
+          ),
+        ];
+      });
+      return { name: name!, properties: Object.fromEntries(pairs), message: unescaped(message!) };
+    });
+}
+
+function unescaped(text: string): string {
+  return text.replace(/%0D/g, "\r").replace(/%0A/g, "\n").replace(/%25/g, "%");
+}
+
+describe("workflow commands", () => {
+  it.each(GOOD)("are one notice where all is well: %s", (_, report) => {
+    const commands = commandsOf(renderGithub(report, NOTICES));
+    expect(commands.map(({ name }) => name)).toEqual(["notice"]);
+    expect(commands[0]!.message).toMatch(/^(?:VERIFIED|AUTHENTIC): every check passed[^]*\nBUT the policy came out of/);
+    expect(commands[0]!.message).toContain("\nNot proven\n- ");
+  });
+
+  it("carry the BUTs and the notes", () => {
+    const [{ message }] = commandsOf(renderGithub(WITH_BUT, NOTICES)) as [Command];
+    expect(message).toContain('\nBUT the certificates lead to "lab-root", not to AWS');
+    expect(message).toContain("\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n");
+    expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("BUT");
+  });
+
+  it.each(BAD)("begin with an error that has the verdict, where it is not good: %s", (_, report) => {
+    const [first, ...others] = commandsOf(renderGithub(report)) as [Command];
+    expect([first.name, first.properties]).toEqual(["error", { title: "bootproof" }]);
+    expect(first.message).not.toMatch(/^(?:VERIFIED|AUTHENTIC)/);
+    const bad = report.checks.filter(({ status }) => !["pass", "warn", "skip"].includes(status));
+    expect(others.filter(({ name }) => name === "error")).toHaveLength(bad.length);
+  });
+
+  it("say how many checks failed, and annotate each at its file", () => {
+    expect(commandsOf(renderGithub(REJECTED))).toEqual([
+      {
+        name: "error",
+        properties: { title: "bootproof" },
+        message: expect.stringMatching(
+          /^REJECTED: nothing is proven\. One check failed: policy\.pcrs [^]*\n3 passed, 1 failed, 1 warning, 1 skip/,
+        ) as string,
+      },
+      {
+        name: "error",
+        properties: { title: "bootproof policy.pcrs", file: "evidence/boot proof.json", line: "1" },
+        message: expect.stringMatching(
+          /^boot\[0\] = "evidence\/boot proof.json": PCR0 is another one\nexpected {2}[^]*\nactual {4}[^]*\n-> Compare/,
+        ) as string,
+      },
+      {
+        name: "warning",
+        properties: { title: "bootproof chain.anchor", file: "evidence/boot proof.json", line: "1" },
+        message: expect.stringContaining("starts at another one") as string,
+      },
+    ]);
+  });
+
+  it("say that evidence is only too old, that a piece is missing, that a report contradicts itself", () => {
+    expect(commandsOf(renderGithub(STALE_REPORT))[0]!.message).toMatch(/^REJECTED, STALE: the evidence is genuine/);
+    expect(commandsOf(renderGithub(PIECELESS))[0]!.message).toMatch(/^REJECTED: nothing is proven\./);
+    expect(commandsOf(renderGithub(CONTRADICTORY))[0]!.message).toMatch(/^NOT GOOD: a check failed/);
+    expect(commandsOf(renderGithub(UNKNOWN_STATUS))[1]!.message).toContain("unknown status perfect: PCR0");
+  });
+
+  it("name no file where none is known", () => {
+    const fetched = [{ subject: "boot[0]" as const, name: "signer", sha256: null, latestOf: "signer" }];
+    const [, error] = commandsOf(renderGithub(rejected([{ ...FAILED, name: "signer" }], { evidence: fetched })));
+    expect(error!.properties).toEqual({ title: "bootproof policy.pcrs" });
+  });
+
+  it("name a file as it is named, whatever is in its name", () => {
+    const name = "a,line=9,title=forged::b%2C%0A.json";
+    const id = "x,file=forged::y" as typeof FAILED.id;
+    const [, error] = commandsOf(renderGithub(rejected([{ ...FAILED, id, name }])));
+    expect(error!.properties).toEqual({ title: `bootproof ${id}`, file: name, line: "1" });
+    expect(error!.message).toMatch(/^boot\[0\] = /);
+  });
+
+  it("shorten long lists of compared values", () => {
+    const expected = Array.from({ length: 40 }, (_, index) => `line ${index}`).join("\n");
+    const [, error] = commandsOf(renderGithub(rejected([{ ...FAILED, expected, actual: expected }])));
+    expect(error!.message.match(/^expected /gm)).toHaveLength(17);
+    expect(error!.message).toContain("expected  and 24 more\n");
+  });
+
+  it.each(TOLD)("are no others than ours, whatever evidence says: %s", (_, report) => {
+    const text = renderGithub(report, NOTICES);
+    for (const line of text.trimEnd().split("\n")) expect(line).toMatch(/^::(?:error|warning|notice) title=bootproof/);
+    expect(text.replaceAll("\n", "")).not.toMatch(UNPRINTABLE);
+    const names = ["title", "file", "line"];
+    for (const { properties } of commandsOf(text))
+      expect(names).toEqual(expect.arrayContaining(Object.keys(properties)));
+  });
+
+  it("keep what evidence says as it is said", () => {
+    const [, , , , , , , , , error] = commandsOf(renderGithub(HOSTILE));
+    expect(error!.message).toContain("\\u{a}::error::forged\\u{d}\\u{a}::set-output name=x::y %0A::error::forged2 %25");
+  });
+
+  it("take no report for none", () => {
+    expect(() => renderGithub({} as Report)).toThrow(TypeError);
+  });
+});

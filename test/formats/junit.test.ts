@@ -1,0 +1,113 @@
+/** JUnit XML, held against the schema of Jenkins by libxml2. */
+import { describe, expect, it } from "vitest";
+import { renderJunit } from "../../src/formats/junit.js";
+import type { Report } from "../../src/report/report.js";
+import { junitFaults } from "./schemas.js";
+import { BAD, CONTRADICTORY, GOOD, NOTICES, REJECTED, TOLD, UNKNOWN_STATUS, VERIFIED, WITH_BUT } from "./told.js";
+
+interface Case {
+  readonly classname: string;
+  readonly name: string;
+  readonly inner: string;
+}
+
+function casesOf(xml: string): Case[] {
+  const found = xml.matchAll(/<testcase classname="([^"]*)" name="([^"]*)" time="0"(?:\/>|>(.*?)<\/testcase>)/gs);
+  return [...found].map(([, classname, name, inner = ""]) => ({ classname: classname!, name: name!, inner }));
+}
+
+const count = (xml: string, element: string): number =>
+  xml.split(`<${element} `).length + xml.split(`<${element}>`).length - 2;
+const named = (report: Report, id: string): Case =>
+  casesOf(renderJunit(report)).find(({ name }) => name.startsWith(id))!;
+
+describe("JUnit XML", () => {
+  it.each(TOLD)("is as the schema demands, and its counts are right: %s", async (_, report) => {
+    const xml = renderJunit(report, NOTICES);
+    expect(await junitFaults(xml)).toEqual([]);
+    expect(casesOf(xml)).toHaveLength(report.checks.length + 1);
+    for (const line of xml.match(/^ *<testsuites? .*>$/gm)!) {
+      expect(line).toContain(` tests="${casesOf(xml).length}" `);
+      expect(line).toContain(` failures="${count(xml, "failure")}" errors="${count(xml, "error")}"`);
+    }
+    expect(xml).toContain(` skipped="${count(xml, "skipped")}" `);
+  });
+
+  it("is refused by that schema where it is not", async () => {
+    expect(await junitFaults(renderJunit(VERIFIED).replace("<testsuite ", "<testsuit "))).not.toEqual([]);
+    expect(await junitFaults(renderJunit(VERIFIED).replace("bootproof", "\u0001"))).not.toEqual([]);
+  });
+
+  it.each(BAD)("is never all green where the report is not good: %s", (_, report) => {
+    expect(casesOf(renderJunit(report))[0]).toMatchObject({ classname: "report", name: "verdict" });
+    expect(casesOf(renderJunit(report))[0]!.inner).toContain('<failure type="verdict" message="');
+  });
+
+  it.each(GOOD)("is all green where it is: %s", (_, report) => {
+    expect(renderJunit(report)).toMatch(/<testsuites [^>]*failures="0" errors="0"/);
+  });
+
+  it("has a test case for each check, named after the piece and the check", () => {
+    expect(named(REJECTED, "policy.pcrs")).toMatchObject({
+      classname: "boot[0] = &quot;evidence/boot proof.json&quot;",
+      name: "policy.pcrs: the measurements are pinned ones",
+    });
+    expect(named(REJECTED, "app.request")).toMatchObject({ classname: "app[0] = apps.json[3]" });
+  });
+
+  it("says of a failure what was compared, whole, and what to do", () => {
+    const { inner } = named(REJECTED, "policy.pcrs");
+    expect(inner.trim()).toBe(
+      `<failure type="policy.pcrs" message="PCR0 is another one">PCR0 is another one\n` +
+        `expected  PCR0 ${"aa".repeat(48)}\nexpected  PCR1 ${"bb".repeat(48)}\n` +
+        `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
+        "-&gt; Compare with the release you expect.</failure>",
+    );
+  });
+
+  it("passes what is only a warning, and tells it; skips with the reason", () => {
+    expect(named(WITH_BUT, "chain.anchor").inner.trim()).toBe(
+      "<system-out>WARNING: starts at another one</system-out>",
+    );
+    expect(named(VERIFIED, "app.request").inner.trim()).toBe("<skipped>nobody asked</skipped>");
+  });
+
+  it("has an error where the status is none of ours", () => {
+    expect(named(UNKNOWN_STATUS, "cose.novel").inner).toContain(
+      '<error type="cose.novel" message="unknown status perfect: PCR0 is another one">',
+    );
+  });
+
+  it("says that a report contradicts itself", () => {
+    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: a check failed, and');
+  });
+
+  it("tells verdict, BUTs, notes and what is not proven with the verdict, and as properties", () => {
+    const xml = renderJunit(WITH_BUT, NOTICES);
+    const { inner } = casesOf(xml)[0]!;
+    for (const words of [
+      "VERIFIED: every check passed",
+      "\nBUT the policy came out of the bundle itself\n",
+      "\nBUT the certificates lead to &quot;lab-root&quot;, not to AWS",
+      "\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n",
+      "\nNot proven\n- That the enclave is AWS hardware",
+    ])
+      expect(inner).toContain(words);
+    for (const [name, value] of [
+      ["verdict", "verified"],
+      ["stale", "false"],
+      ["policy", "signer, production"],
+      ["policy.sha256", "9d".repeat(32)],
+      ["verified-at", "2026-03-05T06:07:08.000Z"],
+      ["evidence.boot[0]", `evidence/boot proof.json, SHA-256 ${"13".repeat(32)}`],
+      ["but.1", "the policy came out of the bundle itself"],
+      ["note.1", "The bundle was made at noon."],
+    ])
+      expect(xml).toContain(`<property name="${name!}" value="${value!}"/>`);
+    expect(xml).toContain(' timestamp="2026-03-05T06:07:08"');
+  });
+
+  it("takes no report for none", () => {
+    expect(() => renderJunit({} as Report)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,150 @@
+/** Markdown, as an independent reader of GitHub's kind of it understands it. */
+import { type Token, marked } from "marked";
+import { describe, expect, it } from "vitest";
+import { renderMarkdown } from "../../src/formats/markdown.js";
+import type { Report } from "../../src/report/report.js";
+import {
+  AUTHENTIC,
+  BAD,
+  CONTRADICTORY,
+  FAILED,
+  GOOD,
+  HOSTILE,
+  HOSTILE_GOOD,
+  HOSTILE_WORDS,
+  NOTICES,
+  REJECTED,
+  STALE_REPORT,
+  TOLD,
+  WITH_BUT,
+  rejected,
+} from "./told.js";
+
+function tokensOf(markdown: string): Token[] {
+  const all: Token[] = [];
+  marked.walkTokens(marked.lexer(markdown, { gfm: true }), (token) => void all.push(token));
+  return all;
+}
+
+/** What stands outside of code, in which GitHub looks for mentions, references, links and formulas. */
+const looseText = (tokens: readonly Token[]): string =>
+  tokens
+    .flatMap((token) => (token.type === "text" && !("tokens" in token && token.tokens) ? token.raw : []))
+    .join("\n");
+const spans = (markdown: string): string[] =>
+  tokensOf(markdown).flatMap((token) => (token.type === "codespan" ? (token as { text: string }).text : []));
+const headings = (markdown: string): string[] => [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, text]) => text!);
+
+describe("Markdown", () => {
+  it.each(TOLD)("has no markup but ours: %s", (_, report) => {
+    const tokens = tokensOf(renderMarkdown(report, NOTICES));
+    const kinds = new Set(tokens.map(({ type }) => type));
+    const ours = ["heading", "text", "space", "strong", "list", "list_item", "codespan", "html", "paragraph", "escape"];
+    expect([...kinds].filter((kind) => !ours.includes(kind))).toEqual([]);
+    const html = tokens.filter(({ type }) => type === "html").map(({ raw }) => raw.trim());
+    for (const text of html)
+      expect(text).toMatch(/^(?:<details>\n<summary>(?:All checks|Evidence): [\w ,]*<\/summary>|<\/details>)$/);
+    expect(html).toHaveLength(4);
+    expect(tokens.filter(({ type }) => type === "heading").map((token) => (token as { depth: number }).depth)).toEqual(
+      headings(renderMarkdown(report, NOTICES)).map(() => 2),
+    );
+    expect(
+      tokens.filter((token) => token.type === "list").some((token) => (token as { ordered: boolean }).ordered),
+    ).toBe(false);
+  });
+
+  it.each(TOLD)("has nothing that GitHub makes a link, mention, reference, emoji or formula of: %s", (_, report) => {
+    const text = looseText(tokensOf(renderMarkdown(report, NOTICES))).replaceAll("SHA-256", "");
+    expect(text).toContain("Not proven");
+    expect(/[@#$<>&[\]*_~`|\\/]|:\w+:|www\.|\b[0-9a-f]{7,}\b|\b[A-Z]+-\d/.exec(text)?.[0] ?? null).toBe(null);
+    expect(/[^\n\x20-\x7e]/.exec(text)?.[0] ?? null).toBe(null);
+  });
+
+  it("keeps what evidence says as it is said", () => {
+    const all = spans(renderMarkdown(HOSTILE));
+    expect(all).toContain("<img src=x onerror=alert(1)>");
+    expect(all.join(" ")).toContain("`code` ``two`` *a* _b_ **c** ~~d~~ $x$ $`y`$ :tada: | a | b |");
+    expect(all.join(" ")).toContain("\\u{a}# heading\\u{a}- item\\u{a}1. one");
+    expect(HOSTILE_WORDS.length).toBeGreaterThan(10);
+    expect(headings(renderMarkdown(HOSTILE_GOOD))[0]).toMatch(/^VERIFIED \(\d BUTs\)$/);
+  });
+
+  it.each(GOOD)("begins with the verdict, and what is not proven stands as large: %s", (_, report) => {
+    const all = headings(renderMarkdown(report));
+    expect(all[0]).toMatch(/^(?:VERIFIED|AUTHENTIC)/);
+    expect(all).toContain("Not proven");
+    expect(all.at(-1)).toBe("Proven");
+  });
+
+  it.each(BAD)("does not begin with a good verdict where it is none: %s", (_, report) => {
+    expect(headings(renderMarkdown(report))[0]).not.toMatch(/^(?:VERIFIED|AUTHENTIC)/);
+  });
+
+  it("tells failed checks with what was compared and what to do", () => {
+    const markdown = renderMarkdown(REJECTED);
+    expect(headings(markdown)).toEqual(["REJECTED", "Failed checks", "Not proven"]);
+    expect(markdown).toContain(
+      '- `fail` `policy.pcrs` (`boot[0] = "evidence/boot proof.json"`): `PCR0` is another one\n',
+    );
+    expect(markdown).toMatch(/\n {2}- expected: `[^`]+`\n/);
+    expect(markdown).toMatch(/\n {2}- actual: `[^`]+`\n/);
+    expect(markdown).toContain("\n  - What to do: Compare with the release you expect.\n");
+  });
+
+  it("says the BUTs, the notes, that it is stale, that it contradicts itself", () => {
+    const markdown = renderMarkdown(WITH_BUT, NOTICES);
+    expect(headings(markdown)[0]).toBe("VERIFIED (2 BUTs)");
+    expect(markdown).toContain(
+      "\n- **BUT** the policy came out of the bundle itself\n- **BUT** the certificates lead to ",
+    );
+    expect(markdown).toContain(
+      "\n- The bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n",
+    );
+    expect(headings(renderMarkdown(STALE_REPORT))[0]).toBe("REJECTED, STALE");
+    expect(headings(renderMarkdown(CONTRADICTORY))[0]).toBe("NOT GOOD");
+  });
+
+  it("lets no line of a notice become one of its own", () => {
+    const markdown = renderMarkdown(WITH_BUT, [{ kind: "note", text: "one\n# two\n\n@three" }]);
+    expect(markdown).toContain("\n- `one\\u{a}# two\\u{a}\\u{a}@three`\n");
+  });
+
+  it("has what nothing pins under a heading of its own", () => {
+    expect(headings(renderMarkdown(AUTHENTIC))).toEqual([
+      "AUTHENTIC",
+      "Not proven: its image, which nothing pins, says that",
+      "Not proven",
+      "Proven",
+    ]);
+  });
+
+  it("has every check and every piece, folded", () => {
+    const markdown = renderMarkdown(REJECTED);
+    const folded = markdown.slice(markdown.indexOf("<details>"));
+    for (const { id, status } of REJECTED.checks) expect(folded).toContain(`\n- \`${status}\` \`${id}\` (`);
+    expect(folded).toContain(`\n- \`boot[0]\` = \`evidence/boot proof.json\`, SHA-256 \`${"13".repeat(32)}\`\n`);
+  });
+
+  it("tells what fails alike once", () => {
+    const checks = Array.from({ length: 5 }, (_, index) => ({ ...FAILED, about: `boot[${index}]` }) as const);
+    const [failures] = renderMarkdown(rejected(checks)).split("<details>") as [string];
+    expect(failures.match(/`policy\.pcrs`/g)).toHaveLength(2);
+    expect(failures).toContain("(`5 boot proofs, ");
+  });
+
+  it("fits into a step summary of 1 MiB, whatever the evidence", () => {
+    const long = "é<".repeat(4000);
+    const checks = Array.from({ length: 300 }, (_, index) => {
+      const values = { detail: `${index} ${long}`, expected: `${index} é\n`.repeat(2000), actual: long, advice: long };
+      return { ...FAILED, ...values, about: `boot[${index}]` } as const;
+    });
+    const evidence = checks.map(({ about }) => ({ subject: about, name: long, sha256: "13".repeat(32) }));
+    const markdown = renderMarkdown(rejected(checks, { evidence }));
+    expect(new TextEncoder().encode(markdown).length).toBeLessThan(1024 * 1024);
+    expect(markdown.match(/^- and \d+ more, which `--format json` lists$/gm)).toHaveLength(3);
+  });
+
+  it("takes no report for none", () => {
+    expect(() => renderMarkdown({} as Report)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,220 @@
+/** SARIF: held against the published schema, and against what code scanning demands beyond it. */
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS, CHECK_TITLES } from "../../src/checks.js";
+import { renderSarif } from "../../src/formats/sarif.js";
+import type { Report } from "../../src/report/report.js";
+import type { Notice } from "../../src/report/text.js";
+import { report } from "../report/reports.js";
+import { sarifFaults } from "./schemas.js";
+import {
+  AUTHENTIC,
+  BAD,
+  FAILED,
+  HOSTILE,
+  NOTICES,
+  PIECELESS,
+  REJECTED,
+  STALE_REPORT,
+  TOLD,
+  UNKNOWN_STATUS,
+  VERIFIED,
+  WITH_BUT,
+  rejected,
+} from "./told.js";
+
+interface Result {
+  readonly ruleId: string;
+  readonly ruleIndex: number;
+  readonly level: string;
+  readonly message: { readonly text: string };
+  readonly locations: readonly {
+    readonly physicalLocation: {
+      readonly artifactLocation: { readonly uri: string };
+      readonly region: { readonly startLine: number };
+    };
+  }[];
+  readonly partialFingerprints: { readonly primaryLocationLineHash: string };
+}
+interface Run {
+  readonly tool: {
+    readonly driver: {
+      readonly name: string;
+      readonly version: string;
+      readonly rules: readonly {
+        readonly id: string;
+        readonly shortDescription: { readonly text: string };
+        readonly help: { readonly text: string; readonly markdown: string };
+      }[];
+    };
+  };
+  readonly invocations: readonly object[];
+  readonly artifacts: readonly { readonly location: { readonly uri: string } }[];
+  readonly results: readonly Result[];
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+const runOf = (told: Report, notices: readonly Notice[] = []): Run =>
+  (JSON.parse(renderSarif(told, notices)) as { readonly runs: readonly [Run] }).runs[0];
+const uris = (told: Report): string[] =>
+  runOf(told).results.map(({ locations }) => locations[0]!.physicalLocation.artifactLocation.uri);
+
+describe("SARIF", () => {
+  it.each(TOLD)("is as the schema demands: %s", (_, told) => {
+    expect(sarifFaults(JSON.parse(renderSarif(told, NOTICES)))).toEqual([]);
+  });
+
+  it("is refused by that schema where it is not", () => {
+    const log = JSON.parse(renderSarif(VERIFIED)) as { runs: Record<string, unknown>[] };
+    log.runs[0]!["verdict"] = "verified";
+    expect(sarifFaults(log)).not.toEqual([]);
+  });
+
+  it.each(TOLD)("names a rule and a place for each result, and keeps them apart: %s", (_, told) => {
+    const { results, tool } = runOf(told, NOTICES);
+    for (const { ruleId, ruleIndex, locations } of results) {
+      expect(tool.driver.rules[ruleIndex]!.id).toBe(ruleId);
+      expect(locations[0]!.physicalLocation.region.startLine).toBe(1);
+      expect(locations[0]!.physicalLocation.artifactLocation.uri).toMatch(/^[\w.~!*'()%/-]+$/);
+    }
+    const prints = results.map(({ partialFingerprints }) => partialFingerprints.primaryLocationLineHash);
+    expect(new Set(prints).size).toBe(results.length);
+    expect(prints.filter((print) => !/^[0-9a-f]{16}:1$/.test(print))).toEqual([]);
+  });
+
+  it.each(BAD)("has an error where the report is not good: %s", (_, told) => {
+    expect(runOf(told).results.map(({ level }) => level)).toContain("error");
+  });
+
+  it("has results of failures and warnings, and none of what passed or was skipped", () => {
+    const levels = runOf(REJECTED).results.map(({ ruleId, level }) => [ruleId, level]);
+    expect(levels).toEqual([
+      ["chain.anchor", "warning"],
+      ["policy.pcrs", "error"],
+    ]);
+    expect(runOf(VERIFIED).results).toEqual([]);
+    expect(runOf(STALE_REPORT).results.map(({ ruleId }) => ruleId)).toEqual(["policy.age"]);
+  });
+
+  it("says what was compared, whole, and what to do", () => {
+    expect(runOf(REJECTED).results[1]!.message.text).toBe(
+      'boot[0] = "evidence/boot proof.json": PCR0 is another one\n' +
+        `expected  PCR0 ${"aa".repeat(48)}\nexpected  PCR1 ${"bb".repeat(48)}\n` +
+        `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
+        "-> Compare with the release you expect.",
+    );
+    expect(runOf(STALE_REPORT).results[0]!.message.text).toContain("\nstale: genuine, and older than");
+  });
+
+  it("has a result of the verdict where no failed check says it", () => {
+    const [result] = runOf(PIECELESS).results;
+    expect(result).toMatchObject({ ruleId: "verdict", level: "error" });
+    expect(result!.message.text).toMatch(/^REJECTED: nothing is proven\./);
+    expect(runOf(REJECTED).results.map(({ ruleId }) => ruleId)).not.toContain("verdict");
+  });
+
+  it("has a warning of the verdict where something takes weight from it", () => {
+    const [result] = runOf(WITH_BUT, NOTICES).results;
+    expect(result).toMatchObject({ ruleId: "verdict", level: "warning" });
+    expect(result!.message.text).toMatch(/^VERIFIED: [^]*\nBUT the policy came out of the bundle itself\nBUT the cert/);
+    expect(runOf(REJECTED, NOTICES).results[0]).toMatchObject({ ruleId: "verdict", level: "error" });
+  });
+
+  it("does not take an unknown status for a good one", () => {
+    const result = runOf(UNKNOWN_STATUS).results.find(({ ruleId }) => ruleId === "cose.novel")!;
+    expect(result.level).toBe("error");
+    expect(result.message.text).toContain("unknown status perfect: PCR0");
+  });
+
+  it("explains every check", () => {
+    const { rules } = runOf(VERIFIED).tool.driver;
+    expect(rules.map(({ id }) => id)).toEqual(["verdict", ...CHECK_IDS]);
+    for (const { id, shortDescription, help } of rules.slice(1)) {
+      expect(shortDescription.text).toBe(CHECK_TITLES[id as keyof typeof CHECK_TITLES]);
+      for (const heading of ["What it proves", "Why it fails, where somebody does", "What to do", "Source"]) {
+        expect(help.text).toContain(`${heading}: `);
+        expect(help.markdown).toContain(`**${heading}**\n\n`);
+      }
+    }
+  });
+
+  it("tells the verdict, BUTs, what is not proven, and by what it was made", () => {
+    const { properties, invocations, tool, artifacts } = runOf(WITH_BUT, NOTICES);
+    expect(tool.driver).toMatchObject({ name: "bootproof", version: "1.2.3" });
+    expect(invocations).toEqual([{ executionSuccessful: true }]);
+    expect(properties).toMatchObject({
+      verdict: "verified",
+      stale: false,
+      buts: ["the policy came out of the bundle itself", expect.stringContaining("lab-root") as string],
+      notes: ["The bundle was made at noon.", "- verdict: verified in the report, rejected in truth"],
+      notProven: [{ heading: "Not proven", statements: expect.arrayContaining([]) as string[] }],
+      policy: "signer, production",
+      policySha256: "9d".repeat(32),
+      checks: { pass: 2, fail: 0, warn: 1, skip: 0 },
+    });
+    expect(JSON.stringify(properties["notProven"])).toContain("That the enclave is AWS hardware");
+    expect(JSON.stringify(runOf(AUTHENTIC).properties)).toContain("Whose enclave this is");
+    expect(artifacts).toEqual([
+      {
+        location: { uri: "evidence/boot%20proof.json" },
+        description: { text: "boot[0] = evidence/boot proof.json" },
+        hashes: { "sha-256": "13".repeat(32) },
+      },
+      {
+        location: { uri: "apps.json" },
+        description: { text: "app[0] = apps.json" },
+        hashes: { "sha-256": "f7".repeat(32) },
+      },
+    ]);
+  });
+
+  it.each([
+    ["boot proof.json", "boot%20proof.json"],
+    ["boots.json[12]", "boots.json"],
+    ["boots[1].json", "boots%5B1%5D.json"],
+    ["/tmp/a b/boot.json", "file:///tmp/a%20b/boot.json"],
+    ["C:\\evidence\\boot.json", "file:///C%3A/evidence/boot.json"],
+    ["../boot.json", "../boot.json"],
+    ["//evil.example/boot.json", "file:///evil.example/boot.json"],
+    ["javascript:alert(1)", "javascript%3Aalert(1)"],
+    ["a?b#c%d", "a%3Fb%23c%25d"],
+    ["\ud800.json", "%5Cu%7Bd800%7D.json"],
+  ])("puts a finding about %j at %s", (name, uri) => {
+    const evidence = [{ subject: "boot[0]" as const, name, sha256: null }];
+    expect(uris(rejected([{ ...FAILED, name }], { evidence }))).toEqual([uri]);
+  });
+
+  it("puts a finding about no file at the first one, so that none is refused", () => {
+    const ofNone = { id: "policy.app-proof", subject: "policy", status: "fail", detail: "missing" } as const;
+    expect(uris(rejected([ofNone]))).toEqual(["evidence/boot%20proof.json"]);
+    expect(uris(rejected([ofNone], { evidence: [] }))).toEqual(["evidence"]);
+  });
+
+  it("puts a finding about an app proof of an activity at the activity", () => {
+    const evidence = [
+      { subject: "boot[0]" as const, name: "boot.json", sha256: null },
+      { subject: "activity" as const, name: "activity.json", sha256: null },
+    ];
+    const check = { id: "app.key", subject: "app[4]", status: "fail", detail: "strange" } as const;
+    expect(uris(rejected([check], { evidence }))).toEqual(["activity.json"]);
+  });
+
+  it("keeps the fingerprint of a finding while its values change, and not of another", () => {
+    const printOf = (check: object): string =>
+      runOf(rejected([{ ...FAILED, ...check }])).results[0]!.partialFingerprints.primaryLocationLineHash;
+    expect(printOf({ detail: "another", actual: "another" })).toBe(printOf({}));
+    expect(printOf({ about: "boot[1]" })).not.toBe(printOf({}));
+    expect(printOf({ id: "policy.age" })).not.toBe(printOf({}));
+  });
+
+  it("lets evidence make no links and no arguments of messages", () => {
+    for (const { message } of runOf(HOSTILE).results) {
+      expect(message.text).not.toContain("](");
+      expect(message.text.replace(/\{\{|\}\}/g, "")).not.toMatch(/[{}]/);
+    }
+  });
+
+  it("takes no report for none", () => {
+    expect(() => renderSarif({} as Report)).toThrow(TypeError);
+    expect(() => renderSarif(report({}))).not.toThrow();
+  });
+});

@@ -1,0 +1,388 @@
+/**
+ * The action under `.github/actions/verify`, run the way a runner does it: inputs with their defaults, conditions,
+ * expressions in the environment, each script in bash. Needs `npm run build`.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { BOOT_1, bootproof, readJson, vector } from "./cli/support.js";
+import { sarifFaults } from "./formats/schemas.js";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const COMMAND = join(ROOT, "dist/bin/bootproof.cjs");
+
+interface Step {
+  readonly id?: string;
+  readonly if?: string;
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, string>>;
+  readonly shell?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly run?: string;
+}
+interface Action {
+  readonly inputs: Readonly<Record<string, { readonly required?: boolean; readonly default?: string }>>;
+  readonly outputs: Readonly<Record<string, { readonly value: string }>>;
+  readonly runs: { readonly using: string; readonly steps: readonly Step[] };
+}
+
+const text = readFileSync(join(ROOT, ".github/actions/verify/action.yml"), "utf8");
+const action = parse(text) as Action;
+const { steps } = action.runs;
+
+/** What expressions are asked of: `inputs.policy`, `steps.verify.outputs.verdict`. */
+type Context = Map<string, string>;
+
+/** A name, or a text between quotes. What is not there is empty, as it is for the runner. */
+function valueOf(expression: string, context: Context): string {
+  const quoted = /^'([^']*)'$/.exec(expression.trim());
+  if (quoted !== null) return quoted[1]!;
+  expect(expression.trim()).toMatch(/^(?:inputs\.[\w-]+|steps\.\w+\.outputs\.[\w-]+)$/);
+  return context.get(expression.trim()) ?? "";
+}
+
+const filled = (template: string, context: Context): string =>
+  template.replace(/\$\{\{(.*?)\}\}/g, (_, expression: string) => valueOf(expression, context));
+
+/** A step without a condition, or without a word of status in it, runs only where nothing has failed. */
+function isDue(condition: string | undefined, context: Context, hasFailed: boolean): boolean {
+  if (condition === "always()") return true;
+  if (hasFailed) return false;
+  return (condition ?? "'' == ''").split("&&").every((term) => {
+    const [, left, operator, right] = /^(.*?)(==|!=)(.*)$/.exec(term)!;
+    return (valueOf(left!, context) === valueOf(right!, context)) === (operator === "==");
+  });
+}
+
+interface Ran {
+  /** Of the job. */
+  readonly ok: boolean;
+  /** Of the last script that was run. */
+  readonly code: number;
+  readonly log: string;
+  readonly annotations: readonly string[];
+  readonly summary: string;
+  readonly outputs: Readonly<Record<string, string>>;
+  /** What other actions were called with. */
+  readonly called: readonly { readonly uses: string; readonly with: Readonly<Record<string, string>> }[];
+}
+
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether another action that is called fails. */
+  readonly othersFail?: boolean;
+}
+
+function runAction(inputs: Readonly<Record<string, string>>, folder: string, around: Surroundings = {}): Ran {
+  const temp = mkdtempSync(join(tmpdir(), "runner temp "));
+  const [output, summary] = [join(temp, "output"), join(temp, "summary")];
+  const context: Context = new Map();
+  for (const [name, { default: value = "" }] of Object.entries(action.inputs))
+    context.set(`inputs.${name}`, inputs[name] ?? value);
+  const called: { uses: string; with: Record<string, string> }[] = [];
+  let [log, hasFailed, code] = ["", false, 0];
+  for (const step of steps) {
+    if (!isDue(step.if, context, hasFailed)) continue;
+    if (step.uses !== undefined) {
+      const given = Object.entries(step.with ?? {}).map(([name, value]) => [name, filled(value, context)]);
+      called.push({ uses: step.uses, with: Object.fromEntries(given) as Record<string, string> });
+      hasFailed ||= around.othersFail === true;
+      continue;
+    }
+    writeFileSync(output, "");
+    const given = Object.entries(step.env ?? {}).map(([name, value]) => [name, filled(value, context)]);
+    const script = join(temp, "script.sh");
+    writeFileSync(script, step.run!);
+    const ran = spawnSync("bash", ["--noprofile", "--norc", "-eo", "pipefail", script], {
+      cwd: folder,
+      encoding: "utf8",
+      env: {
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BOOTPROOF_"))),
+        ...around.env,
+        ...Object.fromEntries(given),
+        RUNNER_TEMP: temp,
+        GITHUB_OUTPUT: output,
+        GITHUB_STEP_SUMMARY: summary,
+      } as NodeJS.ProcessEnv,
+    });
+    log += ran.stdout + ran.stderr;
+    code = ran.status!;
+    hasFailed ||= code !== 0;
+    for (const [, name, value] of readFileSync(output, "utf8").matchAll(/^([\w-]+)=(.*)$/gm))
+      context.set(`steps.${step.id!}.outputs.${name!}`, value!);
+  }
+  const outputs = Object.entries(action.outputs).map(([name, { value }]) => [name, filled(value, context)]);
+  return {
+    ok: !hasFailed,
+    code,
+    log,
+    annotations: log.split("\n").filter((line) => line.startsWith("::")),
+    summary: existsSync(summary) ? readFileSync(summary, "utf8") : "",
+    outputs: Object.fromEntries(outputs) as Record<string, string>,
+    called,
+  };
+}
+
+/** Names that a shell could stumble over, or take for something else. */
+const ODD = ["a proof; touch injected.json", "$(touch injected) `touch injected` 'x' \"y\" * & |.json", "--quiet.json"];
+
+const POLICY = (await bootproof(["pin", "--boot-proof", BOOT_1])).stdout;
+
+/** A checkout with evidence in it. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bootproof action "));
+  mkdirSync(join(folder, "my evidence"));
+  writeFileSync(join(folder, "policy.json"), POLICY);
+  writeFileSync(join(folder, "other policy.json"), POLICY.replace(/"namespace": "[^"]*"/, '"namespace": "another"'));
+  for (const name of ["my evidence/boot proof.json", ...ODD]) cpSync(BOOT_1, join(folder, name));
+  cpSync(vector("boot-proofs/appproof-1.json"), join(folder, "app.json"));
+  return folder;
+}
+
+const built = { command: `${process.execPath} ${COMMAND}` };
+
+describe("the action", () => {
+  it("is composite, in bash, and names other actions by their commit", () => {
+    expect(action.runs.using).toBe("composite");
+    expect(steps.filter(({ run, shell }) => run !== undefined && shell !== "bash")).toEqual([]);
+    const used = steps.flatMap(({ uses }) => uses ?? []);
+    expect(used).toEqual([expect.stringMatching(/^github\/codeql-action\/upload-sarif@[0-9a-f]{40}$/)]);
+  });
+
+  it("takes no input into the text of a script", () => {
+    expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
+    expect(steps.filter(({ run }) => run !== undefined).length).toBeGreaterThan(1);
+    const read = [...text.matchAll(/\binputs\.([\w-]+)/g)].map(([, name]) => name!);
+    expect([...new Set(read)].sort()).toEqual(Object.keys(action.inputs).sort());
+    expect(Object.entries(action.inputs).flatMap(([name, { required }]) => (required === true ? name : []))).toEqual([
+      "policy",
+    ]);
+  });
+
+  it("starts this version of the package, where the caller names no other", () => {
+    const { version } = readJson(join(ROOT, "package.json"));
+    expect(action.inputs["version"]!.default).toBe(version);
+    const bin = mkdtempSync(join(tmpdir(), "bootproof-npx-"));
+    const started = `exec "${process.execPath}" "${COMMAND}" "$@"`;
+    const npx = `#!/bin/sh\nprintf '<%s>' "$@" >> "${bin}/words"\nshift 2\n${started}\n`;
+    writeFileSync(join(bin, "npx"), npx, { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env["PATH"]!}` };
+    expect(runAction({ policy: "policy.json", "boot-proof": "--quiet.json" }, newFolder(), { env }).ok).toBe(true);
+    expect(readFileSync(join(bin, "words"), "utf8")).toContain(`<--yes><bootproof@${String(version)}><verify>`);
+  });
+
+  it("passes with one notice and a summary where the evidence is what the policy pins", () => {
+    const inputs = {
+      ...built,
+      policy: "policy.json",
+      "boot-proof": "my evidence/boot proof.json",
+      "app-proof": "app.json",
+    };
+    const { ok, outputs, annotations, summary, called } = runAction(inputs, newFolder());
+    expect(ok).toBe(true);
+    expect(outputs).toMatchObject({ verdict: "verified", "exit-code": "0" });
+    expect(annotations).toEqual([expect.stringMatching(/^::notice title=bootproof::VERIFIED: /)]);
+    expect(summary).toMatch(/^## VERIFIED/);
+    expect(summary.match(/^## VERIFIED/gm)).toHaveLength(1);
+    expect(called).toEqual([]);
+    expect(sarifFaults(JSON.parse(readFileSync(outputs["sarif-file"]!, "utf8")))).toEqual([]);
+  });
+
+  it("fails with 1, annotations and findings where it is not, and uploads those", () => {
+    const inputs = {
+      ...built,
+      policy: "other policy.json",
+      "boot-proof": "my evidence/boot proof.json",
+      sarif: "true",
+    };
+    const { ok, code, outputs, annotations, summary, called } = runAction(inputs, newFolder());
+    expect([ok, code]).toEqual([false, 1]);
+    expect(outputs).toMatchObject({ verdict: "rejected", "exit-code": "1" });
+    expect(annotations[0]).toMatch(/^::error title=bootproof::REJECTED: nothing is proven\./);
+    expect(annotations.join("\n")).toContain(
+      "::error title=bootproof policy.namespace,file=my evidence/boot proof.json,line=1::",
+    );
+    expect(summary).toMatch(/^## REJECTED/);
+    expect(called).toEqual([
+      {
+        uses: expect.stringContaining("upload-sarif") as string,
+        with: { sarif_file: outputs["sarif-file"]!, category: "bootproof" },
+      },
+    ]);
+    const sarif = readFileSync(outputs["sarif-file"]!, "utf8");
+    expect(sarifFaults(JSON.parse(sarif))).toEqual([]);
+    expect(sarif).toContain('"uri": "my%20evidence/boot%20proof.json"');
+  });
+
+  it("tells a rejection as one where the upload fails, too", () => {
+    const inputs = { ...built, policy: "other policy.json", "boot-proof": ODD[0]!, sarif: "true" };
+    expect(runAction(inputs, newFolder(), { othersFail: true })).toMatchObject({ ok: false, code: 1 });
+    const good = { ...inputs, policy: "policy.json" };
+    expect(runAction(good, newFolder(), { othersFail: true })).toMatchObject({ ok: false, code: 0 });
+  });
+
+  it("takes every file by its name, whatever is in it", () => {
+    const folder = newFolder();
+    const before = readdirSync(folder);
+    const inputs = { ...built, policy: "policy.json", "boot-proof": `${ODD.join("\r\n")}\n\n` };
+    const { outputs, log } = runAction(inputs, folder);
+    expect([outputs["exit-code"], log.match(/^::error/gm)]).toEqual(["0", null]);
+    expect(readdirSync(folder)).toEqual(before);
+    const sarif = JSON.parse(readFileSync(outputs["sarif-file"]!, "utf8")) as {
+      runs: [{ artifacts: { location: { uri: string } }[] }];
+    };
+    expect(sarif.runs[0].artifacts.map(({ location }) => decodeURIComponent(location.uri))).toEqual(ODD);
+  });
+
+  it.each([
+    ["a policy", { policy: "$(touch injected)" }],
+    ["a bundle", { bundle: "--no-policy; touch injected" }],
+    ["an activity", { activity: "`touch injected`" }],
+    ["an address", { "base-url": "$(touch injected)", app: "x" }],
+    ["an application", { app: "$(touch injected)\n; touch injected" }],
+    ["a version", { command: "", version: "$(touch injected)" }],
+    ["a command", { command: "true; touch injected $(touch injected)" }],
+  ])("runs nothing out of %s", (_, inputs) => {
+    const folder = newFolder();
+    const offline = { npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
+    const ran = runAction({ ...built, policy: "policy.json", ...inputs }, folder, { env: offline });
+    expect(ran.ok).toBe(false);
+    expect(ran.outputs["verdict"]).toBe("");
+    expect(readdirSync(folder)).not.toContain("injected");
+  });
+
+  it.each([
+    ["a file that is not there", { "boot-proof": "nowhere.json" }, "nowhere.json: no such file"],
+    ["a policy that is not there", { "boot-proof": "--quiet.json", policy: "nowhere.json" }, "no such file"],
+    ["a file that is named like an option", { "boot-proof": "--no-policy" }, "an option, for its value"],
+    ["no evidence at all", {}, "what is there to verify?"],
+    ["a command that is not there", { command: "./nothing-here" }, "bootproof could not be started"],
+    ["a command that fails as a rejection does", { command: "false" }, "bootproof could not be started"],
+    ["a command of another kind", { command: "touch" }, "bootproof could not be started"],
+  ])("fails with 2, and no verdict, for %s", (_, inputs, said) => {
+    const { ok, code, outputs, annotations, log, called } = runAction(
+      { ...built, policy: "policy.json", sarif: "true", ...inputs },
+      newFolder(),
+    );
+    expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
+    expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was judged: /)]);
+    expect(log).toContain(said);
+    expect(called).toEqual([]);
+  });
+
+  it("verifies a bundle against the policy that is committed, and not by its maker's", async () => {
+    const folder = newFolder();
+    const { stdout } = await bootproof(["bundle", "--boot-proof", BOOT_1, "--policy", join(folder, "policy.json")]);
+    writeFileSync(join(folder, "a bundle.json"), stdout);
+    const inputs = { ...built, bundle: "a bundle.json" };
+    expect(runAction({ ...inputs, policy: "policy.json" }, folder).outputs["exit-code"]).toBe("0");
+    expect(runAction({ ...inputs, policy: "other policy.json" }, folder).outputs["exit-code"]).toBe("1");
+    expect(runAction({ ...inputs, policy: "" }, folder).outputs["exit-code"]).toBe("2");
+  });
+});
+
+describe("README, In CI", () => {
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const block = (first: string): unknown =>
+    parse(new RegExp(`^\`\`\`yaml\\n(# ${first}\\n[^]*?)^\`\`\`$`, "m").exec(readme)![1]!);
+
+  it("calls the action by its path, with inputs that it has", () => {
+    const { jobs } = block("\\.github/workflows/verify\\.yml") as { jobs: { verify: { steps: Step[] } } };
+    const step = jobs.verify.steps.find(({ uses }) => uses?.includes("/bootproof/"))!;
+    const [, path] = /^OWNER\/bootproof\/(.+)@COMMIT$/.exec(step.uses!)!;
+    expect(existsSync(join(ROOT, path!, "action.yml"))).toBe(true);
+    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with!)));
+    expect(String(step.with!["sarif"])).toBe("true");
+    const named = new Set(text.match(/BOOTPROOF_API_\w+/g));
+    expect(Object.keys(step.env!)).toEqual([...named]);
+  });
+
+  it("has a pipeline for GitLab whose test report is the one that its script writes", () => {
+    const { verify } = block("\\.gitlab-ci\\.yml") as {
+      verify: { script: string[]; artifacts: { when: string; reports: { junit: string } } };
+    };
+    const folder = newFolder();
+    cpSync(BOOT_1, join(folder, "boot.json"));
+    const bin = mkdtempSync(join(tmpdir(), "bootproof-npx-"));
+    writeFileSync(join(bin, "npx"), `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, {
+      mode: 0o755,
+    });
+    const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]!}` };
+    const script = verify.script.join("\n");
+    expect(spawnSync("bash", ["-ec", script], { cwd: folder, env }).status).toBe(0);
+    cpSync(join(folder, "other policy.json"), join(folder, "policy.json"));
+    expect(spawnSync("bash", ["-ec", script], { cwd: folder, env }).status).toBe(1);
+    expect(verify.artifacts.when).toBe("always");
+    expect(readFileSync(join(folder, verify.artifacts.reports.junit), "utf8")).toContain('<failure type="verdict"');
+  });
+});
+
+describe("the action with a service", () => {
+  const data = mkdtempSync(join(tmpdir(), "bootproof-action-lab-"));
+  let lab: ChildProcess;
+  let inputs: Readonly<Record<string, string>>;
+  let env: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    lab = spawn(process.execPath, [COMMAND, "lab", "--data", data], { stdio: ["ignore", "pipe", "inherit"] });
+    await new Promise((listens) => lab.stdout!.once("data", listens));
+    const facts = readJson(join(data, "lab.json")) as Record<string, string>;
+    const key = readJson(join(data, facts["apiKeyFile"]!)) as Record<string, string>;
+    env = { BOOTPROOF_API_PUBLIC_KEY: key["publicKey"]!, BOOTPROOF_API_PRIVATE_KEY: key["privateKey"]! };
+    inputs = {
+      ...built,
+      policy: join(data, facts["policyFile"]!),
+      app: "signer\n",
+      "base-url": facts["baseUrl"]!,
+      "organization-id": facts["organizationId"]!,
+    };
+  });
+  afterAll(async () => {
+    const ended = new Promise((end) => lab.once("exit", end));
+    lab.kill("SIGINT");
+    await ended;
+  });
+
+  it("fetches once, and says whose word it is that this enclave is the newest", () => {
+    const { ok, outputs, annotations, log } = runAction(inputs, newFolder(), { env });
+    expect([ok, outputs["verdict"]], log).toEqual([true, "verified"]);
+    expect(annotations).toEqual([
+      expect.stringMatching(
+        /^::notice title=bootproof::Fetched by the application's name: .* is the service's word\.$/,
+      ),
+      expect.stringMatching(/^::notice title=bootproof::VERIFIED: /),
+    ]);
+    expect(readFileSync(outputs["sarif-file"]!, "utf8")).toContain("/bootproof-1/1-signer.json");
+    expect(log).not.toContain(env["BOOTPROOF_API_PRIVATE_KEY"]!);
+  });
+
+  it("takes the connection from the environment of the job", () => {
+    const { "base-url": BOOTPROOF_BASE_URL, "organization-id": BOOTPROOF_ORGANIZATION_ID, ...rest } = inputs;
+    const ofTheJob = {
+      ...env,
+      BOOTPROOF_BASE_URL: BOOTPROOF_BASE_URL!,
+      BOOTPROOF_ORGANIZATION_ID: BOOTPROOF_ORGANIZATION_ID!,
+    };
+    expect(runAction(rest, newFolder(), { env: ofTheJob }).outputs["verdict"]).toBe("verified");
+  });
+
+  it("fails with 1 where the service's enclave is another one", () => {
+    const { code, outputs } = runAction({ ...inputs, policy: "policy.json" }, newFolder(), { env });
+    expect([code, outputs["verdict"]]).toEqual([1, "rejected"]);
+  });
+
+  it("fails with 3 where there is nothing to fetch, and with 2 without a key", () => {
+    const nobody = runAction({ ...inputs, app: "nobody" }, newFolder(), { env });
+    expect([nobody.code, nobody.outputs]).toEqual([3, { verdict: "", "exit-code": "3", "sarif-file": "" }]);
+    expect(nobody.annotations).toEqual([
+      expect.stringContaining("Evidence could not be fetched: nothing was verified"),
+    ]);
+    const keyless = runAction(inputs, newFolder());
+    expect([keyless.code, keyless.outputs["verdict"]]).toEqual([2, ""]);
+    expect(keyless.annotations).toEqual([expect.stringContaining("the connection is at fault")]);
+  });
+});
