@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { FAULTS } from "../../src/lab/faults.js";
-import { FORMATS } from "../../src/report/report.js";
+import { REPORT_FORMATS } from "../../src/report/report.js";
 import { COMMITMENT_KINDS } from "../../src/verify/commitment.js";
 import { bootproof } from "./support.js";
 
@@ -95,10 +95,10 @@ describe("bash", () => {
     [["ver"], ["verify"]],
     [["verify", "--po"], ["--policy"]],
     [["verify", "--no-"], ["--no-policy"]],
-    [["verify", "--format", ""], [...FORMATS]],
+    [["verify", "--format", ""], [...REPORT_FORMATS]],
     [["verify", "--format", "j"], ["json"]],
     [["verify", "--format", "=", "j"], ["json"]],
-    [["verify", "--format", "="], [...FORMATS]],
+    [["verify", "--format", "="], [...REPORT_FORMATS]],
     [
       ["verify", "--at", ""],
       ["document", "now"],
@@ -168,7 +168,7 @@ describe("zsh and fish", () => {
     };
     expect(asked("ver")).toContain("verify");
     expect(asked("--po", "verify")).toContain("--policy");
-    expect(asked("", "verify", "--format")).toEqual([...FORMATS, ""]);
+    expect(asked("", "verify", "--format")).toEqual([...REPORT_FORMATS, ""]);
     expect(asked("", "verify", "--policy")).toEqual(["@files", ""]);
   });
 
@@ -181,7 +181,7 @@ describe("zsh and fish", () => {
     };
     expect(offered("bootproof ver")).toContain("verify");
     expect(offered("bootproof verify --po")).toContain("--policy");
-    expect(offered("bootproof verify --format ")).toEqual(expect.arrayContaining([...FORMATS]));
+    expect(offered("bootproof verify --format ")).toEqual(expect.arrayContaining([...REPORT_FORMATS]));
     expect(offered("bootproof verify --policy my")).toContain("my policy.json");
     expect(offered("bootproof explain bind.k")).toContain("bind.key");
   });
