@@ -206,7 +206,9 @@ class Verifier {
       const verification = await judged(request);
       show(result, await shownReport(verification));
       this.#say(`Verdict: ${verdictSentence(verification.report)}`);
-      result.focus();
+      // Its beginning, where the verdict is: by itself a browser shows the middle of what is taller than the window.
+      result.focus({ preventScroll: true });
+      result.scrollIntoView({ block: "start", behavior: "instant" });
     } catch (error) {
       this.#complain([reasonOf(error)]);
       this.#say("Not verified.");

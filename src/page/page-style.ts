@@ -8,7 +8,7 @@ export const PAGE_STYLE = `
 .option { white-space: nowrap; }
 .asked { display: grid; gap: 1rem; }
 .more > summary { font-weight: 700; }
-.more[open] { display: grid; gap: .75rem; }
+.more > * + * { margin-top: .75rem; }
 .verify { margin: 1.25rem 0; }
 .field { display: grid; gap: .25rem; }
 .field .hint { margin: 0; }

@@ -484,7 +484,7 @@ describe("wrong usage", () => {
     ])
       expect(stderr.replace(/RFC 3339.*/g, "")).toContain(part);
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--format", "xml")).toContain(
-      "--format xml: one of text, json wanted",
+      `--format xml: one of ${REPORT_FORMATS.join(", ")} wanted`,
     );
     expect(await usage("--boot-proof", BOOT_1, "--no-policy", "--ephemeral-key", "00ff")).toContain(
       "--ephemeral-key: 4 hex digits, 260 hex digits wanted",

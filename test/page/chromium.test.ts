@@ -217,6 +217,8 @@ describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
       expect(await result(page)).toContain("VERIFIED");
       expect(await page.locator("#said").innerText()).toMatch(/^Verdict: VERIFIED/);
       expect(await page.evaluate(() => document.activeElement?.id)).toBe("result");
+      const { y } = (await page.locator("#result h1").boundingBox())!;
+      expect([y >= 0, y < page.viewportSize()!.height / 2]).toEqual([true, true]);
       expect(await axe(page)).toEqual([]);
       expect(await violationsOf(page)).toEqual([]);
     });
