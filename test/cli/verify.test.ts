@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toBase64, toHex } from "../../src/bytes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import type { Report } from "../../src/report/report.js";
+import { REPORT_FORMATS, type Report } from "../../src/report/report.js";
 import {
   APP_1,
   APP_2,
