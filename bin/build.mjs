@@ -15,7 +15,11 @@ const shared = {
   platform: "node",
   target: "node20.19",
   // What the library depends on is there once, in the version that the user's lock file names, for the command too.
-  external: Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
+  // And so is the script of pages, which this file makes.
+  external: [
+    ...Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => [name, `${name}/*`]),
+    "bootproof/page/script",
+  ],
   // Its build for Node is CommonJS that asks for modules when it runs; the other is the same code in ES modules.
   alias: { yaml: "./node_modules/yaml/browser/index.js" },
   metafile: true,
@@ -69,7 +73,7 @@ const childProcess = {
 };
 
 /** Name, version and licence of every package that the bundles have code of: their licences ask for that. */
-function notices(metafiles) {
+function notices(what, metafiles) {
   const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs));
   const found = inputs.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
   const texts = [...new Set(found)].sort().map((name) => {
@@ -79,7 +83,7 @@ function notices(metafiles) {
     if (file === undefined) throw new Error(`${name} has no file with its licence`);
     return `${name} ${version}\n\n${readFileSync(`${folder}/${file}`, "utf8").trim()}\n`;
   });
-  return `The command is one file with code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+  return `${what} has code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 rmSync("dist/bin", { recursive: true, force: true });
@@ -101,7 +105,31 @@ const loadedLater = await build({
   outbase: "src",
   outdir: "dist/bin/rooms",
 });
-writeFileSync("dist/bin/THIRD-PARTY.txt", notices([command.metafile, loadedLater.metafile]));
+writeFileSync("dist/bin/THIRD-PARTY.txt", notices("The command", [command.metafile, loadedLater.metafile]));
+
+/** What runs in a page: everything that verifies, in one script, since a page loads nothing. */
+const script = await build({
+  bundle: true,
+  minify: true,
+  entryPoints: ["src/page/browser.ts"],
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+  legalComments: "eof",
+  metafile: true,
+  write: false,
+  logLevel: "warning",
+});
+// What could end the element, or change how a parser reads it, and controls: as escapes that mean the same.
+const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+const scriptText = script.outputFiles[0].text.trim().replace(/<(?=\/|!--|script)|[^\n\x20-\x7e]/gi, escaped);
+mkdirSync("dist/page", { recursive: true });
+writeFileSync("dist/page/script.js", `export const PAGE_SCRIPT = ${JSON.stringify(scriptText)};\n`);
+writeFileSync(
+  "dist/page/script.d.ts",
+  "/** What runs in a page: for `renderPage` and its like. */\nexport declare const PAGE_SCRIPT: string;\n",
+);
+writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 
 const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });

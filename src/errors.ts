@@ -102,6 +102,7 @@ export type MalformedCode =
   | "policy"
   | "bundle"
   | "trust-anchor"
+  | "page"
   | "release"
   | "diff";
 

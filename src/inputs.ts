@@ -2,6 +2,7 @@
  * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
  */
 import { isPolicy } from "./appraise/parsed-policy.js";
+import { type PlainPolicy, plainPolicy } from "./appraise/plain-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
@@ -15,7 +16,7 @@ import type { VerifyContext } from "./verify/context.js";
 import { type Expected, type Question, questionOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
-import { AWS_NITRO_ROOT_G1, type TrustAnchor } from "./verify/trust-anchor.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem } from "./verify/trust-anchor.js";
 
 /**
  * In place of a policy: accept any genuine enclave, of anybody, running anything. The verdict is then `authentic` at
@@ -93,6 +94,35 @@ export class NamedEvidence {
     this.latestOf = facts.latestOf ?? null;
     this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
   }
+}
+
+/** Options that are plain data as they are. */
+const PLAIN = ["now", "at", "ephemeralKey", "nonce", "expected", "allowDebug", "bootProofsOnly"] as const;
+
+/** The options of a verification as plain data, which another copy of this package takes, too; see VerifyOptions. */
+export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]> {
+  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, any genuine enclave of anybody. */
+  readonly policy: PlainPolicy | "bundle" | null;
+  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+}
+
+/**
+ * The options as plain data; of a policy that is undefined, the bundle's. What is remembered from one verification to
+ * the next is left out. Throws TypeError for a policy that was given as a value.
+ */
+export function plainOptions(
+  options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
+): PlainOptions {
+  const { policy, trustAnchors } = options;
+  const given = PLAIN.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  const plain = Object.fromEntries(given) as Pick<VerifyOptions, (typeof PLAIN)[number]>;
+  const anchors = trustAnchors?.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) }));
+  return { ...plain, policy: plainPolicyOf(policy), ...(anchors && { trustAnchors: anchors }) };
+}
+
+function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
+  if (policy === undefined) return "bundle";
+  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
 }
 
 /** The options of one verification, taken over. */

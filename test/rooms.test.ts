@@ -148,6 +148,9 @@ const ENTRIES = [
   "src/client/key-file.ts",
   "src/formats/index.ts",
   "src/lab/index.ts",
+  "src/page/index.ts",
+  // What runs in a page.
+  "src/page/browser.ts",
 ];
 
 /** What each room may import, beside itself. */
@@ -172,12 +175,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle"],
   bundle: [...REPORT, "inputs", "verification", "bootproof"],
   diff: [...REPORT, "inspect", "bundle"],
-  formats: FACADE,
+  page: FACADE,
+  formats: [...FACADE, "page"],
   index: FACADE,
   client: FACADE,
   lab: [...FACADE, "client"],
-  cli: [...FACADE, "formats", "client", "lab"],
-  bin: [...FACADE, "index", "formats", "client", "lab", "cli"],
+  cli: [...FACADE, "formats", "page", "client", "lab"],
+  bin: [...FACADE, "index", "formats", "page", "client", "lab", "cli"],
 };
 
 describe("the graph of imports", () => {
@@ -297,6 +301,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
   "src/lab/forge.ts LAB_ADDRESS": "what forged evidence speaks of",
+  "src/page/view.ts Shown": "what is drawn, which tests make of evidence in every verdict",
   "src/report/claims.ts bootProofClaims": "a unit whose whole answer is compared",
   "src/report/claims.ts appProofClaims": "a unit whose whole answer is compared",
   "src/report/claims.ts activityClaims": "a unit whose whole answer is compared",
@@ -451,7 +456,8 @@ describe("packages", () => {
     [
       ...new Set(
         packagesOf(files)
-          .filter((specifier) => !specifier.startsWith("node:"))
+          // Nor what this package exports itself: the script of pages, which is loaded from where it is shipped.
+          .filter((specifier) => !/^(?:node:|bootproof\/)/.test(specifier))
           .map((specifier) =>
             specifier
               .split("/")
@@ -496,5 +502,38 @@ describe("the lab", () => {
       )
       .map(({ file }) => file);
     expect(users.filter((file) => roomOf(file) !== "cli" && file !== "bin/demo.ts")).toEqual([]);
+  });
+});
+
+describe("the page", () => {
+  const page = inRoom("page");
+  const script = "src/page/browser.ts";
+  const files = page.filter(({ file }) => file !== script);
+
+  it("knows a document and a clock in its script alone", () => {
+    const names = [
+      "createElement",
+      "getElementById",
+      "window",
+      "location",
+      "navigator",
+      "setTimeout",
+      "requestAnimationFrame",
+    ];
+    expect(
+      files.flatMap(({ file, names: its }) => names.filter((name) => its.has(name)).map((name) => `${file}: ${name}`)),
+    ).toEqual([]);
+    expect(sources.get(script)!.names.has("createElement")).toBe(true);
+  });
+
+  it("makes no element of text, and asks for nothing", () => {
+    const names = ["innerHTML", "outerHTML", "insertAdjacentHTML", "DOMParser", "eval", "fetch", "XMLHttpRequest"];
+    expect(
+      page.flatMap(({ file, names: its }) => names.filter((name) => its.has(name)).map((name) => `${file}: ${name}`)),
+    ).toEqual([]);
+  });
+
+  it("takes its script from where it is shipped: no source of the library imports it", () => {
+    expect(importersOf(/^bootproof\//)).toEqual(["src/cli/page.ts", "src/formats/reports.ts"]);
   });
 });

@@ -9,6 +9,7 @@ import type { ProcessIo } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { type CommandRow, run } from "./main.js";
+import { addPageCommand } from "./page.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
 import { addStampCommand } from "./stamp.js";
@@ -18,6 +19,7 @@ const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
   ["fetch", "evidence", addFetchCommand],
   ["bundle", "evidence", addBundleCommand],
+  ["page", "evidence", addPageCommand],
   ["pin", "policy", addPinCommand],
   ["policy", "policy", addPolicyCommand],
   ["explain", "explain", addExplainCommand],

@@ -44,10 +44,10 @@ export interface ExpectedFlags {
 }
 
 /** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
-type JudgeOptions = Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
+type JudgeOptions = Judged["options"];
 
 /** A report, and what it is of. */
-type Reported = Pick<Judged, "report" | "evidence">;
+type Reported = Omit<Judged, "bundle">;
 
 /**
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
@@ -72,7 +72,7 @@ async function reportOn(
       const document = await ofKind(files, source.file, await files.bytes(source.file), place);
       files.throwFaults();
       const piece = new NamedEvidence(nameOf(source.file), decodeFile(document!).bytes, { bytes: document! });
-      return { report: (await verifyAttestation(piece, options)).report, evidence: piece };
+      return { report: (await verifyAttestation(piece, options)).report, evidence: piece, options };
     }
     case "key": {
       const evidence = await readEvidence(files, source.files, "verify");
@@ -120,7 +120,7 @@ async function reportOnActivity(
 
 async function reportOf(evidence: Evidence, options: VerifyOptions, io: Io): Promise<Reported> {
   io.progress(verifying(evidence));
-  return { report: (await verifyEvidence(evidence, options)).report, evidence };
+  return { report: (await verifyEvidence(evidence, options)).report, evidence, options };
 }
 
 /** What was asked: of the options, and of the request's file. Undefined: nothing. */
@@ -193,5 +193,5 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
     ...options,
     policy: options.policy ?? library.POLICY_OF_THE_BUNDLE,
   });
-  return { report: verification.report, bundle: verification, evidence: named.evidence };
+  return { report: verification.report, bundle: verification, evidence: named.evidence, options };
 }

@@ -3,7 +3,7 @@
  * it is asked for.
  */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import { type JudgedEvidence, givenPieces, isDocument } from "../inputs.js";
+import { type JudgedEvidence, type VerifyOptions, givenPieces, isDocument, plainOptions } from "../inputs.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
@@ -18,6 +18,8 @@ export interface Judged {
   readonly bundle: BundleFacts | null;
   /** As it was given. */
   readonly evidence: JudgedEvidence;
+  /** As they were given; of a policy that is undefined, the bundle's own. */
+  readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
 }
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
@@ -37,6 +39,15 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
       : renderReport(report, { ...options, detail }, noticesOf(judged));
   },
   json: ({ report, bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+  html: async ({ report, bundle, evidence, options }) => {
+    // The one is loaded from a file of its own, which knows no class of this one: what it gets is plain data.
+    const [{ renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+      import("../page/page.js"),
+      import("bootproof/page/script"),
+    ]);
+    const given = bundle === null ? evidence : bundleBytes(evidence);
+    return renderPage({ evidence: given, options: plainOptions(options), report }, { script: PAGE_SCRIPT });
+  },
   junit: async (judged) => (await import("./junit.js")).renderJunit(judged.report, noticesOf(judged)),
   sarif: async (judged) => (await import("./sarif.js")).renderSarif(judged.report, noticesOf(judged)),
   github: async (judged) => (await import("./github.js")).renderGithub(judged.report, noticesOf(judged)),
@@ -55,6 +66,12 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
 /** What is to be said beside the verdict, in whatever format. */
 function noticesOf({ report, bundle }: Judged): readonly Notice[] {
   return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+}
+
+/** The bundle's file, which each of its pieces names. */
+function bundleBytes(evidence: JudgedEvidence): { readonly bundle: Uint8Array; readonly name: string } {
+  const { bytes, name } = givenPieces(evidence)[0]!.piece;
+  return { bundle: bytes!, name: name! };
 }
 
 /** What became of the bundle stands beside the report. */

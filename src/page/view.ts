@@ -170,7 +170,8 @@ function originPart(report: Report): Markup {
   );
 }
 
-function policyText({ policy, verdict }: Report): string {
+function policyText({ policy, policyDigest, checks }: Report): string {
   if (policy !== null) return quoted(policy);
-  return verdict === "authentic" ? "none was given" : "it has no name";
+  const wasGiven = policyDigest !== null || checks.some(({ id }) => id.startsWith("policy."));
+  return wasGiven ? "it has no name" : "none was given";
 }

@@ -20,7 +20,7 @@ export const FORMATS = ["text", "json"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** The output formats of reports; `formats/reports.ts` has a renderer for each. */
-export const REPORT_FORMATS = [...FORMATS, "junit", "sarif", "github", "markdown", "ear", "vsa"] as const;
+export const REPORT_FORMATS = [...FORMATS, "html", "junit", "sarif", "github", "markdown", "ear", "vsa"] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 export interface Report {

@@ -4,33 +4,19 @@
  * `required`.
  */
 import { createPublicKey, verify } from "node:crypto";
-import { existsSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { type Browser, type Page, chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type * as client from "../../src/client/index.js";
 import type * as core from "../../src/index.js";
 import { pinPolicy, verifyBootProof } from "../../src/index.js";
 import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import { type Lab, startLab } from "../../src/lab/index.js";
+import { NO_CHROMIUM, WITHOUT_CHROMIUM, launchChromium } from "../support/chromium.js";
 import { readVectorJson } from "../support/vectors.js";
-
-const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 /** What the page imports: the package, and nothing written for it. */
 type Bundle = typeof core & typeof client;
@@ -109,7 +95,7 @@ class Site {
   }
 }
 
-describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chromium", () => {
+describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
   let lab: Lab;
   let site: Site;
   let browser: Browser;
@@ -117,12 +103,10 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    if (executablePath === undefined)
-      throw new Error(`BOOTPROOF_BROWSER=required, and there is none at ${PLACES.join(", ")}`);
     lab = await startLab();
     site = new Site(await bundled(), lab);
     const address = await site.listen();
-    browser = await chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: false });
+    browser = await launchChromium();
     page = await browser.newPage();
     page.on("pageerror", (error) => complaints.push(error.message));
     await page.goto(address);
@@ -308,9 +292,4 @@ describe.skipIf(executablePath === undefined && WANTED !== "required")("in Chrom
   });
 });
 
-if (executablePath === undefined && WANTED !== "required") {
-  console.warn(
-    `No browser at ${PLACES.join(", ")}: what has to run in one is not tested here (Debian: apt-get install ` +
-      `chromium; or BOOTPROOF_BROWSER=/path/to/one).`,
-  );
-}
+if (NO_CHROMIUM) console.warn(WITHOUT_CHROMIUM);

@@ -42,7 +42,9 @@ const importsOfBundle = (file: string): string[] =>
 
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
-    const entries = MODULES.map((entry) => entry.default.replace("./dist/", ""));
+    // The script of pages is made by the build, of all that verifies.
+    const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
+    const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.d.ts", "dist/page/script.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
@@ -52,7 +54,7 @@ describe("the tarball", () => {
     const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt", ...schemas];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
-    expect(packed.files).toEqual([...library, ...command, ...beside, ...changelog].sort());
+    expect(packed.files).toEqual([...library, ...command, ...script, ...beside, ...changelog].sort());
     expect(command.length).toBeGreaterThan(5);
   });
 
@@ -74,6 +76,8 @@ describe("the tarball", () => {
       ([, name]) => name,
     );
     expect(names).toEqual(["commander", "yaml"]);
+    const inScript = [...read("dist/page/THIRD-PARTY.txt").matchAll(/^(\S+) [0-9]+\.[0-9]+\.[0-9]+$/gm)];
+    expect(inScript.map(([, name]) => name)).toEqual(["@noble/curves", "@noble/hashes"]);
   });
 
   it("is clean for publint", async () => {

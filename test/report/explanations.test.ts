@@ -66,7 +66,7 @@ describe("the explanation of each check", () => {
   });
 
   it("names options and commands that there are", () => {
-    const commands = readFileSync(join(ROOT, "src/cli/main.ts"), "utf8");
+    const commands = readFileSync(join(ROOT, "src/cli/commands.ts"), "utf8");
     const options = ["verify", "fetch", "connection", "lab", "pin"].map((name) =>
       readFileSync(join(ROOT, `src/cli/${name}.ts`), "utf8"),
     );

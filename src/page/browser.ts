@@ -1,0 +1,242 @@
+/**
+ * The script of a page. It verifies again what the page carries, or what is given to it, and is the only file that
+ * knows a document or reads a clock. Elements are made of data, never of text: the page forbids that (see `page.ts`).
+ */
+import { MalformedError, faultText } from "../errors.js";
+import { printable, printableStart } from "../report/printable.js";
+import { verdictSentence } from "../report/text.js";
+import { readPageData } from "./data.js";
+import { IDS } from "./ids.js";
+import { type Markup, type MarkupNode, element } from "./markup.js";
+import { shownReport } from "./shown.js";
+import { type Asked, type GivenFile, type ListedFile, MAX_FILE_BYTES, listedFile, requested } from "./verifier.js";
+import { type PageVerification, judged, verifyPageData } from "./verify.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function madeOf(node: MarkupNode, inSvg = false): Node {
+  if (typeof node === "string") return document.createTextNode(node);
+  const isSvg = inSvg || node.tag === "svg";
+  const made = isSvg ? document.createElementNS(SVG, node.tag) : document.createElement(node.tag);
+  for (const [name, value] of Object.entries(node.attributes)) made.setAttribute(name, value);
+  made.append(...node.children.map((child) => madeOf(child, isSvg && node.tag !== "foreignObject")));
+  return made;
+}
+
+function show(place: Element, nodes: readonly MarkupNode[]): void {
+  place.replaceChildren(...nodes.map((node) => madeOf(node)));
+}
+
+const find = (id: string): HTMLElement | null => document.getElementById(id);
+const input = (id: string): HTMLInputElement => find(id) as HTMLInputElement;
+const paragraph = (text: string, attributes: Record<string, string> = {}): Markup => element("p", attributes, text);
+
+/** Why something could not be done, for a person. */
+function reasonOf(error: unknown): string {
+  if (error instanceof MalformedError) return printable(faultText(error.faults));
+  return printable(error instanceof Error ? error.message : String(error));
+}
+
+/** Runs one of them at a time: a button that is pressed twice verifies once. */
+function onClick(button: HTMLButtonElement, work: () => Promise<void>): void {
+  let isBusy = false;
+  button.disabled = false;
+  button.addEventListener("click", () => {
+    if (isBusy) return;
+    isBusy = true;
+    button.setAttribute("aria-busy", "true");
+    void work().finally(() => {
+      isBusy = false;
+      button.removeAttribute("aria-busy");
+    });
+  });
+}
+
+/** What is shown is on the screen before the work begins. */
+function painted(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+}
+
+function startReport(text: string): void {
+  const button = find(IDS.again) as HTMLButtonElement;
+  const place = find(IDS.answer)!;
+  onClick(button, async () => {
+    show(place, [paragraph("Verifying …")]);
+    await painted();
+    try {
+      const verification = await verifyPageData(readPageData(text));
+      show(place, answerOf(verification));
+      if (!verification.same && find(IDS.other) === null) markAsOther();
+    } catch (error) {
+      show(place, [
+        paragraph("This browser could not verify it:", { class: "message bad" }),
+        paragraph(reasonOf(error)),
+        paragraph("Nothing follows from that about the evidence. bootproof verify needs no browser."),
+      ]);
+    }
+  });
+}
+
+function answerOf({ same, differences, report }: PageVerification): MarkupNode[] {
+  const sentence = printable(verdictSentence(report));
+  if (same)
+    return [
+      paragraph("The same result, word for word, verified in this browser.", { class: "message good" }),
+      paragraph(sentence),
+    ];
+  const shown = differences.slice(0, MAX_SHOWN).map(({ place, page, anew }) => {
+    const said = `${shortened(page)} on this page, ${shortened(anew)} in truth`;
+    return element("li", {}, `${printable(place)}: ${said}`);
+  });
+  const rest = differences.length - shown.length;
+  return [
+    paragraph(ANOTHER, { class: "message bad" }),
+    paragraph(`Verified in this browser: ${sentence}`),
+    element("ul", {}, ...shown, rest > 0 ? element("li", {}, `and ${rest} more`) : null),
+  ];
+}
+
+const ANOTHER = "ANOTHER RESULT: do not believe what this page says.";
+const MAX_SHOWN = 20;
+const MAX_VALUE = 160;
+
+function shortened(value: string | null): string {
+  return value === null ? "nothing" : printableStart(value, MAX_VALUE);
+}
+
+/** Where the page begins, too: the verdict that it shows is the first thing that is seen. */
+function markAsOther(): void {
+  document.title = ANOTHER;
+  document.querySelector("main")!.prepend(madeOf(paragraph(ANOTHER, { class: "message bad", id: IDS.other })));
+}
+
+class Verifier {
+  #files: ListedFile[] = [];
+
+  start(): void {
+    const chosen = input(IDS.files);
+    chosen.addEventListener("change", () => {
+      void this.#add([...(chosen.files ?? [])]).then(() => (chosen.value = ""));
+    });
+    // Dropped anywhere: a browser would leave the page for the file.
+    document.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      find(IDS.drop)!.classList.add("over");
+    });
+    document.addEventListener("dragleave", () => find(IDS.drop)!.classList.remove("over"));
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      find(IDS.drop)!.classList.remove("over");
+      void this.#add([...(event.dataTransfer?.files ?? [])]);
+    });
+    this.#showClock();
+    input(IDS.now).addEventListener("focus", () => this.#showClock());
+    onClick(find(IDS.verify) as HTMLButtonElement, () => this.#verify());
+  }
+
+  #showClock(): void {
+    const now = new Date().toISOString();
+    find(IDS.nowHint)!.textContent = `Such as 2026-03-04T05:06:07Z. Empty: this device’s clock, now ${now}.`;
+  }
+
+  async #add(files: readonly File[]): Promise<void> {
+    const read = await Promise.all(files.map(readFile));
+    const faults = read.filter((one) => typeof one === "string");
+    const good = read.filter((one) => typeof one !== "string").map(listedFile);
+    this.#files = [...this.#files.filter(({ name }) => !good.some((file) => file.name === name)), ...good];
+    this.#list();
+    this.#complain(faults);
+    const unused = good.filter(({ role }) => role === null).map(({ name, is }) => `${name}: ${is}`);
+    this.#say([`${good.length === 1 ? "1 file" : `${good.length} files`} added.`, ...unused].join(" "));
+  }
+
+  #list(): void {
+    const items = this.#files.map(({ name, is, role, bytes }) =>
+      element(
+        "li",
+        { class: role === null ? "unused" : "used" },
+        element(
+          "span",
+          {},
+          element("strong", {}, name),
+          ` ${is}, ${bytes.length} bytes${role === null ? "; takes no part" : ""}`,
+        ),
+        element("button", { type: "button", "aria-label": `Remove ${name}` }, "Remove"),
+      ),
+    );
+    const list = find(IDS.list)!;
+    show(list, items);
+    for (const [index, button] of [...list.querySelectorAll("button")].entries())
+      button.addEventListener("click", () => this.#remove(index));
+  }
+
+  #remove(index: number): void {
+    const [removed] = this.#files.splice(index, 1);
+    this.#list();
+    this.#say(`${removed!.name} removed.`);
+    // Whoever uses a keyboard is left at the list.
+    const buttons = find(IDS.list)!.querySelectorAll("button");
+    (buttons[Math.min(index, buttons.length - 1)] ?? input(IDS.files)).focus();
+  }
+
+  #say(text: string): void {
+    find(IDS.said)!.textContent = text;
+  }
+
+  #complain(faults: readonly string[]): void {
+    show(
+      find(IDS.faults)!,
+      faults.length === 0 ? [] : [element("ul", {}, ...faults.map((text) => element("li", {}, text)))],
+    );
+  }
+
+  async #verify(): Promise<void> {
+    const result = find(IDS.result)!;
+    result.replaceChildren();
+    this.#complain([]);
+    this.#say("Verifying …");
+    await painted();
+    try {
+      const request = requested(this.#files, asked(), new Date());
+      if (request.faults !== null) {
+        this.#complain(request.faults);
+        this.#say("Not verified.");
+        return;
+      }
+      const verification = await judged(request);
+      show(result, await shownReport(verification));
+      this.#say(`Verdict: ${verdictSentence(verification.report)}`);
+      // Its beginning, where the verdict is: by itself a browser shows the middle of what is taller than the window.
+      result.focus({ preventScroll: true });
+      result.scrollIntoView({ block: "start", behavior: "instant" });
+    } catch (error) {
+      this.#complain([reasonOf(error)]);
+      this.#say("Not verified.");
+    }
+  }
+}
+
+/** A file, or why it cannot be read. */
+async function readFile(file: File): Promise<GivenFile | string> {
+  if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
+  const bytes = await file.arrayBuffer().catch(() => null);
+  if (bytes === null) return printable(`${file.name}: cannot be read; is it a folder?`);
+  return { name: file.name, bytes: new Uint8Array(bytes) };
+}
+
+function asked(): Asked {
+  return {
+    policyNone: input(IDS.policyNone).checked,
+    policyBundle: input(IDS.policyBundle).checked,
+    organization: input(IDS.organization).value,
+    addresses: input(IDS.addresses).value,
+    now: input(IDS.now).value,
+    nonce: input(IDS.nonce).value,
+    ephemeralKey: input(IDS.key).value,
+    allowDebug: input(IDS.allowDebug).checked,
+  };
+}
+
+const data = find(IDS.data);
+if (data !== null) startReport(data.textContent ?? "");
+if (find(IDS.verify) !== null) new Verifier().start();

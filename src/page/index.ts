@@ -1,0 +1,12 @@
+/** What `bootproof/page` exports. */
+export { plainOptions } from "../inputs.js";
+export type { PlainOptions } from "../inputs.js";
+export type { PlainPolicy } from "../appraise/plain-policy.js";
+export { checkPage } from "./check.js";
+export type { PageCheck, PageCheckOptions, PagePart } from "./check.js";
+export { MAX_PAGE_BYTES, pageData, readPageData } from "./data.js";
+export type { BundleBytes, PageContent, PageData, PageEvidence, PieceData, PieceValue } from "./data.js";
+export { renderPage, renderVerifier } from "./page.js";
+export type { PageParts } from "./page.js";
+export { verifyPageData } from "./verify.js";
+export type { PageDifference, PageVerification } from "./verify.js";

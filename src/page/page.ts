@@ -1,0 +1,141 @@
+/** The whole page, one file that needs nothing else: what it shows, what it carries, the script that verifies. */
+import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import { printableJson } from "../decode/json.js";
+import type { Verdict } from "../report/report.js";
+import { TOOL } from "../version.js";
+import { sha256 } from "../verify/digest.js";
+import { type PageContent, type PageData, pageData, readPageData } from "./data.js";
+import { IDS } from "./ids.js";
+import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
+import { PAGE_STYLE } from "./page-style.js";
+import { STYLE } from "./style.js";
+import { type PageVerification, verifyPageData } from "./verify.js";
+import { verifierView } from "./verifier-view.js";
+import { shownReport } from "./shown.js";
+import { thisPage } from "./this-page.js";
+
+const WHOLE_STYLE = STYLE + PAGE_STYLE;
+
+export interface PageParts {
+  /** What runs in the page: `PAGE_SCRIPT` of `bootproof/page/script`. */
+  readonly script: string;
+}
+
+/**
+ * The page of a verification. The evidence is verified once more, for no page is made that would not come to its own
+ * report. Throws Error where it does not, as for a report of other options; and as {@link pageData} and
+ * `verifyPageData` do.
+ */
+export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
+  const page = await renderPageContent(readPageData(JSON.stringify(pageData(content))), parts);
+  const [difference] = page.verification.differences;
+  if (difference !== undefined) {
+    const { place, page: given, anew } = difference;
+    throw new Error(`the report is not of this evidence and these options: ${place} is ${given}, and ${anew} anew`);
+  }
+  return page.html;
+}
+
+/** The page of what was read from another page, with the report as it is anew. */
+export async function renderPageContent(
+  content: PageContent,
+  parts: PageParts,
+): Promise<{ readonly html: string; readonly verification: PageVerification }> {
+  const verification = await verifyPageData(content);
+  const { report } = verification;
+  const body = [...(await shownReport(verification)), "\n", thisPage(await scriptDigest(parts.script), "report")];
+  const data = pageData({ ...content, report });
+  const html = await documentOf({ title: `${TITLES[report.verdict]} – bootproof`, body, data }, parts);
+  return { html, verification };
+}
+
+const TITLES: Readonly<Record<Verdict, string>> = {
+  verified: "Verified",
+  authentic: "Authentic, of anybody",
+  rejected: "REJECTED",
+};
+
+/** The page that verifies what is dropped on it. */
+export async function renderVerifier(parts: PageParts): Promise<string> {
+  const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
+  return documentOf({ title: "Verify – bootproof", body, data: null }, parts);
+}
+
+interface Document {
+  readonly title: string;
+  readonly body: readonly MarkupNode[];
+  readonly data: PageData | null;
+}
+
+async function documentOf({ title, body, data }: Document, { script }: PageParts): Promise<string> {
+  const content = scriptContent(script);
+  const head = element(
+    "head",
+    {},
+    "\n",
+    element("meta", { "http-equiv": "Content-Security-Policy", content: await contentPolicy(content) }),
+    ...lines(
+      element("meta", { charset: "utf-8" }),
+      element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+      element("meta", { name: "color-scheme", content: "light dark" }),
+      element("meta", { name: "referrer", content: "no-referrer" }),
+      element("meta", { name: "generator", content: `${TOOL.name} ${TOOL.version}` }),
+      // Browsers ask servers for one where none is named.
+      element("link", { rel: "icon", href: "data:," }),
+      element("title", {}, title),
+      element("style", {}, WHOLE_STYLE),
+    ),
+    "\n",
+  );
+  const end = [
+    ...(data === null ? [] : [element("script", { type: "application/json", id: IDS.data }, dataText(data))]),
+    element("script", { id: IDS.script }, content),
+  ];
+  const main = element("main", {}, "\n", ...body, "\n");
+  const page = element(
+    "html",
+    { lang: "en" },
+    "\n",
+    head,
+    "\n",
+    element("body", {}, ...lines(main, ...end), "\n"),
+    "\n",
+  );
+  return `<!doctype html>\n${toHtml([page])}\n`;
+}
+
+/** Each on a line of its own: tools that read lines find the script and the data. */
+function lines(...elements: readonly Markup[]): MarkupNode[] {
+  return elements.flatMap((each) => ["\n", each]);
+}
+
+/** No character of it may end the element, or begin another one. */
+function dataText(data: PageData): string {
+  return printableJson(JSON.stringify(data)).replaceAll("<", "\\u003c");
+}
+
+/** Of ASCII alone, so that no reader of the file takes it for something else. */
+function scriptContent(script: string): string {
+  if (!/^[\n\x20-\x7e]+$/.test(script)) throw new Error("the script: printable ASCII and line feeds wanted");
+  return script.endsWith("\n") ? script : `${script}\n`;
+}
+
+/** The digest of what stands between the tags of the script, as the page and its checks name it. */
+export async function scriptDigest(script: string): Promise<string> {
+  return toHex(await sha256(toUtf8(scriptContent(script))));
+}
+
+/** Nothing is loaded, sent or submitted; nothing but the one script runs, and it makes no element out of text. */
+async function contentPolicy(script: string): Promise<string> {
+  const [scriptHash, styleHash] = await Promise.all([script, WHOLE_STYLE].map(async (text) => sha256(toUtf8(text))));
+  return [
+    "default-src 'none'",
+    `script-src 'sha256-${toBase64(scriptHash!)}'`,
+    `style-src 'sha256-${toBase64(styleHash!)}'`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}

@@ -1,0 +1,14 @@
+/** What is shown of a verification: the same in a page's file, and where a page verifies anew. */
+import { bundleNotices } from "../bundle/text.js";
+import type { MarkupNode } from "./markup.js";
+import type { PageVerification } from "./verify.js";
+import { reportView } from "./view.js";
+
+export function shownReport({
+  evidence,
+  report,
+  bundle,
+}: Pick<PageVerification, "evidence" | "report" | "bundle">): Promise<MarkupNode[]> {
+  const notices = bundle === null ? [] : bundleNotices(bundle, report.verdict);
+  return reportView({ report, evidence, notices });
+}

@@ -1,0 +1,234 @@
+/** What was given to the page that verifies: each file told by its content, and all of them as one verification. */
+import { type PlainPolicy, anchorFilesOf } from "../appraise/plain-policy.js";
+import { fromHex, fromUtf8 } from "../bytes.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
+import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { bootProofList } from "../decode/boot-proof.js";
+import { unwrap } from "../decode/input.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { parseJson } from "../decode/json.js";
+import { decodeFile } from "../decode/text-encoding.js";
+import { NamedEvidence, type PlainOptions } from "../inputs.js";
+import { type EvidenceKind, kindOf } from "../inspect/kind.js";
+import { describeUnrecognised } from "../inspect/unrecognised.js";
+import { printable } from "../report/printable.js";
+import type { PageEvidence } from "./data.js";
+
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
+
+export interface GivenFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+type Role = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
+
+/** A file, and what it is. */
+export interface ListedFile extends GivenFile {
+  /** Null: it takes no part. */
+  readonly role: Role | null;
+  /** In words: its kind, or why it is of no use here. */
+  readonly is: string;
+}
+
+/** What each kind is here; or what to do with it. */
+const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
+  "boot proof": "bootProofs",
+  "boot proofs": "bootProofs",
+  "app proof": "appProofs",
+  "app proofs": "appProofs",
+  activity: "activity",
+  "attestation document": "document",
+  bundle: "bundle",
+  policy: "policy",
+  certificate: "anchor",
+  certificates: { not: "several certificates: a trust anchor is one" },
+  manifest: { not: "a manifest: the boot proof has it with what vouches for it" },
+  "manifest envelope": { not: "a manifest envelope: the boot proof has it with what vouches for it" },
+  report: { not: "a report, somebody’s word: give the evidence that it names" },
+  release: { not: "a published release: bootproof pin --release makes a policy of it" },
+  request: { not: "a request: bootproof verify --request holds an activity against it" },
+  "API key": { not: "an API key, which is a secret: it takes no part, and should be given to no page" },
+};
+
+export function listedFile({ name, bytes }: GivenFile): ListedFile {
+  const shown = printable(name);
+  const kind = kindOf(bytes);
+  if (kind === null) return { name: shown, bytes, role: null, is: printable(describeUnrecognised(bytes)) };
+  const role = ROLES[kind];
+  return typeof role === "string"
+    ? { name: shown, bytes, role, is: kind }
+    : { name: shown, bytes, role: null, is: role.not };
+}
+
+/** What the form says. */
+export interface Asked {
+  readonly policyNone: boolean;
+  readonly policyBundle: boolean;
+  readonly organization: string;
+  readonly addresses: string;
+  readonly now: string;
+  readonly nonce: string;
+  readonly ephemeralKey: string;
+  readonly allowDebug: boolean;
+}
+
+type Requested =
+  | { readonly faults: readonly string[] }
+  | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
+
+/** One verification of the files; or everything that is in its way. `clock`: the present where the form names none. */
+export function requested(files: readonly ListedFile[], asked: Asked, clock: Date): Requested {
+  const faults: string[] = [];
+  const of = (role: Role): ListedFile[] => files.filter((file) => file.role === role);
+  const evidence = evidenceOf(of, faults);
+  const options = optionsOf(of, asked, { clock, faults });
+  if (faults.length > 0 || evidence === undefined) return { faults };
+  const isBundle = "bundle" in evidence;
+  const asksForBootProofsOnly =
+    !isBundle && of("bootProofs").length > 0 && of("appProofs").length + of("activity").length === 0;
+  const bootProofsOnly = asksForBootProofsOnly && options.expected?.addresses === undefined;
+  return { faults: null, evidence, options: { ...options, ...(bootProofsOnly && { bootProofsOnly }) } };
+}
+
+type FilesOf = (role: Role) => ListedFile[];
+
+function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
+  const [bundle, document, activity] = (["bundle", "document", "activity"] as const).map((role) => {
+    const [first, second] = of(role);
+    if (second) faults.push(`${first!.name} and ${second.name}: one ${WORDS[role]} at a time`);
+    return first;
+  });
+  const others = [...of("bootProofs"), ...of("appProofs"), ...of("activity")];
+  if (bundle && document) faults.push(`${bundle.name} and ${document.name}: each stands for itself; remove one`);
+  const alone = bundle ?? document;
+  if (alone && others.length > 0)
+    faults.push(
+      `${alone.name}: a ${WORDS[bundle ? "bundle" : "document"]} stands for itself; remove ${namesOf(others)}`,
+    );
+  if (bundle) return { bundle: bundle.bytes, name: bundle.name };
+  if (document) return new NamedEvidence(document.name, decodeFile(document.bytes).bytes, { bytes: document.bytes });
+  if (of("bootProofs").length === 0) return void faults.push(others.length > 0 ? NO_BOOT_PROOF : NOTHING);
+  return piecesOf(of, activity, faults);
+}
+
+const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;
+const NOTHING = "There is nothing to verify yet: give a boot proof, a bundle or a bare attestation document.";
+const NO_BOOT_PROOF = "A boot proof is wanted: app proofs and activities are worth what the enclave behind them is.";
+
+function namesOf(files: readonly ListedFile[]): string {
+  return files.map(({ name }) => name).join(", ");
+}
+
+function piecesOf(of: FilesOf, activity: ListedFile | undefined, faults: string[]): PageEvidence {
+  const bootProofs = of("bootProofs").flatMap((file) => pieces(file, bootProofList(parseJson(file.bytes))));
+  const appProofs = of("appProofs").flatMap((file) => {
+    const json = parseJson(file.bytes);
+    const list = appProofList(json);
+    return Array.isArray(unwrap(json, "appProofs")) ? pieces(file, list) : list.map((value) => named(file, value));
+  });
+  if (bootProofs.length > MAX_BUNDLE_BOOT_PROOFS) faults.push(`more than ${MAX_BUNDLE_BOOT_PROOFS} boot proofs`);
+  if (appProofs.length > MAX_APP_PROOFS) faults.push(`more than ${MAX_APP_PROOFS} app proofs`);
+  return {
+    bootProofs,
+    ...(appProofs.length > 0 && { appProofs }),
+    ...(activity && { activity: named(activity, parseJson(activity.bytes)) }),
+  };
+}
+
+/** Those of a list, each by its place in it; or the file's one. */
+function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidence[] {
+  if (list === null) return [named(file, parseJson(file.bytes))];
+  return list.map((value, index) => named(file, value, `${file.name}[${index}]`));
+}
+
+function named({ bytes, name }: ListedFile, value: unknown, itsName = name): NamedEvidence {
+  return new NamedEvidence(itsName, value, { bytes });
+}
+
+interface Place {
+  readonly clock: Date;
+  readonly faults: string[];
+}
+
+function optionsOf(of: FilesOf, asked: Asked, { clock, faults }: Place): PlainOptions {
+  const policy = policyOf(of, asked, faults);
+  const anchors = policy === null ? of("anchor").map(({ name, bytes }) => ({ name, pem: pemOf(bytes) })) : [];
+  const nonce = hexOf("Nonce", asked.nonce, faults);
+  const ephemeralKey = hexOf("Ephemeral key", asked.ephemeralKey, faults);
+  if (ephemeralKey && ephemeralKey.length !== QOS_PUBLIC_KEY_LENGTH)
+    faults.push(`Ephemeral key: ${ephemeralKey.length} bytes, ${QOS_PUBLIC_KEY_LENGTH} wanted.`);
+  const expected = expectedOf(of, asked, faults);
+  return {
+    policy,
+    now: nowOf(asked.now.trim(), faults) ?? clock,
+    ...(anchors.length > 0 && { trustAnchors: anchors }),
+    ...(nonce && { nonce }),
+    ...(ephemeralKey && { ephemeralKey }),
+    ...(expected && { expected }),
+    ...(asked.allowDebug && { allowDebug: true }),
+  };
+}
+
+const WHY_A_POLICY =
+  "A policy is wanted: give its file, or say above what is to be accepted in its place. Without one the enclave of " +
+  "anybody, running anything, is accepted.";
+
+function policyOf(of: FilesOf, { policyNone, policyBundle }: Asked, faults: string[]): PlainOptions["policy"] {
+  const files = of("policy");
+  if (files.length > 1) faults.push(`${namesOf(files)}: one policy at a time`);
+  const ways = files.length + Number(policyNone) + Number(policyBundle);
+  if (ways === 0) faults.push(WHY_A_POLICY);
+  if (ways > 1 && files.length <= 1)
+    faults.push("Policy: a file, no policy, and the bundle’s own contradict each other.");
+  if (policyBundle && of("bundle").length === 0) faults.push("The bundle’s own policy: there is no bundle.");
+  const [file] = files;
+  if (file !== undefined) return plainPolicyOf(file, of("anchor"), faults);
+  return policyBundle ? "bundle" : null;
+}
+
+/** A policy names its anchors by file, in whatever folder: here they have their names alone. */
+function plainPolicyOf({ name, bytes }: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
+  const texts = anchorFilesOf(bytes).flatMap(([file]) => {
+    const own = file.split(/[/\\]/).at(-1);
+    const found = anchors.filter((anchor) => anchor.name === printable(own!));
+    if (found.length === 1) return [[file, pemOf(found[0]!.bytes)] as const];
+    const what = found.length === 0 ? "give that file, too" : "several files have that name: remove all but one";
+    faults.push(`${name}: it names the trust anchor ${printable(file)}; ${what}`);
+    return [];
+  });
+  return { bytes, ...(texts.length > 0 && { anchors: Object.fromEntries(texts) as Record<string, string> }) };
+}
+
+function pemOf(bytes: Uint8Array): string {
+  return fromUtf8(bytes) ?? "";
+}
+
+function hexOf(label: string, text: string, faults: string[]): Uint8Array | undefined {
+  if (text.trim() === "") return undefined;
+  const bytes = fromHex(text.trim());
+  if (bytes === null) faults.push(`${label}: hex wanted, without 0x.`);
+  return bytes ?? undefined;
+}
+
+function nowOf(text: string, faults: string[]): Date | undefined {
+  if (text === "") return undefined;
+  const time = new Date(text);
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text) && !Number.isNaN(time.getTime());
+  // Date turns 30 February into March.
+  if (isTime && time.toISOString().startsWith(text.slice(0, 19))) return time;
+  faults.push("Time: one in UTC wanted, such as 2026-03-04T05:06:07Z.");
+  return undefined;
+}
+
+function expectedOf(of: FilesOf, asked: Asked, faults: string[]): PlainOptions["expected"] {
+  const organizationId = asked.organization.trim();
+  const addresses = asked.addresses.split(/[\s,]+/).filter((address) => address !== "");
+  if (organizationId === "") {
+    if (addresses.length > 0) faults.push("Addresses: whose? Give the organization ID, too.");
+    return undefined;
+  }
+  if (of("document").length > 0)
+    faults.push("A bare attestation document says nothing of organizations and addresses: leave them empty.");
+  return { organizationId, ...(addresses.length > 0 && { addresses }) };
+}

@@ -1,0 +1,157 @@
+/** Command lines of `verify`, one for each thing that a page can be of: what is judged, how, and what comes of it. */
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { MANY, MANY_AT, type Fleet, fleetOf, policyFor } from "../cli/many.js";
+import { APP_1, APP_2, BOOT_1, NOW, fileOf, vector } from "../cli/support.js";
+import { dataOf, withData } from "./data-of.js";
+
+const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
+
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The built command, in a process of its own. */
+export function built(...args: readonly string[]): Ran {
+  return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", input: "", maxBuffer: 64 * 1024 * 1024 });
+}
+
+const lab = new Forge();
+const forged = forgeEvidence({ lab, at: MANY_AT });
+const at = "2026-03-04T05:16:07.000Z";
+const anchorFile = fileOf(forged.anchorPem, "trust-anchor.pem");
+const policyFile = {
+  ...labPolicy(forged.anchorPem, [labDeployment(lab)]),
+  trustAnchors: [{ file: "trust-anchor.pem" }],
+};
+
+/** Files of one made enclave, for who gives them to a page by hand. */
+export const MADE = {
+  at,
+  boot: fileOf(forged.bootProof, "boot.json"),
+  app: fileOf(forged.appProofs[0], "app.json"),
+  activity: fileOf({ activity: forged.activity }, "activity.json"),
+  anchor: anchorFile,
+  /** Names the anchor's file. */
+  policy: fileOf(policyFile, "policy.json"),
+  organizationId: forged.activity["organizationId"] as string,
+  document: vector("nitro/brave-keysync-responder-test-go-20220804.cbor"),
+};
+
+function bundleFile(): string {
+  const ran = built("bundle", "--boot-proof", MADE.boot, "--app-proof", MADE.app, "--policy", MADE.policy, "--now", at);
+  if (ran.status !== 0) throw new Error(ran.stderr);
+  return fileOf(ran.stdout, "bundle.json");
+}
+export const BUNDLE = bundleFile();
+
+export const FLEET: Fleet = fleetOf(MANY);
+
+/** By what it is about: the arguments of `verify`, and the verdict. */
+export const CASES: Readonly<Record<string, readonly [verdict: string, stale: boolean, ...args: string[]]>> = {
+  verified: [
+    "verified",
+    false,
+    "--boot-proof",
+    MADE.boot,
+    "--app-proof",
+    MADE.app,
+    "--policy",
+    MADE.policy,
+    "--now",
+    at,
+  ],
+  authentic: ["authentic", false, "--boot-proof", BOOT_1, "--app-proof", APP_1, "--no-policy", "--now", NOW],
+  rejected: ["rejected", false, "--boot-proof", BOOT_1, "--app-proof", APP_2, "--no-policy", "--now", NOW],
+  stale: [
+    "rejected",
+    true,
+    "--boot-proof",
+    FLEET.boots[0]!,
+    "--policy",
+    policyFor(FLEET, {}, { maxAge: "30m" }),
+    "--now",
+    "2026-03-05T05:06:07Z",
+  ],
+  "a bundle by its own policy": ["verified", false, BUNDLE, "--now", at],
+  "a bundle by a policy of one’s own": ["verified", false, BUNDLE, "--policy", MADE.policy, "--now", at],
+  "a bare document": [
+    "authentic",
+    false,
+    "--attestation",
+    MADE.document,
+    "--no-policy",
+    "--now",
+    "2022-08-04T20:00:00Z",
+  ],
+  "a bare document under its own root": [
+    "rejected",
+    false,
+    "--attestation",
+    MADE.document,
+    "--no-policy",
+    "--trust-anchor",
+    MADE.anchor,
+    "--at",
+    "now",
+    "--now",
+    at,
+  ],
+  "an activity": [
+    "verified",
+    false,
+    "--boot-proof",
+    MADE.boot,
+    "--activity",
+    MADE.activity,
+    "--policy",
+    MADE.policy,
+    "--organization-id",
+    MADE.organizationId,
+    "--now",
+    at,
+  ],
+  "60 boot proofs": [
+    "verified",
+    false,
+    "--boot-proof",
+    ...FLEET.boots,
+    "--app-proof",
+    ...FLEET.apps,
+    "--policy",
+    policyFor(FLEET),
+    "--now",
+    "2026-03-04T06:10:00Z",
+  ],
+};
+
+/** The page of a case, by the built command. */
+export function pageOf(name: string): string {
+  const [verdict, , ...args] = CASES[name]!;
+  const ran = built("verify", ...args, "--format", "html");
+  if (ran.status !== (verdict === "rejected" ? 1 : 0)) throw new Error(`${name}: ${ran.status} ${ran.stderr}`);
+  return ran.stdout;
+}
+
+/** In the folder of the other files. */
+export function pageFile(html: string | Uint8Array, name: string): string {
+  const path = join(dirname(MADE.boot), name);
+  writeFileSync(path, html);
+  return path;
+}
+
+/** The page of `authentic` with a bit of its manifest flipped: its report stays what it was. */
+export function withOtherEvidence(html: string): string {
+  const data = dataOf(html);
+  const boot = JSON.parse(readFileSync(BOOT_1, "utf8")) as { qosManifestB64: string };
+  const manifest = Buffer.from(boot.qosManifestB64, "base64").toString("latin1").replace("preprod", "preprof");
+  const other = { ...boot, qosManifestB64: Buffer.from(manifest, "latin1").toString("base64") };
+  const own = readFileSync(BOOT_1).toString("base64");
+  const files = data.files.map((file) => (file === own ? Buffer.from(JSON.stringify(other)).toString("base64") : file));
+  return withData(html, { ...data, files });
+}

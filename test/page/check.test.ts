@@ -1,0 +1,228 @@
+/** Pages and their check: every edit of a page is found, wherever it is. Needs `npm run build`, for the script. */
+import { describe, expect, it } from "vitest";
+import { PAGE_SCRIPT } from "bootproof/page/script";
+import { verifyEvidence } from "../../src/bootproof.js";
+import { plainPolicy } from "../../src/appraise/plain-policy.js";
+import { plainOptions } from "../../src/inputs.js";
+import { parsePolicy } from "../../src/index.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { type PageCheck, type PagePart, checkPage } from "../../src/page/check.js";
+import { renderPage, renderVerifier } from "../../src/page/page.js";
+import { dataOf, withData } from "./data-of.js";
+
+const lab = new Forge();
+const at = new Date("2026-03-04T05:06:07.000Z");
+const now = new Date("2026-03-04T05:16:07.000Z");
+const forged = forgeEvidence({ lab, at });
+const other = forgeEvidence({ lab, at });
+const parts = { script: PAGE_SCRIPT };
+const policyText = JSON.stringify(labPolicy(forged.anchorPem, [labDeployment(lab)]));
+const policy = parsePolicy(policyText);
+const strict = parsePolicy(JSON.stringify({ ...(JSON.parse(policyText) as object), maxAge: "1m" }));
+
+async function pageOf(bootProof: unknown): Promise<string> {
+  const evidence = { bootProofs: [bootProof] };
+  const { report } = await verifyEvidence(evidence, { policy, now });
+  return renderPage({ evidence, options: plainOptions({ policy, now }), report }, parts);
+}
+
+const html = await pageOf(forged.bootProof);
+const check = (page: string, options = {}): Promise<PageCheck> => checkPage(page, { ...parts, ...options });
+
+describe("a page", () => {
+  it("is the same each time, and has nothing of the day it was made", async () => {
+    expect(await pageOf(forged.bootProof)).toBe(html);
+  });
+
+  it("begins with its policy, and has one script and one style, by their digests", async () => {
+    expect(html).toMatch(
+      /^<!doctype html>\n<html lang="en">\n<head>\n<meta http-equiv="Content-Security-Policy" content="/,
+    );
+    const content = /Content-Security-Policy" content="([^"]*)"/.exec(html)![1]!;
+    expect(content).toMatch(
+      new RegExp(
+        "^default-src 'none'; script-src 'sha256-[^']{44}'; style-src 'sha256-[^']{44}'; img-src data:; " +
+          "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'$",
+      ),
+    );
+    const found = [...html.matchAll(/<(script|style)\b[^>]*>/g)].map(([tag]) => tag);
+    expect(found).toEqual([
+      "<style>",
+      '<script type="application/json" id="bootproof-data">',
+      '<script id="bootproof-script">',
+    ]);
+    expect(html).not.toMatch(/\son[a-z]+="|\sstyle="|(?:src|href)="(?!data:,|#)/);
+  });
+
+  it("has the verdict in its title", async () => {
+    expect(html).toContain("<title>Verified – bootproof</title>");
+    expect(await pageOf({ ...other.bootProof, qosManifestB64: "" })).toContain("<title>REJECTED – bootproof</title>");
+  });
+
+  it("carries hostile text as text", async () => {
+    const page = await pageOf({ ...forged.bootProof, enclaveApp: "</script><script>alert(1)</script><!--\u2028" });
+    expect([...page.matchAll(/<script/g)]).toHaveLength(2);
+    expect(page).not.toContain("\u2028");
+    expect(await check(page)).toMatchObject({ kind: "report", sameBytes: true, sameReport: true });
+  });
+
+  it("is not made of a report of other evidence, or of other options", async () => {
+    const options = plainOptions({ policy, now });
+    const { report } = await verifyEvidence({ bootProofs: [forged.bootProof] }, { policy: strict, now });
+    await expect(renderPage({ evidence: { bootProofs: [forged.bootProof] }, options, report }, parts)).rejects.toThrow(
+      /^the report is not of this evidence and these options: verdict is "rejected", and "verified" anew$/,
+    );
+  });
+
+  it("takes no script that a reader of the file could take for something else", async () => {
+    for (const script of ["a</script>", "<!--", "ü", "\r\n", "\0", ""])
+      await expect(renderVerifier({ script })).rejects.toThrow(/script/);
+  });
+});
+
+describe("the check of a page", () => {
+  it("finds it intact", async () => {
+    const { verification, ...facts } = await check(html);
+    expect(facts).toEqual({
+      kind: "report",
+      version: "0.1.0",
+      script: { found: facts.script.expected, expected: expect.stringMatching(/^[0-9a-f]{64}$/), same: true },
+      sameBytes: true,
+      differsAt: null,
+      sameReport: true,
+      differences: [],
+      faults: [],
+      policyFrom: "page",
+    });
+    expect(verification!.report.verdict).toBe("verified");
+    expect(await checkPage(Buffer.from(html), parts)).toEqual({ ...facts, verification });
+  });
+
+  const places: [PagePart, RegExp][] = [
+    ["head", /default-src/],
+    ["style", /color-scheme: light/],
+    ["text", /Not proven/],
+    ["data", /"files":\[/],
+    ["script", /"use strict"|\(\(\)=>/],
+    ["end", /<\/html>/],
+  ];
+  it.each(places)("finds a byte that was changed: %s", async (part, pattern) => {
+    const start = part === "script" ? html.indexOf('id="bootproof-script"') : 0;
+    const byte = start + html.slice(start).search(pattern) + (part === "data" ? 12 : 1);
+    const page = html.slice(0, byte) + (html[byte] === "x" ? "y" : "x") + html.slice(byte + 1);
+    const found = await check(page);
+    expect(found.sameBytes).toBe(false);
+    expect(found.script.same).toBe(part !== "script");
+    const at = Buffer.byteLength(html.slice(0, byte));
+    // What the data say may not even be JSON any more: then there is no page to compare with.
+    if (part !== "data") expect(found.differsAt).toEqual({ part, byte: at });
+  });
+
+  it("finds every single byte: none may be changed without notice", async () => {
+    const bytes = Buffer.from(html);
+    // Spread over all of the file, each time another place.
+    for (let at = 7; at < bytes.length; at += 20011) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 1;
+      const found = await checkPage(changed, parts);
+      expect([at, found.sameBytes]).toEqual([at, false]);
+    }
+  }, 120_000);
+
+  it("finds what was left out and what was added", async () => {
+    for (const page of [
+      `${html}<!-- -->`,
+      html.slice(0, -1),
+      ` ${html}`,
+      html.replace("</main>", "</main><script>1</script>"),
+    ])
+      expect((await check(page)).sameBytes).toBe(false);
+  });
+
+  it("finds another text over data that are as they were", async () => {
+    const found = await check(html.replaceAll("VERIFIED", "VERY GOOD"));
+    expect(found).toMatchObject({ sameBytes: false, sameReport: true, differsAt: { part: "text" } });
+  });
+
+  it("finds another script", async () => {
+    const page = html.replace(/(<script id="bootproof-script">)[^]*?(<\/script>)/, "$1alert('verified')\n$2");
+    const found = await check(page);
+    expect(found).toMatchObject({ sameBytes: false, script: { same: false }, sameReport: true });
+    expect(found.script.found).toMatch(/^[0-9a-f]{64}$/);
+    expect(found.script.found).not.toBe(found.script.expected);
+  });
+
+  it("finds another report", async () => {
+    const data = dataOf(html);
+    const found = await check(withData(html, { ...data, report: { ...data.report, policy: "ours" } } as typeof data));
+    expect(found).toMatchObject({ sameBytes: false, sameReport: false });
+    expect(found.differences).toEqual([{ place: "policy", page: '"ours"', anew: '"lab"' }]);
+    expect(found.verification!.report.policy).toBe("lab");
+  });
+
+  it("finds other evidence, also with a report that fits it, as another page's text", async () => {
+    const own = dataOf(html);
+    const swapped = dataOf(await pageOf(other.bootProof));
+    const onlyEvidence = await check(withData(html, { ...own, evidence: swapped.evidence }));
+    expect(onlyEvidence).toMatchObject({ sameBytes: false, sameReport: false });
+    const consistent = await check(withData(html, swapped));
+    expect(consistent).toMatchObject({
+      sameBytes: false,
+      sameReport: true,
+      differences: [],
+      differsAt: { part: "text" },
+    });
+  });
+
+  it("finds data in another spelling", async () => {
+    const data = dataOf(html);
+    expect((await check(withData(html, { ...data, files: [...data.files, "AAAA"] }))).sameBytes).toBe(false);
+    const { page, ...rest } = data;
+    expect((await check(withData(html, { ...rest, page }))).sameBytes).toBe(false);
+  });
+
+  it("tells data that cannot be verified", async () => {
+    const data = dataOf(html);
+    const found = await check(withData(html, { ...data, page: "bootproof-page/2" as "bootproof-page/1" }));
+    expect(found).toMatchObject({ kind: "report", sameBytes: false, differsAt: null, verification: null });
+    expect(found.faults).toEqual([{ path: "page", message: 'page: "bootproof-page/1" wanted' }]);
+    const noPolicy = await check(withData(html, { ...data, options: { ...data.options, policy: { bytes: "e30=" } } }));
+    expect(noPolicy.faults.length).toBeGreaterThan(0);
+    expect(noPolicy.verification).toBeNull();
+  });
+
+  it("holds the evidence against the caller's policy, and the page against its own", async () => {
+    const found = await check(html, { policy: plainPolicy(strict) });
+    expect(found).toMatchObject({ sameBytes: true, sameReport: true, policyFrom: "caller" });
+    expect(found.verification!.report).toMatchObject({ verdict: "rejected", stale: true });
+  });
+
+  it("names the version that the page says made it", async () => {
+    const page = html.replace('content="bootproof 0.1.0"', 'content="bootproof 7.0.0"');
+    expect(await check(page)).toMatchObject({ kind: "report", version: "7.0.0", sameBytes: false });
+  });
+
+  it("checks the page without evidence, too", async () => {
+    const page = await renderVerifier(parts);
+    expect(await check(page)).toMatchObject({
+      kind: "verifier",
+      sameBytes: true,
+      sameReport: null,
+      verification: null,
+    });
+    const edited = await check(page.replace("any genuine enclave", "the right enclave"));
+    expect(edited).toMatchObject({ kind: "verifier", sameBytes: false, differsAt: { part: "text" } });
+  });
+
+  it.each([
+    ["", "nothing"],
+    ["<!doctype html><p>502", "another page"],
+    ["\xff\xfe", "no text"],
+  ])("says of what is none that it is none: %#", async (page) => {
+    expect(await checkPage(Buffer.from(page, "latin1"), parts)).toMatchObject({ kind: null, sameBytes: false });
+  });
+
+  it("reads no more than 32 MiB", async () => {
+    await expect(checkPage(new Uint8Array(32 * 1024 * 1024 + 1), parts)).rejects.toThrow(RangeError);
+  });
+});

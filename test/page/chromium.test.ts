@@ -1,0 +1,347 @@
+/**
+ * Pages in Chromium, from files, without a network: what they answer, that they ask for nothing, that their own policy
+ * is never violated, and that axe finds nothing to complain about. Needs `npm run build`.
+ */
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { NO_CHROMIUM, launchChromium } from "../support/chromium.js";
+import { APP_2, BOOT_1, fileOf } from "../cli/support.js";
+import { BUNDLE, CASES, FLEET, MADE, built, pageFile, pageOf, withOtherEvidence } from "./cases.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Watched {
+  readonly page: Page;
+  /** What the page asked for, but itself. */
+  readonly requests: string[];
+  /** Errors, and violations of the page's own policy. */
+  readonly complaints: string[];
+}
+
+describe.skipIf(NO_CHROMIUM)("in Chromium", () => {
+  let browser: Browser;
+  const contexts: BrowserContext[] = [];
+  const opened: Watched[] = [];
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  afterEach(async () => {
+    for (const { requests, complaints } of opened.splice(0)) expect([requests, complaints]).toEqual([[], []]);
+    for (const context of contexts.splice(0)) await context.close();
+  });
+
+  async function open(file: string, options: { javaScriptEnabled?: boolean } = {}): Promise<Watched> {
+    const context = await browser.newContext({ offline: true, ...options });
+    contexts.push(context);
+    const page = await context.newPage();
+    const own = pathToFileURL(file).href;
+    const watched: Watched = { page, requests: [], complaints: [] };
+    page.on("request", (request) => {
+      if (request.url() !== own && request.url() !== "data:,") watched.requests.push(request.url());
+    });
+    page.on("pageerror", (error) => watched.complaints.push(error.message));
+    page.on("console", (message) => watched.complaints.push(message.text()));
+    if (options.javaScriptEnabled !== false)
+      await page.addInitScript(() => {
+        const violations: string[] = [];
+        (globalThis as unknown as { violations: string[] }).violations = violations;
+        document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
+      });
+    await page.goto(own);
+    opened.push(watched);
+    return watched;
+  }
+
+  const violationsOf = (page: Page): Promise<string[]> =>
+    page.evaluate(() => (globalThis as unknown as { violations: string[] }).violations);
+
+  /** Through the debugger, which no policy of the page forbids. */
+  async function axe(page: Page, left: readonly string[] = []): Promise<string[]> {
+    return page.evaluate(
+      async ({ source, left }) => {
+        (0, eval)(source);
+        const { run } = (globalThis as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe;
+        const { violations } = await run({
+          resultTypes: ["violations"],
+          rules: Object.fromEntries(left.map((id) => [id, { enabled: false }])),
+        });
+        return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+      },
+      { source: AXE, left: [...left] },
+    );
+  }
+  interface AxeResults {
+    readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+  }
+
+  const answer = async (page: Page): Promise<string> => {
+    await page.getByRole("button", { name: "Verify again in this browser" }).click();
+    const status = page.locator("#verify-answer");
+    await status.locator(".message").waitFor();
+    return (await status.textContent()) ?? "";
+  };
+
+  it.each(Object.keys(CASES))("%s: the same result, word for word", async (name) => {
+    const [verdict] = CASES[name]!;
+    const { page } = await open(pageFile(pageOf(name), "page.html"));
+    expect(await answer(page)).toMatch(
+      new RegExp(`^The same result, word for word, verified in this browser.${verdict.toUpperCase()}`),
+    );
+    expect(await violationsOf(page)).toEqual([]);
+  });
+
+  it.each(["verified", "rejected", "stale"])("%s: axe finds nothing, before and after", async (name) => {
+    const { page } = await open(pageFile(pageOf(name), "page.html"));
+    expect(await axe(page)).toEqual([]);
+    await answer(page);
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    expect(await axe(page)).toEqual([]);
+  });
+
+  it.each(["light", "dark"] as const)("axe finds nothing in a narrow %s window", async (colorScheme) => {
+    const { page } = await open(pageFile(pageOf("rejected"), "page.html"));
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    expect(await axe(page)).toEqual([]);
+    // Nothing is wider than the window: nobody has to scroll sideways.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  });
+
+  it("is the same in another folder, under another name", async () => {
+    const folder = join(dirname(MADE.boot), "märz & 100%");
+    mkdirSync(folder, { recursive: true });
+    const moved = join(folder, "another name #1.html");
+    copyFileSync(pageFile(pageOf("verified"), "page.html"), moved);
+    const { page } = await open(moved);
+    expect(await answer(page)).toMatch(/^The same result/);
+  });
+
+  it("60 boot proofs: axe finds nothing", async () => {
+    const { page } = await open(pageFile(pageOf("60 boot proofs"), "page.html"));
+    // Contrast is what takes long, and is no other than on the pages above.
+    expect(await axe(page, ["color-contrast"])).toEqual([]);
+  });
+
+  it("comes to another result where the evidence was exchanged, and says where", async () => {
+    const html = pageOf("authentic");
+    const { page } = await open(pageFile(withOtherEvidence(html), "page.html"));
+    const text = await answer(page);
+    expect(text).toMatch(/^ANOTHER RESULT: do not believe what this page says\.Verified in this browser: REJECTED/);
+    expect(text).toContain('verdict: "authentic" on this page, "rejected" in truth');
+    expect(text).toContain('boot[0] bind.user-data: status: "pass" on this page, "fail" in truth');
+    expect(await axe(page)).toEqual([]);
+  });
+
+  it("says why, where the data cannot be read", async () => {
+    const html = pageOf("verified").replace('"page":"bootproof-page/1"', '"page":"bootproof-page/9"');
+    const { page } = await open(pageFile(html, "page.html"));
+    expect(await answer(page)).toMatch(/^This browser could not verify it:page: "bootproof-page\/1" wanted/);
+  });
+
+  it("is readable without JavaScript, and says that the button needs it", async () => {
+    const { page } = await open(pageFile(pageOf("rejected"), "page.html"), { javaScriptEnabled: false });
+    const text = await page.locator("body").innerText();
+    expect(text).toContain("REJECTED");
+    expect(text).toContain("JavaScript is off: this page can be read, and cannot verify.");
+    expect(text).toContain("bootproof page --verify FILE");
+    expect(await page.getByRole("button", { name: "Verify again in this browser" }).isDisabled()).toBe(true);
+  });
+
+  it("lets nothing else run, and nothing out", async () => {
+    const html = pageOf("verified").replace(
+      "</main>",
+      '<script>globalThis.ran = 1</script><b onclick="1">x</b></main>',
+    );
+    const watched = await open(pageFile(html, "page.html"));
+    const { page, complaints } = watched;
+    const tried = await page.evaluate(async () => {
+      const of = async (work: () => unknown): Promise<string> => {
+        try {
+          await work();
+          return "done";
+        } catch (error) {
+          return (error as Error).name;
+        }
+      };
+      return {
+        ran: "ran" in globalThis,
+        markup: await of(() => (document.createElement("p").innerHTML = "<b>x</b>")),
+        policy: await of(() => (globalThis as unknown as Trusted).trustedTypes.createPolicy("x", {})),
+        fetched: await of(() => fetch("http://127.0.0.1:1/")),
+      };
+    });
+    interface Trusted {
+      readonly trustedTypes: { readonly createPolicy: (name: string, rules: object) => unknown };
+    }
+    expect(tried).toEqual({ ran: false, markup: "TypeError", policy: "TypeError", fetched: "TypeError" });
+    expect(await violationsOf(page)).toEqual(
+      expect.arrayContaining(["script-src-elem", "connect-src", "require-trusted-types-for", "trusted-types"]),
+    );
+    complaints.length = 0;
+    watched.requests.length = 0;
+  });
+
+  const verifier = (): Promise<Watched> => open(pageFile(built("page").stdout, "verifier.html"));
+  const result = async (page: Page): Promise<string> => {
+    await page.locator("#result header").waitFor();
+    return (await page.locator("#result").innerText()).trim();
+  };
+  const give = (page: Page, ...files: string[]): Promise<void> => page.locator("#files").setInputFiles(files);
+  const listed = async (page: Page): Promise<string[]> => page.locator("#file-list li span").allInnerTexts();
+  const press = async (page: Page): Promise<void> => page.getByRole("button", { name: "Verify", exact: true }).click();
+  const faults = (page: Page): Promise<string[]> => page.locator("#faults li").allInnerTexts();
+
+  describe("the page that verifies what it is given", () => {
+    it("verifies files against a policy, with its anchor's file", async () => {
+      const { page } = await verifier();
+      expect(await axe(page)).toEqual([]);
+      await give(page, MADE.boot, MADE.app, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(3).waitFor();
+      expect(await listed(page)).toEqual([
+        expect.stringMatching(/^boot\.json boot proof, \d+ bytes$/),
+        expect.stringMatching(/^app\.json app proof, \d+ bytes$/),
+        expect.stringMatching(/^policy\.json policy, \d+ bytes$/),
+        expect.stringMatching(/^trust-anchor\.pem certificate, \d+ bytes$/),
+      ]);
+      await page.getByText("More", { exact: true }).click();
+      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await press(page);
+      expect(await result(page)).toContain("VERIFIED");
+      expect(await page.locator("#said").innerText()).toMatch(/^Verdict: VERIFIED/);
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe("result");
+      const { y } = (await page.locator("#result h1").boundingBox())!;
+      expect([y >= 0, y < page.viewportSize()!.height / 2]).toEqual([true, true]);
+      expect(await axe(page)).toEqual([]);
+      expect(await violationsOf(page)).toEqual([]);
+    });
+
+    it("takes no policy by itself: without one it says what is wanted", async () => {
+      const { page } = await verifier();
+      await give(page, BOOT_1);
+      await page.locator("#file-list li").waitFor();
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await faults(page)).toEqual([expect.stringMatching(/^A policy is wanted/)]);
+      expect(await page.locator("#result").innerText()).toBe("");
+      expect(await axe(page)).toEqual([]);
+      await page.getByLabel(/^No policy: any genuine enclave/).check();
+      await press(page);
+      expect(await result(page)).toContain("AUTHENTIC");
+    });
+
+    it("holds a bundle against its own policy by choice alone, and says whose it was", async () => {
+      const { page } = await verifier();
+      await give(page, BUNDLE);
+      await page.locator("#file-list li").waitFor();
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await faults(page)).toEqual([expect.stringMatching(/^A policy is wanted/)]);
+      await page.getByLabel(/^The bundle’s own policy/).check();
+      await press(page);
+      const text = await result(page);
+      expect(text).toContain("VERIFIED");
+      expect(text).toContain("the policy came out of the bundle itself");
+    });
+
+    it("rejects, in words, an activity of another organization", async () => {
+      const { page } = await verifier();
+      await give(page, MADE.boot, MADE.activity, MADE.policy, MADE.anchor);
+      await page.locator("#file-list li").nth(3).waitFor();
+      await page.getByLabel("Organization ID").fill("somebody-else");
+      await page.getByText("More", { exact: true }).click();
+      await page.getByLabel("Time by which ages are counted").fill(MADE.at);
+      await press(page);
+      expect(await result(page)).toContain("REJECTED");
+      expect(await axe(page)).toEqual([]);
+    });
+
+    it("tells files that are none of these, and lets them be removed", async () => {
+      const { page } = await verifier();
+      await give(
+        page,
+        fileOf("<!doctype html><p>502", "error.json"),
+        fileOf({ publicKey: "a", privateKey: "b" }, "key.json"),
+      );
+      await page.locator("#file-list li").nth(1).waitFor();
+      expect(await listed(page)).toEqual([
+        expect.stringMatching(/^error\.json an HTML page: .*; takes no part$/),
+        expect.stringMatching(/^key\.json an API key, which is a secret: .*; takes no part$/),
+      ]);
+      await press(page);
+      await page.locator("#faults li").first().waitFor();
+      expect(await faults(page)).toEqual(
+        expect.arrayContaining([expect.stringMatching(/^There is nothing to verify yet/)]),
+      );
+      expect(await axe(page)).toEqual([]);
+      await page.getByRole("button", { name: "Remove error.json" }).click();
+      expect(await listed(page)).toEqual([expect.stringMatching(/^key\.json/)]);
+      expect(await page.locator("#said").innerText()).toBe("error.json removed.");
+    });
+
+    it("takes what is dropped on it", async () => {
+      const { page } = await verifier();
+      const files = [BOOT_1, APP_2].map((path) => ({
+        name: path.replace(/^.*\//, ""),
+        text: readFileSync(path, "utf8"),
+      }));
+      await page.evaluate((given) => {
+        const transfer = new DataTransfer();
+        for (const { name, text } of given) transfer.items.add(new File([text], name));
+        document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+      }, files);
+      await page.locator("#file-list li").nth(1).waitFor();
+      await page.getByLabel(/^No policy: any genuine enclave/).check();
+      await press(page);
+      expect(await result(page)).toContain("REJECTED");
+    });
+
+    it("is used by keyboard alone", async () => {
+      const { page } = await verifier();
+      const focused = (): Promise<string> =>
+        page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? ""));
+      const order: string[] = [];
+      const chooser = page.waitForEvent("filechooser");
+      await page.keyboard.press("Tab");
+      order.push(await focused());
+      await page.keyboard.press("Enter");
+      await (await chooser).setFiles([MADE.boot]);
+      await page.locator("#file-list li").waitFor();
+      for (const expected of ["Remove", "policy-none"]) {
+        await page.keyboard.press("Tab");
+        order.push(await focused());
+        expect(order.at(-1)).toBe(expected);
+      }
+      await page.keyboard.press("Space");
+      for (let steps = 0; steps < 10 && (await focused()) !== "verify"; steps++) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      expect(await result(page)).toContain("REJECTED");
+      expect(await page.locator("#result").innerText()).toContain("chain.anchor");
+      expect(await focused()).toBe("result");
+    });
+
+    it("verifies a fleet", async () => {
+      const { page } = await verifier();
+      await give(page, ...FLEET.boots);
+      await page
+        .locator("#file-list li")
+        .nth(FLEET.boots.length - 1)
+        .waitFor();
+      await page.getByLabel(/^No policy: any genuine enclave/).check();
+      await press(page);
+      expect(await result(page)).toContain("REJECTED");
+    });
+
+    it("says without JavaScript what to use in its place", async () => {
+      const { page } = await open(pageFile(built("page").stdout, "verifier.html"), { javaScriptEnabled: false });
+      expect(await page.locator("body").innerText()).toContain("JavaScript is off: this page cannot verify.");
+    });
+  });
+});

@@ -1,0 +1,286 @@
+/** What a page carries: that nothing of it is lost or changed on the way, and that what is malformed is named. */
+import { describe, expect, it } from "vitest";
+import {
+  NO_POLICY_ANY_ENCLAVE,
+  POLICY_OF_THE_BUNDLE,
+  type VerifyOptions,
+  decodeBundle,
+  packBundle,
+  parsePolicy,
+  parseTrustAnchor,
+  verifyAttestation,
+  verifyBundle,
+  verifyEvidence,
+} from "../../src/index.js";
+import { namedBundle } from "../../src/bundle/file.js";
+import type { MalformedError } from "../../src/errors.js";
+import { type Evidence, NamedEvidence, plainOptions } from "../../src/inputs.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { type PageContent, type PageData, pageData, readPageData } from "../../src/page/data.js";
+import { verifyPageData } from "../../src/page/verify.js";
+import { fromHex, toUtf8 } from "../../src/bytes.js";
+
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const now = new Date("2026-03-04T05:16:07.000Z");
+const lab = new Forge();
+const forged = forgeEvidence({ lab, at: AT });
+const policyText = JSON.stringify({
+  ...labPolicy(forged.anchorPem, [labDeployment(lab)]),
+  trustAnchors: [{ file: "../anchors/lab.pem" }],
+});
+const policy = parsePolicy(policyText, { readFile: () => `${forged.anchorPem}\nand a note that is nobody's business` });
+
+const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
+const named = (name: string, value: unknown, file: unknown = value): NamedEvidence =>
+  new NamedEvidence(name, value, { bytes: bytesOf(file) });
+
+/** Written as JSON, and read. */
+const throughJson = (content: PageContent): PageContent => readPageData(JSON.stringify(pageData(content)));
+
+async function contentOf(evidence: Evidence, options: Partial<VerifyOptions> = {}): Promise<PageContent> {
+  const all: VerifyOptions = { policy, now, ...options };
+  const { report } = await verifyEvidence(evidence, all);
+  return { evidence, options: plainOptions(all), report };
+}
+
+async function expectSame(content: PageContent, verdict: string): Promise<PageContent> {
+  const read = throughJson(content);
+  const { same, differences, report } = await verifyPageData(read);
+  expect([report.verdict, differences, same]).toEqual([verdict, [], true]);
+  expect(report).toEqual(content.report);
+  return read;
+}
+
+const key = fromHex(forged.bootProof["ephemeralPublicKeyHex"] as string)!;
+const list = [forged.bootProof, { bootProof: forged.bootProof }];
+
+describe("comes to the same report", () => {
+  it.each<[string, Evidence]>([
+    ["values", { bootProofs: [forged.bootProof], appProofs: forged.appProofs }],
+    ["JSON texts", { bootProofs: [JSON.stringify(forged.bootProof)] }],
+    ["bytes", { bootProofs: [bytesOf(forged.bootProof)], appProofs: [bytesOf(forged.appProofs[0])] }],
+    ["a file", { bootProofs: [named("boot.json", forged.bootProof)] }],
+    ["a text with its bytes", { bootProofs: [new NamedEvidence("b", "{}", { bytes: toUtf8("{}") })] }],
+    ["a list in a file", { bootProofs: list.map((value, index) => named(`b[${index}]`, value, { bootProofs: list })) }],
+    ["a wrapped activity", { bootProofs: [forged.bootProof], activity: { activity: forged.activity } }],
+    [
+      "an activity that was wrapped",
+      { bootProofs: [forged.bootProof], activity: named("a", { activity: forged.activity }, forged.activity) },
+    ],
+    [
+      "what was asked for",
+      { bootProofs: [new NamedEvidence("signer", forged.bootProof, { ephemeralKey: key, latestOf: "signer" })] },
+    ],
+    ["no boot proof at all", { bootProofs: [], appProofs: forged.appProofs }],
+    ["what is no evidence", { bootProofs: [null, 5, "", [], { bootProof: "<script>" }, "\u2028</script><!--"] }],
+  ])("of %s", async (_, evidence) => {
+    const content = await contentOf(evidence);
+    await expectSame(content, content.report["verdict"] as string);
+  });
+
+  it("of an activity whose app proofs the service listed, which its file has not", async () => {
+    const { appProofs, ...bare } = forged.activity;
+    for (const file of [bare, { activity: bare }, { activity: { ...bare, appProofs: [] } }]) {
+      const whole = { ...((file as { activity?: object }).activity ?? file), appProofs };
+      const evidence = { bootProofs: [forged.bootProof], activity: named("activity.json", { activity: whole }, file) };
+      await expectSame(await contentOf(evidence), "verified");
+    }
+  });
+
+  it("of every option", async () => {
+    const { organizationId } = forged.activity as { organizationId: string };
+    const options: Partial<VerifyOptions> = {
+      at: new Date("2026-03-04T05:07:00.000Z"),
+      ephemeralKey: key,
+      nonce: new Uint8Array([1, 2, 3]),
+      expected: { organizationId, addresses: ["0x00"], parameters: { a: [1.5, null, "ü"] }, requestedAt: AT },
+      allowDebug: true,
+    };
+    const content = await contentOf({ bootProofs: [forged.bootProof], activity: forged.activity }, options);
+    const { options: read } = await expectSame(content, "rejected");
+    const wanted = { now, ...options, expected: { ...options.expected, requestedAt: AT.getTime() } };
+    expect(read).toEqual({ ...wanted, policy: read.policy });
+    const onlyBoots = await contentOf({ bootProofs: [forged.bootProof] }, { bootProofsOnly: true, at: "now" });
+    expect((await expectSame(onlyBoots, "verified")).options).toMatchObject({ bootProofsOnly: true, at: "now" });
+  });
+
+  it("without a policy, with trust anchors", async () => {
+    const trustAnchors = [parseTrustAnchor("lab.pem", forged.anchorPem)];
+    const options = { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors } as const;
+    await expectSame(await contentOf({ bootProofs: [forged.bootProof] }, options), "authentic");
+  });
+
+  it("of a bare document, as bytes and as a file in base64", async () => {
+    const { document } = forged;
+    const text = toUtf8(`${Buffer.from(document).toString("base64")}\n`);
+    for (const evidence of [
+      document,
+      new NamedEvidence("d", document),
+      new NamedEvidence("d.b64", document, { bytes: text }),
+    ]) {
+      const options: VerifyOptions = { policy: NO_POLICY_ANY_ENCLAVE, now };
+      const { report } = await verifyAttestation(evidence, options);
+      await expectSame({ evidence, options: plainOptions(options), report }, "rejected");
+    }
+  });
+
+  it("of a bundle, by its own policy and by the caller's", async () => {
+    const own = labPolicy(forged.anchorPem, [labDeployment(lab)]) as unknown as Parameters<
+      typeof packBundle
+    >[1]["policy"];
+    const { bundle } = await packBundle({ bootProofs: [forged.bootProof] }, { policy: own, now });
+    const bytes = bytesOf(bundle);
+    const decoded = namedBundle(decodeBundle(bytes), "bundle.json", bytes);
+    for (const chosen of [POLICY_OF_THE_BUNDLE, policy] as const) {
+      const { report, policyFrom, packed } = await verifyBundle(decoded, { policy: chosen, now });
+      const options = plainOptions({ policy: chosen === policy ? policy : undefined, now });
+      const content = { evidence: { bundle: bytes, name: "bundle.json" }, options, report };
+      const anew = await verifyPageData(await expectSame(content, "verified"));
+      expect(anew.bundle).toEqual({ policyFrom, packed });
+    }
+  });
+});
+
+describe("what is carried", () => {
+  it("has each file once, and no value twice", async () => {
+    const file = { bootProofs: list };
+    const content = await contentOf({ bootProofs: list.map((value, index) => named(`b[${index}]`, value, file)) });
+    const data = pageData(content);
+    expect(data.files).toEqual([Buffer.from(bytesOf(file)).toString("base64")]);
+    const { bootProofs } = data.evidence as unknown as { bootProofs: object[] };
+    expect(bootProofs).toEqual([
+      { name: "b[0]", file: 0, value: { at: ["bootProofs", 0] } },
+      { name: "b[1]", file: 0, value: { at: ["bootProofs", 1] } },
+    ]);
+  });
+
+  it("has the policy's bytes and the certificates that it names, and nothing else of their files", async () => {
+    const { options } = pageData(await contentOf({ bootProofs: [forged.bootProof] }));
+    const { bytes, anchors } = options["policy"] as { bytes: string; anchors: Record<string, string> };
+    expect(Buffer.from(bytes, "base64").toString()).toBe(policyText);
+    expect(Object.keys(anchors)).toEqual(["../anchors/lab.pem"]);
+    expect(JSON.stringify(options)).not.toContain("nobody's business");
+  });
+
+  it("is no value beside bytes that it is not in: their digest would stand for it", async () => {
+    const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
+    const other = new NamedEvidence("boot.json", { ...forged.bootProof, x: 1 }, { bytes: bytesOf(forged.bootProof) });
+    expect(() => pageData({ evidence: { bootProofs: [other] }, options, report })).toThrow(
+      new TypeError("boot[0]: its value is not in the bytes that it was given with"),
+    );
+  });
+
+  it("is no boot proof that is verified already, and no policy that was given as a value", async () => {
+    const { options, report } = await contentOf({ bootProofs: [forged.bootProof] });
+    const { bootProofs } = await verifyEvidence({ bootProofs: [forged.bootProof] }, { policy, now });
+    expect(() => pageData({ evidence: { bootProofs }, options, report })).toThrow(/^boot\[0\]: verified already/);
+    const asValue = parsePolicy(labPolicy(forged.anchorPem, [labDeployment(lab)]));
+    expect(() => plainOptions({ policy: asValue, now })).toThrow(/read from text or bytes wanted/);
+  });
+});
+
+describe("malformed data", () => {
+  const good = pageData({
+    evidence: { bootProofs: [named("boot.json", forged.bootProof)], appProofs: [{ a: 1 }] },
+    options: plainOptions({ policy, now }),
+    report: { verdict: "verified" },
+  });
+  const faultsOf = (data: unknown): string[] => {
+    try {
+      readPageData(typeof data === "string" ? data : JSON.stringify(data));
+      return [];
+    } catch (error) {
+      expect((error as MalformedError).code).toBe("page");
+      return (error as MalformedError).faults.map(({ path, message }) => `${path}: ${message}`);
+    }
+  };
+  const piece = (changes: object): PageData => {
+    const evidence = good.evidence as unknown as { bootProofs: object[] };
+    return {
+      ...good,
+      evidence: { ...evidence, bootProofs: [{ ...evidence.bootProofs[0], ...changes }] },
+    } as unknown as PageData;
+  };
+  const options = (changes: object): PageData => ({ ...good, options: { ...good.options, ...changes } }) as PageData;
+
+  it("is told with every fault", () => {
+    expect(faultsOf(good)).toEqual([]);
+    expect(faultsOf({ ...good, page: "bootproof-page/2", more: 1, files: ["?", 5], report: 7 })).toEqual([
+      'page: "bootproof-page/1" wanted',
+      "more: unknown member",
+      "files[0]: not base64",
+      "files[1]: not base64",
+      "evidence.bootProofs[0].file: one of 0 files wanted",
+      expect.stringContaining("evidence.bootProofs[0].value: an object"),
+      "report: a number, an object wanted",
+    ]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no JSON", "{", ": not JSON"],
+    ["no object", "[]", ": an array, an object wanted"],
+    ["too deep", `${'{"a":'.repeat(200)}1${"}".repeat(200)}`, ": nested deeper than 100"],
+    [
+      "a place that is not there",
+      piece({ value: { at: ["bootProofs", 7] } }),
+      "evidence.bootProofs[0].value: its file has nothing there",
+    ],
+    [
+      "a place in the prototype",
+      piece({ value: { at: ["constructor"] } }),
+      "evidence.bootProofs[0].value: its file has nothing there",
+    ],
+    [
+      "a value beside a file",
+      piece({ value: { json: {} } }),
+      'evidence.bootProofs[0].value: "bytes", "decoded", "text" or {"at": […]} wanted',
+    ],
+    ["a file that is not there", piece({ file: 1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
+    ["a file before the first", piece({ file: -1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
+    ["a key that is no hex", piece({ ephemeralKey: "xy" }), "evidence.bootProofs[0].ephemeralKey: not hex"],
+    ["an empty nonce", options({ nonce: "" }), "options.nonce: empty"],
+    ["no policy, and not in so many words", options({ policy: undefined }), "options.policy: missing"],
+    [
+      "a time in another spelling",
+      options({ now: "2026-03-04T05:16:07Z" }),
+      "options.now: not a time such as 2026-03-04T05:06:07.000Z",
+    ],
+    ["a cache", options({ cache: {} }), "options.cache: unknown member"],
+  ])("%s", (_, data, fault) => {
+    expect(faultsOf(data)).toContain(fault);
+  });
+
+  it("is told where the options make no sense, and where the policy is none", async () => {
+    const verify = async (data: PageData): Promise<unknown> => verifyPageData(readPageData(JSON.stringify(data)));
+    await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
+      /^malformed page: options: evidence.appProofs: given/,
+    );
+    await expect(verify(options({ policy: "bundle" }))).rejects.toThrow(/that of a bundle, and there is none/);
+    await expect(verify(options({ policy: { bytes: "e30=" } }))).rejects.toThrow(/^malformed policy/);
+    const { bytes } = good.options["policy"] as { bytes: string };
+    await expect(verify(options({ policy: { bytes } }))).rejects.toThrow(/not among the files that were given/);
+  });
+});
+
+it("differences name the check, and each place once", async () => {
+  const content = await contentOf({ bootProofs: [forged.bootProof] });
+  const report = JSON.parse(JSON.stringify(content.report)) as {
+    verdict: string;
+    checks: { status: string }[];
+    extra: number;
+  };
+  report.verdict = "authentic";
+  report.checks[0]!.status = "fail";
+  report.extra = 1;
+  report.checks.pop();
+  const { same, differences } = await verifyPageData({ ...content, report: report as never });
+  const checks = content.report["checks"] as { subject: string; id: string }[];
+  const nameOf = ({ subject, id }: { subject: string; id: string }): string => `${subject} ${id}`;
+  expect(same).toBe(false);
+  expect(differences).toEqual([
+    { place: "verdict", page: '"authentic"', anew: '"verified"' },
+    { place: `${nameOf(checks[0]!)}: status`, page: '"fail"', anew: '"pass"' },
+    { place: nameOf(checks.at(-1)!), page: null, anew: JSON.stringify(checks.at(-1)) },
+    { place: "extra", page: "1", anew: null },
+  ]);
+});
