@@ -7,7 +7,7 @@ import { jsonDocument } from "../report/json.js";
 import { pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import { renderSummary } from "../report/summary.js";
+import { summaryOf } from "../report/summary.js";
 import type { Notice } from "../report/text.js";
 import { TOOL } from "../version.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
@@ -118,7 +118,8 @@ function textOf(check: PageCheck, name: string, io: Io): string {
   const { verifiedAt } = verification.report;
   const given = `as of ${verifiedAt}: that time, and what was asked, came with the page`;
   const intro = wrapped(page, "", `Its evidence, verified anew by this program, ${given}.`).join("\n");
-  return `${above}\n${intro}\n\n${renderSummary(verification.report, options, noticesOf(check))}`;
+  const summary = summaryOf(verification.report, options, noticesOf(check));
+  return `${above}\n${intro}\n\n${summary}\nMore: with --format json.\n`;
 }
 
 function headline({ sameBytes, kind, version }: PageCheck, name: string): string[] {

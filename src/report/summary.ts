@@ -36,6 +36,15 @@ export function renderSummary(
   options: Pick<TextOptions, "color" | "width"> = {},
   notices: readonly Notice[] = [],
 ): string {
+  return `${summaryOf(report, options, notices)}\n${MORE}\n`;
+}
+
+/** {@link renderSummary} without its last line, which says where more is told. */
+export function summaryOf(
+  report: Report,
+  options: Pick<TextOptions, "color" | "width">,
+  notices: readonly Notice[],
+): string {
   const page = pageOf({ ...options, detail: "summary" });
   return renderWhole(report, WANTED, () => `${summaryLines(report, notices, page).join("\n")}\n`);
 }
@@ -50,8 +59,6 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
     "",
     ...headingLines("Not proven", page),
     ...clipped(page, INDENT, topics(unprovenStatements(report)), room),
-    "",
-    MORE,
   ];
 }
 
