@@ -4,13 +4,13 @@ import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
+import { isBad } from "../report/pieces.js";
 import { answersNonce } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
   OWN_CLAIM,
   type OwnClaim,
   TOOL_URI,
-  isBad,
   meetsCallersPolicy,
   ownClaim,
   pieceOf,

@@ -2,6 +2,7 @@
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
+import { isBad } from "../report/pieces.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
 import { butsOf } from "../report/text.js";
@@ -51,11 +52,6 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
       ...unprovenStatements(report),
     ],
   };
-}
-
-/** A failure, or a status that this version does not know. */
-export function isBad({ status }: Check): boolean {
-  return !["pass", "warn", "skip"].includes(status);
 }
 
 /** The piece that a check is about. */

@@ -2,7 +2,8 @@
 import { labelOf } from "../report/check-lines.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { type Link, chainCount, chainOfTrust, checksOfNoChain, isBad } from "./chain.js";
+import { isBad } from "../report/pieces.js";
+import { type Link, chainCount, chainOfTrust, checksOfNoChain } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";
 import { LINKS, type LinkState, STATE_WORDS } from "./links.js";

@@ -1,5 +1,6 @@
 /** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
 import type { Check, CheckSubject } from "../checks.js";
+import { isBad } from "../report/pieces.js";
 import { known } from "../report/check-lines.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { isVouchedFor } from "../report/statements.js";
@@ -16,11 +17,6 @@ export interface Link {
   readonly checks: readonly Check[];
   /** What the evidence says here; nothing of rejected evidence. */
   readonly statements: readonly Fact[];
-}
-
-/** A failure, or a status that is none of ours. */
-export function isBad({ status }: Check): boolean {
-  return !/^(?:pass|warn|skip)$/.test(status);
 }
 
 /** How many chains a report has: one for each boot proof, and one where there is none. */

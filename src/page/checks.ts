@@ -5,7 +5,7 @@ import { sideBySide } from "../report/compare.js";
 import { countWords } from "../report/pieces.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { isBad } from "./chain.js";
+import { isBad } from "../report/pieces.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 const STATUS_WORDS: Readonly<Record<CheckStatus, string>> = {
