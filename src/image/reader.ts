@@ -203,7 +203,8 @@ class ImageReader {
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
       this.#options.onData?.(section, piece);
-      if (isKept) pieces.push(piece.slice());
+      // No slice: that of a Buffer copies nothing.
+      if (isKept) pieces.push(new Uint8Array(piece));
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
     return isWhole;
