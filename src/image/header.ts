@@ -1,4 +1,4 @@
-/** The header of an enclave image file, and those of its sections (README.md, "The file"). */
+/** The header of an enclave image file, and those of its sections (image/README.md, "The file"). */
 import { equalBytes } from "../bytes.js";
 import type { FaultList } from "../errors.js";
 
@@ -10,11 +10,11 @@ const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;
 /** `.eif` */
 const MAGIC = Uint8Array.of(0x2e, 0x65, 0x69, 0x66);
-export const VERSIONS = [2, 3, 4] as const;
+const VERSIONS = [2, 3, 4] as const;
 export type ImageVersion = (typeof VERSIONS)[number];
 const AARCH64 = 1;
 
-export const SECTION_TYPES = ["kernel", "cmdline", "ramdisk", "signature", "metadata"] as const;
+const SECTION_TYPES = ["kernel", "cmdline", "ramdisk", "signature", "metadata"] as const;
 export type ImageSectionType = (typeof SECTION_TYPES)[number];
 
 /** Whether these bytes begin as an enclave image file does. */
@@ -80,7 +80,7 @@ function checkUnused({ table, sectionCount }: ImageHeader, faults: FaultList): v
   }
 }
 
-export function isVersion(version: number): version is ImageVersion {
+function isVersion(version: number): version is ImageVersion {
   return VERSIONS.some((known) => known === version);
 }
 

@@ -1,6 +1,6 @@
 /**
  * The measurements of an enclave image file, and of what is measured beside it: what an enclave that is made of them
- * has in its PCRs (README.md, "The PCRs").
+ * has in its PCRs (image/README.md, "The PCRs").
  */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";

@@ -1,6 +1,6 @@
 /**
  * Reads an enclave image file once, from its first byte to its last, and tells everything that is wrong with it
- * (README.md, "The file"). What it keeps is small, whatever the file says of its size.
+ * (image/README.md, "The file"). What it keeps is small, whatever the file says of its size.
  */
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { type JsonObject, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
@@ -30,7 +30,7 @@ export interface ImageSection {
 }
 
 /** What there is of an image; what is wrong with it is in `faults`. */
-export interface ImageReading {
+interface ImageReading {
   /** Null: the file has no whole header. */
   readonly header: ImageHeader | null;
   /** Those that were found, in the order of the file. */
@@ -46,7 +46,7 @@ export interface ImageReading {
   readonly faults: FaultList;
 }
 
-export interface ReadImageOptions {
+interface ReadImageOptions {
   /** Handed the data of each section: nothing when it begins, then pieces as they come, good for the call alone. */
   readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
   readonly onProgress?: ((bytes: number) => void) | undefined;

@@ -1,5 +1,5 @@
 /**
- * The signature section of an image: the builder's signature over PCR0, with its certificate (README.md, "The
+ * The signature section of an image: the builder's signature over PCR0, with its certificate (image/README.md, "The
  * signature").
  */
 import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
