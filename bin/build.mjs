@@ -30,8 +30,9 @@ const shared = {
 const LOADED_LATER = new RegExp(
   [
     String.raw`^\.\.\/(?:client|lab|page)\/`,
+    String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
-    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519)\.js$`,
+    String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521)\.js$`,
     String.raw`^(?:\.|\.\.\/formats)\/(?:junit|sarif|github|markdown|ear|vsa)\.js$`,
   ].join("|"),
 );

@@ -104,7 +104,8 @@ export type MalformedCode =
   | "trust-anchor"
   | "page"
   | "release"
-  | "diff";
+  | "diff"
+  | "image";
 
 /** An input that is not what it has to be. `faults` names everything that is wrong, not the first thing only. */
 export class MalformedError extends Error {

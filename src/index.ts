@@ -68,6 +68,8 @@ export { makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./a
 export type { MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
 export { addToPolicy, dropDeployment } from "./appraise/edit.js";
 export type { EditedPolicy } from "./appraise/edit.js";
+export { compareMeasured } from "./appraise/measured.js";
+export type { DifferingPin, Measured, MeasuredComparison, MeasuredDeployment } from "./appraise/measured.js";
 export { checkPolicy, describePolicy } from "./appraise/describe.js";
 export type { DescribedAnchor, DescribedDeployment, PolicyCheck, PolicyDescription } from "./appraise/describe.js";
 export type { MatchedDeployment } from "./appraise/appraisal.js";
@@ -80,7 +82,7 @@ export type { Change, DiffInput, Difference } from "./diff/diff.js";
 export { CHANGE_IDS } from "./diff/changes.js";
 export type { ChangeId, Severity } from "./diff/changes.js";
 export { renderDiff } from "./diff/text.js";
-export { inspectUnverified } from "./inspect/inspect.js";
+export { inspectImageUnverified, inspectUnverified } from "./inspect/inspect.js";
 export type { Described, DescribedObject, InspectOptions, Inspection, YamlReader } from "./inspect/inspect.js";
 export { kindOf } from "./inspect/kind.js";
 export type { EvidenceKind } from "./inspect/kind.js";

@@ -147,6 +147,7 @@ const ENTRIES = [
   "src/client/index.ts",
   "src/client/key-file.ts",
   "src/formats/index.ts",
+  "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
   // What runs in a page.
@@ -159,7 +160,7 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "diff"];
+const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "diff", "image"];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -167,12 +168,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   checks: BASE,
   decode: BASE,
   verify: [...DECODE, "checks"],
+  image: [...DECODE, "verify"],
   appraise: VERIFY,
   report: [...APPRAISE, "version"],
   inputs: VERIFY.concat("appraise"),
   verification: REPORT,
   bootproof: [...REPORT, "inputs", "verification"],
-  inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle"],
+  inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle", "image"],
   bundle: [...REPORT, "inputs", "verification", "bootproof"],
   diff: [...REPORT, "inspect", "bundle"],
   page: FACADE,
@@ -358,7 +360,7 @@ describe("the core", () => {
   });
 
   /** What takes of noble what is used, for who asks for it. */
-  const NOBLE = ["src/verify/noble.ts", "src/verify/noble-ed25519.ts"];
+  const NOBLE = ["src/verify/noble.ts", "src/verify/noble-ed25519.ts", "src/verify/noble-p521.ts"];
 
   it("imports no package but noble, and noble only when it is asked for", () => {
     expect(packagesOf(core).filter((name) => !name.startsWith("@noble/"))).toEqual([]);
@@ -425,9 +427,10 @@ describe("packages", () => {
     expect(all.filter(({ names }) => names.has("getBuiltinModule")).map(({ file }) => file)).toEqual(OWNER);
     expect(importersOf(/^@noble\//).filter((file) => core.some((each) => each.file === file))).toEqual([
       "src/verify/noble-ed25519.ts",
+      "src/verify/noble-p521.ts",
       "src/verify/noble.ts",
     ]);
-    expect(importersOf(/\/noble(?:-ed25519)?\.js$/)).toEqual(["src/client/p256.ts", ...OWNER]);
+    expect(importersOf(/\/noble(?:-ed25519|-p521)?\.js$/)).toEqual(["src/client/p256.ts", ...OWNER]);
   });
 
   it("what is a policy is said by parsePolicy alone", () => {

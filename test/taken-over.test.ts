@@ -100,6 +100,16 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   decodeManifestEnvelope: [
     [fromBase64(bootProof["qosManifestEnvelopeB64"] as string)!, (bytes) => library.decodeManifestEnvelope(bytes)],
   ],
+  compareMeasured: [
+    [
+      new Uint8Array(48).fill(7),
+      (bytes) => library.compareMeasured(library.parsePolicy(policyFile), { pcrs: { 0: bytes } }),
+    ],
+    [
+      new Uint8Array(32).fill(7),
+      (pivotHash) => library.compareMeasured(library.parsePolicy(policyFile), { pivotHash }),
+    ],
+  ],
   parsePolicy: [[bytesOf(policyFile), (bytes) => library.parsePolicy(bytes)]],
   selfContainedPolicy: [[bytesOf(policyFile), (bytes) => library.selfContainedPolicy(bytes, {})]],
   inspectUnverified: [
@@ -162,6 +172,8 @@ const WITHOUT_BYTES = [
   "VerifiedBootProof",
   "AppProofUses",
   "decodeAppProofPayload",
+  // A stream's pieces, each of which is the reader's until it asks for the next.
+  "inspectImageUnverified",
   "makePolicy",
   "makeReleasePolicy",
   "manifestHash",

@@ -9,6 +9,7 @@ import type { ProcessIo } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
 import { type CommandRow, run } from "./main.js";
+import { addMeasureCommand } from "./measure.js";
 import { addPageCommand } from "./page.js";
 import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
@@ -22,6 +23,7 @@ const COMMANDS: readonly CommandRow[] = [
   ["page", "evidence", addPageCommand],
   ["pin", "policy", addPinCommand],
   ["policy", "policy", addPolicyCommand],
+  ["measure", "policy", addMeasureCommand],
   ["explain", "explain", addExplainCommand],
   ["inspect", "explain", addInspectCommand],
   ["diff", "explain", addDiffCommand],

@@ -6,7 +6,7 @@ export const EXIT = {
   good: 0,
   /** The evidence was read, and it is not good. */
   rejected: 1,
-  /** Of `diff`: the two are not the same. */
+  /** Of `diff`: the two are not the same. Of `measure`: no deployment of the policy pins what was measured. */
   different: 1,
   /** The command, an input file or the policy is at fault: nothing was judged. */
   usage: 2,

@@ -1,5 +1,14 @@
 /** Why a file cannot be read for what it is: a sentence that names the format, and says what to do about it. */
 import { fromUtf8 } from "../bytes.js";
+import { isImageStart } from "../image/header.js";
+
+/** What takes an enclave image, wherever another file was wanted. */
+export const IMAGE_ADVICE = "bootproof measure says which PCRs it has";
+
+/** What is said of a file that is too large, by its beginning; null: nothing more is known. */
+export function tooLargeFormat(start: Uint8Array): string | null {
+  return isImageStart(start) ? `this is an enclave image: ${IMAGE_ADVICE}` : null;
+}
 
 /** What a file begins with that nothing here reads. */
 const SIGNATURES: readonly (readonly [first: readonly number[], sentence: string])[] = [

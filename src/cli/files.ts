@@ -2,9 +2,9 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { concatBytes, fromUtf8 } from "../bytes.js";
-import { MalformedError, faultText } from "../errors.js";
+import { type MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
-import { brokenJson, unreadableFormat } from "./file-formats.js";
+import { brokenJson, tooLargeFormat, unreadableFormat } from "./file-formats.js";
 import { type Io, type Problem, UsageError } from "./io.js";
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -83,7 +83,7 @@ export class InputFiles {
   }
 
   #malformed(path: string, error: unknown): undefined {
-    if (!(error instanceof MalformedError)) throw error;
+    if (!isMalformed(error)) throw error;
     const bytes = error.code === "json" ? this.#read.get(path) : undefined;
     for (const fault of error.faults) {
       const text = faultText([fault]);
@@ -115,14 +115,21 @@ export function readerBeside(path: string): (relative: string) => string {
   };
 }
 
+/** A room that is loaded later has a class of its own by this name (`bin/build.mjs`). */
+function isMalformed(error: unknown): error is MalformedError {
+  return error instanceof Error && error.name === "MalformedError";
+}
+
 class Unreadable extends Error {}
 
-function tooLarge(maxBytes: number): Unreadable {
+function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
+  const known = tooLargeFormat(start);
+  if (known !== null) return new Unreadable(known);
   const size = maxBytes < MAX_FILE_BYTES ? `${maxBytes / 1024} KiB` : `${maxBytes / MAX_FILE_BYTES} MiB`;
   return new Unreadable(`larger than ${size}, the most that is read`);
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (error instanceof Unreadable) return error.message;
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? (REASONS[code] ?? `cannot be read (${code})`) : "cannot be read";
@@ -132,15 +139,16 @@ function reasonOf(error: unknown): string {
 function readFile(path: string, maxBytes: number): Uint8Array {
   const file = openSync(path, "r");
   try {
-    if (fstatSync(file).size > maxBytes) throw tooLarge(maxBytes);
+    const isTooLarge = fstatSync(file).size > maxBytes;
     const chunks: Uint8Array[] = [];
     for (let total = 0; total <= maxBytes; total += chunks.at(-1)!.length) {
       const chunk = new Uint8Array(CHUNK);
       const length = readSync(file, chunk);
       if (length === 0) return concatBytes(...chunks);
       chunks.push(chunk.subarray(0, length));
+      if (isTooLarge) break;
     }
-    throw tooLarge(maxBytes);
+    throw tooLarge(maxBytes, chunks[0]!);
   } finally {
     closeSync(file);
   }
@@ -151,8 +159,8 @@ async function readStdin(stdin: Io["stdin"], maxBytes: number): Promise<Uint8Arr
   let total = 0;
   for await (const chunk of stdin) {
     total += chunk.length;
-    if (total > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
+    if (total > maxBytes) throw tooLarge(maxBytes, concatBytes(...chunks));
   }
   return concatBytes(...chunks);
 }

@@ -10,7 +10,7 @@ import { ArgumentReader } from "./options.js";
 const EXAMPLES = `
 Recognised by content: boot proofs, attestation documents, manifests and their envelopes, app proofs, activities,
 certificates and chains of them, bundles, policies, reports, releases and requests; as JSON, borsh, CBOR, DER, PEM or
-YAML, and in base64 or hex.
+YAML, and in base64 or hex. And enclave images (EIF) of any size.
 
 Examples:
     $ bootproof inspect boot.json
@@ -19,7 +19,7 @@ Examples:
 
 const KNOWN =
   "Known are boot proofs, app proofs, activities, attestation documents, manifests, envelopes, certificates, " +
-  "bundles, policies, reports, releases and requests";
+  "bundles, policies, reports, releases, requests and enclave images";
 
 export function addInspectCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -41,8 +41,12 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
   });
 }
 
-async function inspect(path: string, io: Io): Promise<Inspection> {
-  const { inspectUnverified } = await import("../inspect/inspect.js");
+async function inspect(path: string, given: Io): Promise<Inspection> {
+  const [{ inspectImageUnverified, inspectUnverified }, { kindOf }, { fileStart, fileStream, streaming }] =
+    await Promise.all([import("../inspect/inspect.js"), import("../inspect/kind.js"), import("./streams.js")]);
+  const { start, io } = await fileStart(path, given);
+  if (kindOf(start) === "enclave image")
+    return inspectImageUnverified(fileStream(path, io, streaming(path, io).onProgress));
   const files = new InputFiles(io);
   const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();

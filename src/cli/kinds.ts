@@ -2,6 +2,7 @@
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import type { EvidenceKind } from "../inspect/kind.js";
+import { IMAGE_ADVICE } from "./file-formats.js";
 import type { InputFiles } from "./files.js";
 
 /** The options that take a file, and the commands that have each, the one to be named first. */
@@ -10,7 +11,7 @@ const OPTIONS = {
   "--app-proof": ["verify", "bundle"],
   "--activity": ["verify", "bundle", "fetch"],
   "--attestation": ["verify"],
-  "--policy": ["verify", "bundle", "page"],
+  "--policy": ["verify", "bundle", "page", "measure"],
   "--add-to": ["pin"],
   POLICY: ["policy check", "policy drop"],
   "--trust-anchor": ["verify", "pin"],
@@ -48,6 +49,7 @@ const KINDS: Readonly<Record<EvidenceKind, readonly [is: string, by: FileOption 
   release: ["this is a published release", "--release"],
   request: ["this is a request", "--request"],
   "API key": ["this is an API key file", "--api-key-file"],
+  "enclave image": ["this is an enclave image", { advice: IMAGE_ADVICE }],
 };
 
 /** The kinds that each option takes; and the members of an object that holds one, whatever else it is. */

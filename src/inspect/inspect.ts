@@ -3,6 +3,7 @@ import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
 import {
   BESIDE,
@@ -25,6 +26,7 @@ import {
   inspectRequest,
 } from "./files.js";
 import { type EvidenceKind, type Recognised, recognise } from "./kind.js";
+import { inspectImageStream, onePiece } from "./image.js";
 import { inspectEnvelope, inspectManifest } from "./manifests.js";
 import { inspectPolicy } from "./policy.js";
 
@@ -66,10 +68,22 @@ export async function inspectUnverified(bytes: Uint8Array, options: InspectOptio
   const { json: literal, kind, encoding } = recognised;
   const { value: json, faults: numbers } = literal === undefined ? NO_JSON : plainNumbers(literal);
   const { faults, says } = await INSPECTORS[kind]({ ...recognised, json: json! }, options);
-  const { value, leftOut } = bounded(says, MAX_VALUES);
   // A manifest's numbers are its own reader's.
   const all = kind === "API key" ? faults : [...faults, ...faultList(numbers)];
-  return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults: all, leftOut, says: value };
+  return inspectionOf({ kind, encoding, faults: all, says });
+}
+
+/**
+ * {@link inspectUnverified} of an enclave image file that is too large to be held: header, sections, metadata, and the
+ * certificate of its signature, WITHOUT VERIFYING any of it. A file of another kind has that as its fault.
+ */
+export async function inspectImageUnverified(stream: ByteStream): Promise<Inspection> {
+  return inspectionOf(await inspectImageStream(stream));
+}
+
+function inspectionOf({ kind, encoding, faults, says }: Inspected): Inspection {
+  const { value, leftOut } = bounded(says, MAX_VALUES);
+  return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults, leftOut, says: value };
 }
 
 const NO_JSON = { value: undefined, faults: [] } as const;
@@ -101,6 +115,7 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   release: ({ bytes, json }, { readYaml }) => inspectRelease(bytes, json, readYaml),
   request: ({ json }) => inspectRequest(json),
   "API key": ({ json }) => inspectApiKey(json),
+  "enclave image": ({ bytes }) => inspectImageStream(onePiece(bytes)),
 };
 
 /** A list, bare or in its wrapper, whose other members are shown beside it. */

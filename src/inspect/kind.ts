@@ -7,6 +7,7 @@ import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { decodeManifest, decodeManifestEnvelope } from "../decode/manifest/index.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt } from "../errors.js";
+import { isImageStart } from "../image/header.js";
 import { PEM_START } from "../verify/trust-anchor.js";
 
 export type EvidenceKind =
@@ -25,7 +26,8 @@ export type EvidenceKind =
   | "report"
   | "release"
   | "request"
-  | "API key";
+  | "API key"
+  | "enclave image";
 
 /** Bytes whose kind is known, as far as finding it out decoded them. */
 export interface Recognised {
@@ -57,6 +59,8 @@ export function recognise(file: Uint8Array): Recognised | null {
 }
 
 function recogniseContent(bytes: Uint8Array): Recognised | null {
+  // By its beginning alone: the whole may be hundreds of megabytes, of which the caller has a part.
+  if (isImageStart(bytes)) return { kind: "enclave image", encoding: "EIF", bytes, json: undefined };
   if (beginsAsJson(bytes)) {
     const json = parseJson(bytes, { numbers: "literal" });
     const kind = kindOfJson(json);

@@ -23,7 +23,6 @@ const STARTS: readonly (readonly [start: string, what: string])[] = [
   ["\x7fELF", "a program (ELF)"],
   ["MZ\x90", "a program (Windows)"],
   ["\x00asm", "a program (WebAssembly)"],
-  [".eif", "an enclave image (EIF), which is what is measured: it is no evidence of what runs"],
   ["SQLite format 3", "a database (SQLite)"],
 ];
 const LONGEST_START = 16;

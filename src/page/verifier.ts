@@ -48,6 +48,7 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   report: { not: "a report, somebody’s word: give the evidence that it names" },
   release: { not: "a published release: bootproof pin --release makes a policy of it" },
   request: { not: "a request: bootproof verify --request holds an activity against it" },
+  "enclave image": { not: "an enclave image, which is what is measured: bootproof measure says which PCRs it has" },
   "API key": { not: "an API key, which is a secret: it takes no part, and should be given to no page" },
 };
 

@@ -48,6 +48,36 @@ export const cryptography = /* @__PURE__ */ once(() =>
 /** What verifies Ed25519 in this runtime, the same each time. A choice of its own: fewer runtimes know it. */
 export const ed25519 = /* @__PURE__ */ once(() => choose(offers(nodeEd25519, webEd25519), ed25519Right, nobleEd25519));
 
+/** A hash that takes its input in pieces. */
+export interface Hasher {
+  update(bytes: Uint8Array): unknown;
+  digest(): Uint8Array;
+}
+
+/** Makes hashes that take their input in pieces: by noble, since WebCrypto has none. */
+export async function incrementalHash(hash: Hash): Promise<() => Hasher> {
+  const { sha256, sha384 } = await import("./noble.js");
+  return hash === "SHA-256" ? () => sha256.create() : () => sha384.create();
+}
+
+/**
+ * Whether the signature, raw `r ‖ s`, over the message is that of the key, an uncompressed point of P-521, with
+ * SHA-512; null: no such point. By noble: few runtimes know this curve, and of evidence nothing is signed with it.
+ */
+export async function verifyP521(
+  point: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean | null> {
+  const { p521 } = await import("./noble-p521.js");
+  try {
+    p521.Point.fromBytes(point);
+  } catch {
+    return null;
+  }
+  return isTrue(() => p521.verify(signature, message, point, { lowS: false, prehash: true, format: "compact" }));
+}
+
 /**
  * Makes the value when it is first wanted. The value is kept, and the promise only until it has settled: some edge
  * runtimes let no request wait for a promise that another one made.

@@ -59,6 +59,8 @@ const kinds: readonly (readonly [what: string, bytes: Uint8Array, kind: Evidence
   ["a release with its version last", text(releaseText.replace(/^(version.*\n)([^]*)$/, "$2$1")), "release"],
   ["a release as JSON", json({ version: "r1", signer: { appBinaryDigest: "", PCR0: "" } }), "release"],
   ["a request", json({ type: "ACTIVITY_TYPE_CREATE_WALLET", timestampMs: "1", parameters: {} }), "request"],
+  ["the beginning of an enclave image", text(".eif"), "enclave image"],
+  ["a file that is cut within its first bytes", text(".ei"), null],
   ["an API key", json({ publicKey: "02", privateKey: "01" }), "API key"],
   ["an API key among the members of other things", json({ ...proof, privateKey: "01" }), "API key"],
   // Two things at once: the one that inspect shows.

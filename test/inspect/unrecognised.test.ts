@@ -19,7 +19,6 @@ it.each<[what: string, bytes: Uint8Array, words: string]>([
   ["PNG", latin1("\x89PNG\r\n\x1a\n"), "a picture (PNG)"],
   ["JPEG", latin1("\xff\xd8\xff\xe0"), "a picture (JPEG)"],
   ["PDF", toUtf8("%PDF-1.7"), "a PDF document"],
-  ["an enclave image", latin1(".eif\x00\x04"), "an enclave image (EIF)"],
   ["HTML", toUtf8("\n<!DOCTYPE html><html>"), "an HTML page"],
   ["XML", toUtf8('<?xml version="1.0"?>'), "XML"],
   ["other YAML", toUtf8("# a comment\n\npolicy: bootproof/1\ndeployments:\n  - name: x\n"), "YAML, and no release"],

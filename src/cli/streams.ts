@@ -1,0 +1,118 @@
+/** Files that are too large to be read whole: piece by piece, with Node's hashes, and what is read told on the way. */
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { printable } from "../report/printable.js";
+import type { Hasher } from "../verify/cryptography.js";
+import { STDIN, nameOf, reasonOf } from "./files.js";
+import { type Io, UsageError } from "./io.js";
+
+const MIB = 1024 * 1024;
+/** As much as tells an enclave image from everything else. */
+const START = 4;
+
+/**
+ * The bytes of a file, or of stdin; a piece is good until the next is asked for. Throws {@link UsageError} for a file
+ * that cannot be read, or is empty.
+ */
+export async function* fileStream(
+  path: string,
+  io: Pick<Io, "stdin">,
+  onBytes: (bytes: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of path === STDIN ? io.stdin : piecesOf(path)) {
+    bytes += piece.length;
+    onBytes(bytes);
+    yield piece;
+  }
+  if (bytes === 0) throw unreadable(path, "empty: what wrote it may have failed");
+}
+
+async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = ofSystem(path, () => openSync(path, "r"));
+  try {
+    const buffer = new Uint8Array(MIB);
+    for (;;) {
+      const length = ofSystem(path, () => readSync(file, buffer));
+      if (length === 0) return;
+      yield buffer.subarray(0, length);
+      // Reading never waits: without a pause neither timers nor Ctrl-C would have their turn.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function ofSystem<T>(path: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw unreadable(path, reasonOf(error));
+  }
+}
+
+function unreadable(path: string, message: string): UsageError {
+  return new UsageError([{ file: printable(nameOf(path)), message }]);
+}
+
+/**
+ * The first bytes of a file, as many as tell an enclave image, and what to read the whole with: of stdin they would be
+ * gone. None of what is no plain file, or cannot be read: whoever reads it says why.
+ */
+export async function fileStart(path: string, io: Io): Promise<{ readonly start: Uint8Array; readonly io: Io }> {
+  if (path !== STDIN) return { start: startOf(path), io };
+  const iterator = io.stdin[Symbol.asyncIterator]();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  while (length < START) {
+    const { done, value } = await iterator.next();
+    if (done === true) break;
+    pieces.push(value);
+    length += value.length;
+  }
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    yield* pieces;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  const start = Uint8Array.from(pieces.flatMap((piece) => [...piece.subarray(0, START)]));
+  return { start, io: Object.create(io, { stdin: { value: whole() } }) as Io };
+}
+
+function startOf(path: string): Uint8Array {
+  const nothing = new Uint8Array();
+  try {
+    const file = openSync(path, "r");
+    try {
+      const bytes = new Uint8Array(START);
+      return fstatSync(file).isFile() ? bytes.subarray(0, readSync(file, bytes)) : nothing;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return nothing;
+  }
+}
+
+/** Node's hashes, and a line for who waits at a terminal: for everything that measures. */
+export function streaming(
+  path: string,
+  io: Pick<Io, "progress">,
+): {
+  readonly sha384: () => Hasher;
+  readonly sha256: () => Hasher;
+  readonly onProgress: (bytes: number) => void;
+} {
+  const name = nameOf(path);
+  let told = -1;
+  return {
+    sha384: () => createHash("sha384"),
+    sha256: () => createHash("sha256"),
+    onProgress: (bytes) => {
+      const now = Math.floor(bytes / (16 * MIB));
+      if (now === told) return;
+      told = now;
+      io.progress(`reading ${name}: ${Math.floor(bytes / MIB)} MiB`);
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** The header of an enclave image file, and those of its sections (image/README.md, "The file"). */
+import { equalBytes } from "../bytes.js";
+import type { FaultList } from "../errors.js";
+
+export const HEADER_LENGTH = 548;
+export const SECTION_HEADER_LENGTH = 12;
+/** The CRC-32 is the last field, and covers all bytes but its own. */
+export const CRC_OFFSET = 0x220;
+const MAX_SECTIONS = 32;
+const MIN_SECTIONS = 2;
+/** `.eif` */
+const MAGIC = Uint8Array.of(0x2e, 0x65, 0x69, 0x66);
+const VERSIONS = [2, 3, 4] as const;
+export type ImageVersion = (typeof VERSIONS)[number];
+const AARCH64 = 1;
+
+const SECTION_TYPES = ["kernel", "cmdline", "ramdisk", "signature", "metadata"] as const;
+export type ImageSectionType = (typeof SECTION_TYPES)[number];
+
+/** Whether these bytes begin as an enclave image file does. */
+export function isImageStart(bytes: Uint8Array): boolean {
+  return equalBytes(bytes.subarray(0, MAGIC.length), MAGIC);
+}
+
+/** A row of the header's table. */
+interface TableEntry {
+  /** Of the section's header. */
+  readonly offset: bigint;
+  /** Of its data. */
+  readonly size: bigint;
+}
+
+/** As the file has it, whatever is wrong with it. */
+export interface ImageHeader {
+  readonly version: number;
+  readonly flags: number;
+  readonly architecture: "x86_64" | "aarch64";
+  readonly defaultMemory: bigint;
+  readonly defaultCpus: bigint;
+  readonly sectionCount: number;
+  /** All 32 rows, used or not. */
+  readonly table: readonly TableEntry[];
+  readonly crc: number;
+}
+
+/** Decodes the whole header, and tells what is wrong with it alone. */
+export function readHeader(bytes: Uint8Array, faults: FaultList): ImageHeader {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const header: ImageHeader = {
+    version: view.getUint16(0x004),
+    flags: view.getUint16(0x006),
+    architecture: (view.getUint16(0x006) & AARCH64) === 0 ? "x86_64" : "aarch64",
+    defaultMemory: view.getBigUint64(0x008),
+    defaultCpus: view.getBigUint64(0x010),
+    sectionCount: view.getUint16(0x01a),
+    table: Array.from({ length: MAX_SECTIONS }, (_, index) => ({
+      offset: view.getBigUint64(0x01c + 8 * index),
+      size: view.getBigUint64(0x11c + 8 * index),
+    })),
+    crc: view.getUint32(CRC_OFFSET),
+  };
+  const check = (isGood: boolean, path: string, message: string): unknown =>
+    isGood || faults.push({ path: `header.${path}`, message });
+  const { version, flags, sectionCount } = header;
+  check(isVersion(version), "version", `${version}: 2, 3 or 4 wanted`);
+  check((flags & ~AARCH64) === 0, "flags", `0x${flags.toString(16)}: bits without a meaning are set`);
+  check(view.getUint16(0x018) === 0, "reserved", "not zero");
+  check(view.getUint32(0x21c) === 0, "unused", "not zero");
+  check(hasGoodCount(header), "sections", `${sectionCount}: ${MIN_SECTIONS} to ${MAX_SECTIONS} wanted`);
+  if (hasGoodCount(header)) checkUnused(header, faults);
+  return header;
+}
+
+function checkUnused({ table, sectionCount }: ImageHeader, faults: FaultList): void {
+  for (const [index, { offset, size }] of table.entries()) {
+    if (index < sectionCount) continue;
+    const message = `not zero, in a header of ${sectionCount} sections`;
+    if (offset !== 0n) faults.push({ path: `header.offsets[${index}]`, message });
+    if (size !== 0n) faults.push({ path: `header.sizes[${index}]`, message });
+  }
+}
+
+function isVersion(version: number): version is ImageVersion {
+  return VERSIONS.some((known) => known === version);
+}
+
+/** Whether the header says how many sections there are: otherwise nobody knows where the last one ends. */
+export function hasGoodCount({ sectionCount }: ImageHeader): boolean {
+  return sectionCount >= MIN_SECTIONS && sectionCount <= MAX_SECTIONS;
+}
+
+export interface SectionHeader {
+  readonly type: number;
+  readonly flags: number;
+  readonly size: bigint;
+}
+
+export function readSectionHeader(bytes: Uint8Array): SectionHeader {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return { type: view.getUint16(0), flags: view.getUint16(2), size: view.getBigUint64(4) };
+}
+
+/** Undefined: 0, or a number without a meaning. */
+export function sectionType(type: number): ImageSectionType | undefined {
+  return SECTION_TYPES[type - 1];
+}

@@ -1,0 +1,142 @@
+/**
+ * The measurements of an enclave image file, and of what is measured beside it: what an enclave that is made of them
+ * has in its PCRs (image/README.md, "The PCRs").
+ */
+import { concatBytes, toUtf8 } from "../bytes.js";
+import type { Certificate } from "../decode/certificate.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
+import { type JsonObject } from "../decode/json.js";
+import { MalformedError } from "../errors.js";
+import { type Hasher, incrementalHash } from "../verify/cryptography.js";
+import { sha384 } from "../verify/digest.js";
+import type { ImageSectionType, ImageVersion } from "./header.js";
+import { type ImageSection, readImage } from "./reader.js";
+import { type SignatureAlgorithm, readSignature, verifySignature } from "./signature.js";
+import { type ByteStream, StreamCursor } from "./stream.js";
+
+export type { ByteStream, Hasher, ImageSection, ImageSectionType };
+
+export interface MeasureOptions {
+  /** Incremental SHA-384, such as Node's; default: that of @noble/hashes, which is slower. */
+  readonly sha384?: () => Hasher;
+  /** Incremental SHA-256, for a binary. */
+  readonly sha256?: () => Hasher;
+  /** Told how many bytes have come so far, after each piece. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+export interface ImageMeasurement {
+  /** By index: 0, 1, 2; and 8 where the image is signed. 48 bytes each. */
+  readonly pcrs: Readonly<Record<number, Uint8Array>>;
+  readonly architecture: "x86_64" | "aarch64";
+  readonly version: ImageVersion;
+  /** Bytes of the file. */
+  readonly size: number;
+  /** In the order of the file. */
+  readonly sections: readonly ImageSection[];
+  /** Null: not UTF-8, or longer than 64 KiB. */
+  readonly commandLine: string | null;
+  /** Nobody measures or signs it. Null: none. */
+  readonly metadata: JsonObject | null;
+  /** Null: not signed. Where it is there, it was verified over PCR0 with the certificate's key. */
+  readonly signature: ImageSignature | null;
+}
+
+export interface ImageSignature {
+  /** The builder's own: whose it is, and whether it has expired, nothing here asks. */
+  readonly certificate: Certificate;
+  readonly algorithm: SignatureAlgorithm;
+}
+
+/** What a PCR is extended from: all zeros. */
+const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
+
+/**
+ * Measures an enclave image file. Reads the stream once, and keeps no kernel and no ramdisk of it. Throws
+ * `MalformedError` (`image`) with every fault that can be told.
+ */
+export async function measureImage(stream: ByteStream, options: MeasureOptions = {}): Promise<ImageMeasurement> {
+  const registers = new Registers(options.sha384 ?? (await incrementalHash("SHA-384")));
+  const { onProgress } = options;
+  const reading = await readImage(stream, {
+    onData: (section, piece) => registers.add(section, piece),
+    onProgress,
+  });
+  const { header, faults, size, sections, commandLine, metadata } = reading;
+  const isWhole = faults.length === 0;
+  const pcrs = await registers.values();
+  const signature = reading.signature && readSignature(reading.signature);
+  if (signature !== null) {
+    await verifySignature(signature, isWhole ? pcrs[0]! : null);
+    faults.pushAll(signature.faults);
+  }
+  if (header === null || faults.length > 0) throw new MalformedError("image", faults);
+  const { architecture } = header;
+  const version = header.version as ImageVersion;
+  const measured = { architecture, version, size, sections, commandLine, metadata };
+  if (signature === null) return { pcrs, ...measured, signature: null };
+  const { certificate, algorithm } = signature as ImageSignature;
+  const signer = await extended(await sha384(certificate.der));
+  return { pcrs: { ...pcrs, 8: signer }, ...measured, signature: { certificate, algorithm } };
+}
+
+/** The three registers of an image: which sections each has. */
+class Registers {
+  readonly #hashes: readonly [image: Hasher, bootstrap: Hasher, application: Hasher];
+  #firstRamdisk: ImageSection | null = null;
+
+  constructor(sha384: () => Hasher) {
+    this.#hashes = [sha384(), sha384(), sha384()];
+  }
+
+  /** Of the data alone: section headers are not measured, and neither are signature and metadata. */
+  add(section: ImageSection, piece: Uint8Array): void {
+    const { type } = section;
+    if (type === "signature" || type === "metadata") return;
+    const [image, bootstrap, application] = this.#hashes;
+    if (type === "ramdisk") this.#firstRamdisk ??= section;
+    image.update(piece);
+    (type !== "ramdisk" || section === this.#firstRamdisk ? bootstrap : application).update(piece);
+  }
+
+  async values(): Promise<Record<number, Uint8Array>> {
+    const digests = this.#hashes.map((hash) => new Uint8Array(hash.digest()));
+    const values = await Promise.all(digests.map(extended));
+    return Object.fromEntries(values.entries());
+  }
+}
+
+function extended(digest: Uint8Array): Promise<Uint8Array> {
+  return sha384(concatBytes(EMPTY_REGISTER, digest));
+}
+
+/** `arn:aws:iam::123456789012:role/path/Name`, of any partition (IAM's reference of ARNs and of names). */
+const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::[0-9]{12}:role\/(?:[\x21-\x2e\x30-\x7e]+\/){0,256}[\w+=,.@-]{1,64}$/;
+const MAX_ROLE_ARN = 640;
+
+/**
+ * PCR3: the parent instance of the enclave has this IAM role. Throws TypeError for what is no role's ARN, which would
+ * have a PCR that no enclave has.
+ */
+export async function measureRole(roleArn: string): Promise<Uint8Array> {
+  if (typeof roleArn !== "string" || roleArn.length > MAX_ROLE_ARN || !ROLE_ARN.test(roleArn))
+    throw new TypeError("the ARN of an IAM role wanted, such as arn:aws:iam::123456789012:role/Name");
+  return sha384(concatBytes(EMPTY_REGISTER, toUtf8(roleArn)));
+}
+
+const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
+
+/** PCR4: the enclave runs on this instance. Throws TypeError for what is no instance's id. */
+export async function measureInstance(instanceId: string): Promise<Uint8Array> {
+  if (typeof instanceId !== "string" || !INSTANCE_ID.test(instanceId))
+    throw new TypeError("the id of an instance wanted, such as i-0123456789abcdef0");
+  return sha384(concatBytes(EMPTY_REGISTER, toUtf8(instanceId)));
+}
+
+/** SHA-256 of a binary, which is the pivot's hash in a manifest. */
+export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
+  const hash = (options.sha256 ?? (await incrementalHash("SHA-256")))();
+  const cursor = new StreamCursor(stream, options.onProgress);
+  await cursor.pass(Infinity, (piece) => hash.update(piece));
+  return new Uint8Array(hash.digest());
+}

@@ -1,0 +1,266 @@
+/**
+ * Reads an enclave image file once, from its first byte to its last, and tells everything that is wrong with it
+ * (image/README.md, "The file"). What it keeps is small, whatever the file says of its size.
+ */
+import { concatBytes, fromUtf8 } from "../bytes.js";
+import { type JsonObject, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
+import { FaultList, attempt, faultText } from "../errors.js";
+import { Crc32 } from "./crc32.js";
+import {
+  CRC_OFFSET,
+  HEADER_LENGTH,
+  type ImageHeader,
+  type ImageSectionType,
+  SECTION_HEADER_LENGTH,
+  type SectionHeader,
+  hasGoodCount,
+  isImageStart,
+  readHeader,
+  readSectionHeader,
+  sectionType,
+} from "./header.js";
+import { type ByteStream, StreamCursor } from "./stream.js";
+
+export interface ImageSection {
+  readonly type: ImageSectionType;
+  /** Of the section's header. */
+  readonly offset: number;
+  /** Of the data. */
+  readonly size: number;
+}
+
+/** What there is of an image; what is wrong with it is in `faults`. */
+interface ImageReading {
+  /** Null: the file has no whole header. */
+  readonly header: ImageHeader | null;
+  /** Those that were found, in the order of the file. */
+  readonly sections: readonly ImageSection[];
+  /** How far the file was read: where there is no fault, its size. */
+  readonly size: number;
+  /** Null: none, not UTF-8, or longer than any kernel takes. */
+  readonly commandLine: string | null;
+  /** Null: none, or broken. */
+  readonly metadata: JsonObject | null;
+  /** The signature section's data; null: none, or none that can be read. */
+  readonly signature: Uint8Array | null;
+  readonly faults: FaultList;
+}
+
+interface ReadImageOptions {
+  /** Handed the data of each section: nothing when it begins, then pieces as they come, good for the call alone. */
+  readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+}
+
+/** The most of a section that is kept, for those that are; 0: none of it. */
+const KEPT: Readonly<Record<ImageSectionType, number>> = {
+  kernel: 0,
+  ramdisk: 0,
+  cmdline: 65_536,
+  signature: 32_768,
+  metadata: 1_048_576,
+};
+/** Where a section that is larger is a fault. The vendor sets the signature's; larger metadata nobody reads. */
+const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
+
+/** Reads the stream to its end, or to the first byte that belongs to nothing. Never throws for what it reads. */
+export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
+  return new ImageReader(stream, options).read();
+}
+
+class ImageReader {
+  readonly #cursor: StreamCursor;
+  readonly #options: ReadImageOptions;
+  readonly #faults = new FaultList();
+  readonly #crc = new Crc32();
+  readonly #sections: ImageSection[] = [];
+  /** By the place in the file; undefined: a type that there is not. */
+  readonly #types: (ImageSectionType | undefined)[] = [];
+  readonly #kept = new Map<ImageSectionType, Uint8Array | null>();
+
+  constructor(stream: ByteStream, options: ReadImageOptions) {
+    this.#cursor = new StreamCursor(stream, options.onProgress);
+    this.#options = options;
+  }
+
+  async read(): Promise<ImageReading> {
+    try {
+      const header = await this.#header();
+      if (header !== null && hasGoodCount(header)) await this.#body(header);
+      return {
+        header,
+        sections: this.#sections,
+        size: this.#cursor.position,
+        commandLine: this.#commandLine(),
+        metadata: this.#metadata(),
+        signature: this.#kept.get("signature") ?? null,
+        faults: this.#faults,
+      };
+    } finally {
+      await this.#cursor.close();
+    }
+  }
+
+  #fault(path: string, message: string): void {
+    this.#faults.push({ path, message });
+  }
+
+  async #header(): Promise<ImageHeader | null> {
+    const bytes = await this.#cursor.take(HEADER_LENGTH);
+    if (!isImageStart(bytes)) {
+      this.#fault("", "not an enclave image file: one begins with .eif");
+      return null;
+    }
+    if (bytes.length < HEADER_LENGTH) {
+      this.#fault("header", `the file ends at byte ${bytes.length}, inside the header of ${HEADER_LENGTH} bytes`);
+      return null;
+    }
+    this.#crc.update(bytes.subarray(0, CRC_OFFSET));
+    return readHeader(bytes, this.#faults);
+  }
+
+  async #body(header: ImageHeader): Promise<void> {
+    const isWhole = await this.#walk(header);
+    this.#checkTypes(header, isWhole);
+    if (!isWhole) return;
+    if (this.#crc.value !== header.crc)
+      this.#fault("header.crc", `${hex32(header.crc)}, where the bytes of the file have ${hex32(this.#crc.value)}`);
+    if (!(await this.#cursor.atEnd()))
+      this.#fault(
+        "",
+        `the last of ${header.sectionCount} sections ends at byte ${this.#cursor.position}: more follows`,
+      );
+  }
+
+  /** Goes through the sections in the order of the file. False: it was lost, or the file has ended. */
+  async #walk(header: ImageHeader): Promise<boolean> {
+    for (let index = 0; index < header.sectionCount; index++) if (!(await this.#section(header, index))) return false;
+    return true;
+  }
+
+  async #section(header: ImageHeader, index: number): Promise<boolean> {
+    if (!(await this.#goTo(header, index))) return false;
+    const offset = this.#cursor.position;
+    const bytes = await this.#cursor.take(SECTION_HEADER_LENGTH);
+    if (bytes.length < SECTION_HEADER_LENGTH) {
+      const missing = `${header.sectionCount - index} of ${header.sectionCount} sections missing`;
+      this.#fault(`sections[${index}]`, `the file ends at byte ${this.#cursor.position}, before its data: ${missing}`);
+      return false;
+    }
+    this.#crc.update(bytes);
+    const found = readSectionHeader(bytes);
+    const type = sectionType(found.type);
+    if (type === undefined)
+      this.#fault(`sections[${index}].type`, `${found.type}, which no section has (1 to 5 wanted)`);
+    if (found.flags !== 0) this.#fault(`sections[${index}].flags`, "not zero");
+    const size = this.#sizeOf(header, index, { ...found, offset });
+    this.#types.push(type);
+    if (size === null) return false;
+    if (type !== undefined) return this.#data({ type, offset, size }, index);
+    return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
+  }
+
+  /** To where the table has the section, which is where the one before it ends. */
+  async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
+    const here = BigInt(this.#cursor.position);
+    const { offset } = table[index]!;
+    if (offset === here) return true;
+    const where = index === 0 ? "the header ends" : "the section before it ends";
+    this.#fault(`header.offsets[${index}]`, `${offset}, where ${where} at ${here}: sections follow without a gap`);
+    const gap = offset - here;
+    if (gap < 0n || gap > BigInt(Number.MAX_SAFE_INTEGER)) return gap < 0n;
+    if ((await this.#cursor.pass(Number(gap), () => {})) === Number(gap)) return true;
+    this.#fault(`sections[${index}]`, `the file ends at byte ${this.#cursor.position}, before it`);
+    return false;
+  }
+
+  /** Null: nobody can say how long it is, for the two places that say so differ, or the size is none. */
+  #sizeOf(
+    { table }: ImageHeader,
+    index: number,
+    found: Pick<SectionHeader, "size"> & { readonly offset: number },
+  ): number | null {
+    const row = table[index]!;
+    if (row.size !== found.size)
+      this.#fault(`sections[${index}].size`, `${found.size}, where the header's table has ${row.size}`);
+    // The one that leads to where the table has the next section.
+    const next = table[index + 1];
+    const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
+    const size = start + found.size !== next?.offset && start + row.size === next?.offset ? row.size : found.size;
+    if (size <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(size);
+    this.#fault(`sections[${index}].size`, `${size} bytes, more than any file has`);
+    return null;
+  }
+
+  async #data(section: ImageSection, index: number): Promise<boolean> {
+    this.#sections.push(section);
+    const { type, size } = section;
+    const most = MOST[type];
+    if (most !== undefined && size > most)
+      this.#fault(`sections[${index}].size`, `${size} bytes, where a ${type} section has at most ${most}`);
+    const pieces: Uint8Array[] = [];
+    this.#options.onData?.(section, new Uint8Array());
+    const isKept = size <= KEPT[type] && !this.#kept.has(type);
+    const isWhole = await this.#pass(size, index, type, (piece) => {
+      this.#options.onData?.(section, piece);
+      // No slice: that of a Buffer copies nothing.
+      if (isKept) pieces.push(new Uint8Array(piece));
+    });
+    if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
+    return isWhole;
+  }
+
+  /** Over the data of a section. False: the file has ended before. */
+  async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
+    const passed = await this.#cursor.pass(size, (piece) => {
+      this.#crc.update(piece);
+      use(piece);
+    });
+    if (passed === size) return true;
+    const end = `the file ends at byte ${this.#cursor.position}`;
+    this.#fault(`sections[${index}]`, `${end}, ${size - passed} bytes before the end of this ${what}`);
+    return false;
+  }
+
+  /** How often each type may be there, and where. What is missing is told only where the walk came to the end. */
+  #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
+    for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
+    const [kernel = 0] = this.#placesOf("kernel");
+    for (const index of this.#placesOf("ramdisk"))
+      if (index < kernel) this.#fault(`sections[${index}]`, "a ramdisk before the kernel");
+    if (version < 3)
+      for (const index of this.#placesOf("signature"))
+        this.#fault(`sections[${index}]`, `a signature in version ${version}: 3 and later have them`);
+    const wanted = version === 4 ? (["kernel", "cmdline", "metadata"] as const) : (["kernel", "cmdline"] as const);
+    for (const type of wanted)
+      if (isWhole && this.#placesOf(type).length === 0)
+        this.#fault("sections", `no ${type}, which an image of version ${version} has`);
+  }
+
+  #checkOnce(type: ImageSectionType): void {
+    const [first, ...others] = this.#placesOf(type);
+    for (const index of others) this.#fault(`sections[${index}]`, `a ${type}, as sections[${first}] is already`);
+  }
+
+  #placesOf(type: ImageSectionType): number[] {
+    return this.#types.flatMap((found, index) => (found === type ? [index] : []));
+  }
+
+  #commandLine(): string | null {
+    const bytes = this.#kept.get("cmdline") ?? null;
+    return bytes && fromUtf8(bytes);
+  }
+
+  #metadata(): JsonObject | null {
+    const bytes = this.#kept.get("metadata") ?? null;
+    if (bytes === null) return null;
+    const { value, faults } = attempt(() => parseJson(bytes));
+    if (faults.length > 0) this.#fault("metadata", `not strict JSON: ${faultText(faults)}`);
+    else if (!isJsonObject(value)) this.#fault("metadata", `${jsonKind(value)}, an object wanted`);
+    return isJsonObject(value) ? value : null;
+  }
+}
+
+function hex32(value: number): string {
+  return `0x${value.toString(16).padStart(8, "0")}`;
+}
