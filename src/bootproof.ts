@@ -121,7 +121,8 @@ export async function verifyAttestation(
   const { context, policy, bootProofsOnly } = setting;
   const taken = takeDocument(document, setting);
 
-  const { checklist, verified: attestation, debug, validationTime } = await checkBareDocument(taken.bytes, context);
+  const checked = await checkBareDocument(taken.bytes, context);
+  const { checklist, verified: attestation, validationTime } = checked;
   const appraisal =
     policy &&
     appraise([attestation], [], policy, {
@@ -138,7 +139,7 @@ export async function verifyAttestation(
     pieces: [attestation],
     appraisal,
     validationTime,
-    claims: () => attestationClaims(attestation!, debug, appraisal),
+    claims: () => attestationClaims(attestation!, checked, appraisal),
   });
   return madeVerification({ report: await report, attestation });
 }

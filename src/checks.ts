@@ -23,6 +23,7 @@ export const CHECK_TITLES = {
   "envelope.shares": "every share-set approval is valid",
   "bind.user-data": "the document commits to this manifest",
   "bind.pcrs": "the measured image is the one the manifest names",
+  "bind.image": "the measured image is the one that was given",
   "bind.key": "the document attests this ephemeral key",
   "bind.commitment": "the enclave itself committed to manifest and key",
   "bind.nonce": "the document carries the nonce that was asked for, and none where none was",
@@ -93,6 +94,7 @@ const EVIDENCE_ADVICE: Readonly<Record<EvidenceCheckId, string>> = {
   "envelope.shares": "Who provisioned the quorum key is not as the envelope says: report it.",
   "bind.user-data": "The enclave booted with another manifest than the one shown: report it.",
   "bind.pcrs": "The enclave runs another image than the manifest names: report it.",
+  "bind.image": "Another image runs than the one that you gave: compare the two builds before you rely on it.",
   "bind.key": "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",
   "bind.commitment": "Manifest or key are not those that the enclave committed to when it booted: report it.",
   "bind.nonce":

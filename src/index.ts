@@ -64,8 +64,8 @@ export type { TrustAnchor } from "./verify/trust-anchor.js";
 
 export { parsePolicy } from "./appraise/policy.js";
 export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, PolicyFile } from "./appraise/policy.js";
-export { makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
-export type { MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
+export { makeBuildPolicy, makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
+export type { BuildMeasurements, BuildOptions, MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
 export { addToPolicy, dropDeployment } from "./appraise/edit.js";
 export type { EditedPolicy } from "./appraise/edit.js";
 export { compareMeasured } from "./appraise/measured.js";

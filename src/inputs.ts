@@ -7,6 +7,7 @@ import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
+import { PCR_LENGTH } from "./decode/lengths.js";
 import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
 import { type OpenedActivity, openActivity } from "./verify/activity.js";
 import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
@@ -33,6 +34,11 @@ export interface VerifyOptions {
   readonly at?: "document" | "now" | Date;
   /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1 alone. */
   readonly trustAnchors?: readonly TrustAnchor[];
+  /**
+   * By index, 48 bytes each: the PCRs of an image of the caller's own (`measureImage` answers them), which each
+   * document has to attest, whatever the policy says.
+   */
+  readonly measurements?: Readonly<Record<number, Uint8Array>>;
   /** The ephemeral key that was asked for, 130 bytes: each boot proof has to attest it. */
   readonly ephemeralKey?: Uint8Array;
   /** The nonce that was asked for: each document has to carry it. Without one no boot proof may carry any. */
@@ -97,7 +103,16 @@ export class NamedEvidence {
 }
 
 /** Options that are plain data as they are. */
-const PLAIN = ["now", "at", "ephemeralKey", "nonce", "expected", "allowDebug", "bootProofsOnly"] as const;
+const PLAIN = [
+  "now",
+  "at",
+  "measurements",
+  "ephemeralKey",
+  "nonce",
+  "expected",
+  "allowDebug",
+  "bootProofsOnly",
+] as const;
 
 /** The options of a verification as plain data, which another copy of this package takes, too; see VerifyOptions. */
 export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]> {
@@ -157,6 +172,7 @@ const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
   now: true,
   at: true,
   trustAnchors: true,
+  measurements: true,
   ephemeralKey: true,
   nonce: true,
   expected: true,
@@ -182,6 +198,7 @@ export function takeOptions(options: VerifyOptions, asksForOne = false): VerifyS
     now: takeNow(options.now),
     at: takeValidationTime(at),
     allowDebug: allowDebug || policy?.allowDebug === true,
+    measurements: takeMeasurements(options.measurements),
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
     question: expected === undefined ? null : questionOf(expected),
     cache: takeCache(cache),
@@ -247,6 +264,26 @@ function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly Trus
     name,
     certificate: decodeCertificate(new Uint8Array(certificate.der)),
   }));
+}
+
+/** Of none there would be nothing to ask, and nobody would be told. */
+function takeMeasurements(measurements: unknown): VerifyContext["measurements"] {
+  if (measurements === undefined) return null;
+  if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
+    throw new TypeError("measurements: an object of PCRs by index wanted, such as { 0: pcr0 }");
+  const entries = Object.entries(measurements).map(([name, value]): [number, Uint8Array] => {
+    if (!isPcrIndex(name)) throw new TypeError(`measurements.${name}: no PCR: an index of 0 to 31 wanted`);
+    if (!(value instanceof Uint8Array) || value.length !== PCR_LENGTH)
+      throw new TypeError(`measurements.${name}: ${PCR_LENGTH} bytes wanted, as a Uint8Array`);
+    return [Number(name), new Uint8Array(value)];
+  });
+  if (entries.length === 0) throw new TypeError("measurements: empty: leave it away where no image is asked for");
+  return new Map(entries);
+}
+
+/** Whether it is the index of a PCR, as a member of an object is called by it. */
+export function isPcrIndex(name: string): boolean {
+  return /^(?:[12]?\d|3[01])$/.test(name);
 }
 
 function bytesOf(name: string, value: unknown): Uint8Array {

@@ -1,7 +1,7 @@
 /** The library's verbs: what they take and what they refuse to take, what a report says of its making, and reuse. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { toUtf8 } from "../src/bytes.js";
+import { toHex, toUtf8 } from "../src/bytes.js";
 import type { JsonObject } from "../src/decode/json.js";
 import {
   AppProofUses,
@@ -32,7 +32,9 @@ import { customPayload, policyOutcomePayload } from "../src/lab/enclave.js";
 import { LAB_ADDRESS, labDeployment, labPolicy } from "../src/lab/forge.js";
 import { generateQosKeyPair } from "../src/lab/qos.js";
 import type { Report } from "../src/report/report.js";
-import { NOW, after, forge, idsOf, lab, optionsOf, put } from "./attacks/support.js";
+import { provenStatements, unprovenWords } from "../src/report/statements.js";
+import { unprovenStatements } from "../src/report/unproven.js";
+import { type Judgement, NOW, after, forge, idsOf, lab, optionsOf, pcrs, put } from "./attacks/support.js";
 
 const whole = forge();
 const options = optionsOf(whole);
@@ -262,6 +264,77 @@ it("a decision to allow is one of the activity's organization, not of one that i
       [sub, "OUTCOME_ALLOW"],
     ]),
   ).toEqual(["activity.claims", "policy.app-proof"]);
+});
+
+describe("measurements that are given", () => {
+  const measured = (measurements: unknown) =>
+    verifyEvidence(evidence, { ...options, measurements } as unknown as VerifyOptions);
+  const bytes = new Uint8Array(48);
+  it.each([
+    [null, /^measurements: an object of PCRs by index wanted/],
+    ["00", /^measurements: an object of PCRs by index wanted/],
+    [bytes, /^measurements: an object of PCRs by index wanted/],
+    [{}, /^measurements: empty/],
+    [{ 32: bytes }, /^measurements.32: no PCR: an index of 0 to 31 wanted$/],
+    [{ "01": bytes }, /^measurements.01: no PCR/],
+    [{ "-1": bytes }, /^measurements.-1: no PCR/],
+    [{ pcr0: bytes }, /^measurements.pcr0: no PCR/],
+    [{ 0: bytes.subarray(1) }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
+    [{ 0: "00".repeat(48) }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
+    [{ 31: bytes, 0: undefined }, /^measurements.0: 48 bytes wanted, as a Uint8Array$/],
+  ])("are PCRs: %j", async (measurements, message) => {
+    await expect(measured(measurements)).rejects.toThrow(message);
+    await expect(measured(measurements)).rejects.toThrow(TypeError);
+  });
+
+  it("stay what they were when they were given", async () => {
+    const pcr0 = new Uint8Array(48).fill(1);
+    const answer = measured({ 0: pcr0 });
+    pcr0.set(lab.measurements.pcr0);
+    expect(idsOf((await answer).report, "fail")).toContain("bind.image");
+  });
+
+  it("are named in the report, beside a policy and without one, each that differs with both values", async () => {
+    const { pcr0, pcr1 } = lab.measurements;
+    const { report } = await measured({ 0: pcr0, 1: pcr1 });
+    expect(report.claims!.bootProofs[0]!.image).toMatchObject({ pinned: true, givenPcrs: [0, 1] });
+    expect(provenStatements(report).join("\n")).toContain("It is the image that was given (PCR0, PCR1).");
+    const bare = optionsOf(whole, { noPolicy: true, measurements: { 0: pcr0 } });
+    const authentic = (await verifyEvidence({ bootProofs: [whole.bootProof] }, bare)).report;
+    expect(authentic.verdict).toBe("authentic");
+    expect(authentic.claims!.bootProofs[0]!.image.pinned).toBe(false);
+    expect(provenStatements(authentic).join("\n")).not.toContain("Nothing pins that image");
+    expect(unprovenWords(authentic)[0]!.heading).toBe(
+      "its image, which was given, and which no policy pins, says that",
+    );
+    expect(unprovenStatements(authentic)[0]).toMatch(/^Whose enclave this is, which application it ought to run/);
+    const other = (await measured({ 0: pcr0, 1: pcr0, 20: pcr0 })).report;
+    expect(other.checks.find(({ id }) => id === "bind.image")).toMatchObject({
+      status: "fail",
+      detail: "the document attests others than were given: PCR1, PCR20",
+      expected: `PCR1 ${toHex(pcr0)}\nPCR20 ${toHex(pcr0)}`,
+      actual: `PCR1 ${toHex(pcr1)}\nPCR20 ${"00".repeat(48)}`,
+      advice: expect.stringMatching(
+        /^PCR1: another enclave image runs than the one that was given; compare with/,
+      ) as string,
+    });
+  });
+
+  it("of a part of the image are not the image", async () => {
+    const how: Judgement = { noPolicy: true, measurements: { 1: lab.measurements.pcr1 } };
+    const { report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, optionsOf(whole, how));
+    expect(provenStatements(report).join("\n")).toContain("PCR1: as given. Nothing pins that image.");
+    expect(unprovenWords(report)[0]!.heading).toContain("which nothing pins");
+  });
+
+  it("of zeros are no image in debug mode", async () => {
+    const zeros = { 0: bytes, 1: bytes, 2: bytes };
+    const debug = forge(pcrs((map) => [0, 1, 2].forEach((index) => map.set(index, bytes))));
+    const how: Judgement = { noPolicy: true, allowDebug: true, measurements: zeros };
+    const { report } = await verifyAttestation(debug.document, optionsOf(debug, how));
+    expect(report.verdict).toBe("authentic");
+    expect(provenStatements(report).join("\n")).not.toContain("that was given");
+  });
 });
 
 describe("a bare document", () => {

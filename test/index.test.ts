@@ -77,6 +77,8 @@ const cases: { name: string; how: Judgement; evidence?: typeof whole }[] = [
     name: "with an activity and app proofs",
     how: { given: (each) => ({ ...withActivity(each), appProofs: each.appProofs }) },
   },
+  { name: "of the image that was given", how: { measurements: { 0: lab.measurements.pcr0 } } },
+  { name: "of another image than the one that was given", how: { measurements: { 0: new Uint8Array(48) } } },
   { name: "of a legacy enclave", how: {}, evidence: forge({ generation: "legacy" }) },
   {
     name: "of two boot proofs",
@@ -144,7 +146,10 @@ function expectOrder(report: Report, bootProofs: number): void {
 }
 
 const idsOfRoom = (room: string): string[] => CHECK_IDS.filter((id) => id.startsWith(`${room}.`));
-const BOOT = ["boot", "cose", "doc", "chain", "manifest", "envelope", "bind", "mode"].flatMap(idsOfRoom);
+const ROOMS = ["boot", "cose", "doc", "chain", "manifest", "envelope", "bind", "mode"];
+/** Whoever gave no image is told of none. */
+const bootIds = ({ measurements }: Judgement): string[] =>
+  ROOMS.flatMap(idsOfRoom).filter((id) => id !== "bind.image" || measurements !== undefined);
 
 describe("a report", () => {
   it.each(cases)("$name has its shape", async ({ how, evidence = whole }) => {
@@ -159,7 +164,7 @@ describe("a report", () => {
     const given: Given = how.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
     const of = (subject: string): string[] =>
       report.checks.filter((check) => check.subject === subject).map(({ id }) => id);
-    given.bootProofs.forEach((_, index) => expect(of(`boot[${index}]`)).toEqual(BOOT));
+    given.bootProofs.forEach((_, index) => expect(of(`boot[${index}]`)).toEqual(bootIds(how)));
     const apps = new Set(report.checks.map(({ subject }) => subject).filter((subject) => subject.startsWith("app")));
     for (const subject of apps) expect(of(subject)).toEqual(idsOfRoom("app"));
     expect(of("activity")).toEqual(given.activity === undefined ? [] : idsOfRoom("activity"));
@@ -262,7 +267,7 @@ describe("a verdict", () => {
 
   it("is never good where a check failed, or one that is asked of all was skipped", async () => {
     const required = [
-      ...BOOT,
+      ...bootIds({}),
       ...idsOfRoom("app").filter((id) => id !== "app.request"),
       "activity.decode",
       "activity.claims",
@@ -557,6 +562,7 @@ describe("the exports", () => {
       "envelope.shares",
       "bind.user-data",
       "bind.pcrs",
+      "bind.image",
       "bind.key",
       "bind.commitment",
       "bind.nonce",

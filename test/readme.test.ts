@@ -3,6 +3,7 @@
  * is type-checked and runs against the built package. What no test can run is listed here, with the reason.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,6 +12,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { labMeasurements } from "../src/lab/enclave.js";
+import { Forge, forgeEvidence } from "../src/lab/forge.js";
+import { SECTIONS, imageOf, pcrsOf, utf8 } from "./support/images.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const VECTORS = join(ROOT, "test-vectors");
@@ -39,6 +43,7 @@ function readBlocks(markdown: string): Block[] {
 /** Lines that are not run here, and blocks that begin with one; and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
+  "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
@@ -70,6 +75,26 @@ function newFolder(): string {
   for (const [from, to] of Object.entries(copies)) cpSync(join(VECTORS, from), join(folder, to));
   writeFileSync(join(folder, "activity.json"), JSON.stringify(activityAround(appProof)));
   return folder;
+}
+
+/** An image, its binary, its operators, and the boot proof of an enclave that runs it. Answers the root's PEM. */
+function writeBuild(folder: string): string {
+  const binary = utf8("the application");
+  const [pcr0, pcr1, pcr2] = [0, 1, 2].map((index) => new Uint8Array(Buffer.from(pcrsOf(SECTIONS)[index]!, "hex")));
+  const lab = new Forge({
+    measurements: { ...labMeasurements(), pcr0: pcr0!, pcr1: pcr1!, pcr2: pcr2! },
+    pivotHash: new Uint8Array(createHash("sha256").update(binary).digest()),
+  });
+  const { bootProof, anchorPem } = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
+  const members = lab.manifestMembers.map(({ key }) => Buffer.from(key.publicKey).toString("hex"));
+  const files = {
+    "app.eif": imageOf({ sections: SECTIONS }),
+    app: binary,
+    "operators.json": JSON.stringify({ threshold: 2, members }),
+    "boot.json": JSON.stringify(bootProof),
+  };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return anchorPem;
 }
 
 const appProof = JSON.parse(readFileSync(join(VECTORS, "boot-proofs/appproof-1.json"), "utf8")) as {
@@ -172,7 +197,8 @@ describe("README at a terminal", () => {
   const online = paragraphs.filter((lines) => isAbout(lines, "$BASE_URL"));
   const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json"));
   const labs = paragraphs.filter((lines) => isAbout(lines, LAB));
-  const offline = paragraphs.filter((lines) => ![...online, ...faults, ...labs].includes(lines));
+  const walk = paragraphs.filter((lines) => isAbout(lines, "app.eif") || isAbout(lines, "--binary app"));
+  const offline = paragraphs.filter((lines) => ![...online, ...faults, ...labs, ...walk].includes(lines));
 
   it("has what is told apart here", () => {
     expect([online.length, faults.length, labs.length]).toEqual([1, 1, 1]);
@@ -183,6 +209,21 @@ describe("README at a terminal", () => {
     const folder = newFolder();
     writeFileSync(join(folder, "policy.json"), policy);
     for (const line of lines) await inShell(line, folder);
+  });
+
+  it("walks from the built image to the running enclave, and no other passes", async () => {
+    const folder = newFolder();
+    const anchor = writeBuild(folder);
+    const lines = walk.flat();
+    expect(lines.map((line) => line.split(" ")[2])).toEqual(["measure", "measure", "pin", "policy", "verify"]);
+    for (const line of lines.slice(0, -1)) await inShell(line, folder);
+    // The lab's root stands for that of AWS.
+    const path = join(folder, "policy.json");
+    const made = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ...made, trustAnchors: [{ pem: anchor }] }));
+    expect(await inShell(lines.at(-1)!, folder)).toMatch(/^VERIFIED/);
+    cpSync(join(VECTORS, "boot-proofs/bootproof-1.json"), join(folder, "boot.json"));
+    await expect(inShell(lines.at(-1)!, folder)).rejects.toMatchObject({ code: 1 });
   });
 
   it("speaks with a service", async () => {

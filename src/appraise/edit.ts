@@ -180,7 +180,10 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
     ...alike,
     ...trusted,
     ...(isRelease && !after.trustAnchors.some(isAwsNitroRoot)
-      ? [`a release names no trust anchor, and the policy has not ${AWS_NITRO_ROOT_G1_NAME}: add it for AWS hardware`]
+      ? [
+          `a release or a build names no trust anchor, and the policy has not ${AWS_NITRO_ROOT_G1_NAME}: add it for ` +
+            "AWS hardware",
+        ]
       : []),
     ...(before.allowDebug ? ["the policy allows debug mode, of its new deployment too"] : []),
   ];

@@ -1,6 +1,11 @@
-/** Making a policy: from evidence that has just been verified, or from the measurements of a published release. */
+/**
+ * Making a policy: from evidence that has just been verified, from the measurements of a published release, or from
+ * those of what was built.
+ */
+import { toHex } from "../bytes.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
+import { PCR_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
 import { type Fault, FaultList, MalformedError, attempt, listed, shownName } from "../errors.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { CommitmentKind } from "../verify/commitment.js";
@@ -202,25 +207,80 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 /** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
   const { version, pivotHash, pcrs } = readRelease(release, app);
-  const { name = `${app}, release ${version}`, appProofTypes, ...pins } = options;
-  const made = finished(
-    {
-      policy: "bootproof/1",
-      name,
-      deployments: [
-        {
-          name: `${app} ${version}`,
-          pcrs,
-          pivotHash,
-          ...pins,
-          ...typesOf(appProofTypes),
-        },
-      ],
-    },
-    null,
-  );
+  const { name = `${app}, release ${version}`, ...rest } = options;
+  const made = unseen({ name, deployment: `${app} ${version}`, measured: { pcrs, pivotHash }, options: rest });
   if (made.faults.length > 0) throw new MalformedError("release", made.faults);
   return made;
+}
+
+/** What is pinned of an enclave that nobody has evidence of. */
+interface Unseen {
+  readonly name: string;
+  readonly deployment: string;
+  readonly measured: Pick<DeploymentFile, "pcrs" | "pivotHash">;
+  readonly options: Omit<ReleaseOptions, "name">;
+  readonly trustAnchors?: readonly TrustAnchor[] | undefined;
+}
+
+function unseen({ name, deployment, measured, options, trustAnchors }: Unseen): Finished {
+  const { appProofTypes, ...pins } = options;
+  const anchors = trustAnchors && { trustAnchors: trustAnchors.map(anchorEntry) };
+  const deployments = [{ name: deployment, ...measured, ...pins, ...typesOf(appProofTypes) }];
+  return finished({ policy: "bootproof/1", name, ...anchors, deployments }, null);
+}
+
+/** What was measured of a build: each part where there is one. */
+export interface BuildMeasurements {
+  /** By index, 48 bytes each: 0, 1 and 2 of the image, 8 where it is signed (`measureImage`), 3 of the role. */
+  readonly pcrs?: Readonly<Record<number, Uint8Array>>;
+  /** SHA-256 of the application binary (`measureBinary`): 32 bytes. */
+  readonly pivotHash?: Uint8Array;
+}
+
+/** What a build does not say, and who runs it knows. */
+export interface BuildOptions extends ReleaseOptions {
+  /** In place of the AWS root: those of an installation of one's own, such as a lab. */
+  readonly trustAnchors?: readonly TrustAnchor[];
+}
+
+/**
+ * The policy that pins what was built, before any enclave runs it: image, program, and what the options say of the
+ * operator; with what it leaves open or answers weakly. It is worth what the build is. What is left open it says in
+ * `open`. Throws TypeError for what are no measurements, {@link MalformedError} (`policy`) where nothing answers which
+ * image runs.
+ */
+export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
+  if (build.pcrs === undefined && build.pivotHash === undefined) throw new TypeError("build: pcrs or pivotHash wanted");
+  const measured = {
+    ...(build.pcrs && { pcrs: hexOfPcrs(build.pcrs) }),
+    ...(build.pivotHash && { pivotHash: hexOf("pivotHash", build.pivotHash, SHA256_LENGTH) }),
+  };
+  const deployment = buildName(measured, options.namespace);
+  const { name = deployment, trustAnchors, ...rest } = options;
+  const made = unseen({ name, deployment, measured, options: rest, trustAnchors });
+  if (made.faults.length > 0) throw new MalformedError("policy", made.faults);
+  return made;
+}
+
+/** By as much of a digest as tells two builds apart. */
+function buildName(
+  { pcrs, pivotHash = "" }: { readonly pcrs?: Readonly<Record<string, string>>; readonly pivotHash?: string },
+  namespace: string | undefined,
+): string {
+  const image = pcrs?.["0"];
+  const what = image === undefined ? `binary ${pivotHash.slice(0, 12)}` : `image ${image.slice(0, 12)}`;
+  return shortened(namespace === undefined ? what : `${namespace}, ${what}`);
+}
+
+function hexOfPcrs(pcrs: Readonly<Record<number, Uint8Array>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(pcrs).map(([index, value]) => [index, hexOf(`pcrs.${index}`, value, PCR_LENGTH)]),
+  );
+}
+
+function hexOf(name: string, value: unknown, length: number): string {
+  if (value instanceof Uint8Array && value.length === length) return toHex(value);
+  throw new TypeError(`${name}: ${length} bytes wanted, as a Uint8Array`);
 }
 
 /** One application of a release. */

@@ -1,6 +1,6 @@
 /**
- * `bootproof pin`: a policy, from evidence that has just been verified, or from a published release; new, or in one
- * that is there.
+ * `bootproof pin`: a policy, from evidence that has just been verified, from a published release, or from what was
+ * built; new, or in one that is there.
  */
 import type { Command } from "commander";
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
@@ -28,6 +28,9 @@ import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 interface PinFlags {
   readonly bootProof?: string[];
   readonly release?: string;
+  readonly image?: string;
+  readonly binary?: string;
+  readonly roleArn?: string;
   readonly app?: string;
   readonly trustAnchor?: string[];
   readonly name?: string;
@@ -41,6 +44,9 @@ interface PinFlags {
   readonly quorumKey?: string;
   readonly namespace?: string;
 }
+
+/** The sources that no enclave vouches for. */
+const OF_NO_EVIDENCE = "with --release, --image or --binary";
 
 const EXAMPLES = `
 FILE is written whole or not at all: where nothing is pinned, it stays as it was. (A shell empties the file after >
@@ -64,6 +70,10 @@ Examples:
   A release does not say whose deployment it is: who may approve its manifests, or which quorum key it holds, does.
     $ bootproof pin --release r2025.9.3.yaml --app signer --manifest-set operators.json --out policy.json
 
+  From what you built, before any enclave runs it, in a role of your account:
+    $ bootproof pin --image app.eif --binary app --manifest-set operators.json --namespace prod/signer \\
+        --role-arn arn:aws:iam::123456789012:role/signer --out policy.json
+
 Exit codes: 0 pinned, 1 the evidence was rejected, 2 wrong usage or unreadable file.`;
 
 export function addPinCommand(program: Command, io: Io, finish: (code: number) => void): void {
@@ -81,17 +91,21 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
     )
     .option(
       "--trust-anchor <file...>",
-      "with --boot-proof: PEM certificates in place of the AWS Nitro root; the policy names what was needed",
+      "PEM certificates in place of the AWS Nitro root: with --boot-proof the policy names what was needed, with " +
+        "--image or --binary all of them",
     )
     .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
     .option("--app <name>", "with --release: the application to pin")
-    .option("--commitment <kind>", `with --release: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
+    .option("--image <file>", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 where it is signed")
+    .option("--binary <file>", "the application binary that was built: its SHA-256, which manifests name")
+    .option("--role-arn <arn>", "with --image: the IAM role of the instance that the enclave runs on, PCR3")
+    .option("--commitment <kind>", `${OF_NO_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
     .option(
       "--manifest-set <file>",
-      'with --release: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}',
+      `${OF_NO_EVIDENCE}: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}`,
     )
-    .option("--quorum-key <hex>", "with --release: the quorum key of the deployment, 130 bytes")
-    .option("--namespace <name>", "with --release: the namespace that the manifest set approves manifests for")
+    .option("--quorum-key <hex>", `${OF_NO_EVIDENCE}: the quorum key of the deployment, 130 bytes`)
+    .option("--namespace <name>", `${OF_NO_EVIDENCE}: the namespace that the manifest set approves manifests for`)
     .option("--allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode")
     .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
     .option("--app-proof-type <type...>", "the types of app proof that what is pinned may sign (default: any)")
@@ -104,7 +118,10 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
       "--add-to <policy>",
       "add to the deployments of this policy, and leave everything else of it as it is; --out writes elsewhere",
     )
-    .usage("(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME) [--out FILE] [--add-to POLICY]")
+    .usage(
+      "(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME | --image FILE --binary FILE) " +
+        "[--out FILE] [--add-to POLICY]",
+    )
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
   command.action(async (flags: PinFlags) => {
@@ -113,34 +130,62 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
   });
 }
 
-/** The options that go with one of the two sources only. */
-const GOES_WITH: Readonly<Record<string, "boot-proof" | "release">> = {
-  app: "release",
-  commitment: "release",
-  "manifest-set": "release",
-  "quorum-key": "release",
-  namespace: "release",
-  "trust-anchor": "boot-proof",
-  "allow-debug": "boot-proof",
-  nonce: "boot-proof",
+/** What a policy can be made from: the options that name each. */
+const SOURCES = { "boot-proof": ["boot-proof"], release: ["release"], build: ["image", "binary"] } as const;
+type SourceName = keyof typeof SOURCES;
+const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
+
+const UNSEEN: readonly SourceName[] = ["release", "build"];
+/** The options that do not go with every source. */
+const GOES_WITH: Readonly<Record<string, readonly SourceName[]>> = {
+  app: ["release"],
+  "role-arn": ["build"],
+  commitment: UNSEEN,
+  "manifest-set": UNSEEN,
+  "quorum-key": UNSEEN,
+  namespace: UNSEEN,
+  "trust-anchor": ["boot-proof", "build"],
+  "allow-debug": ["boot-proof"],
+  nonce: ["boot-proof"],
 };
 
+/** Where nothing is given, a boot proof is what is missing, and nothing else is told of its options. */
+function sourceOf(args: ArgumentReader): SourceName {
+  const given = SOURCE_NAMES.filter((name) => SOURCES[name].some((option) => args.has(option)));
+  const options = given.flatMap((name) => SOURCES[name].filter((option) => args.has(option)));
+  if (given.length === 0)
+    args.fault("--boot-proof FILE, --release FILE or --image FILE is wanted: what is there to pin?");
+  if (given.length > 1)
+    args.fault(`${options.map((option) => `--${option}`).join(" and ")} do not go together: give one`);
+  return given[0] ?? "boot-proof";
+}
+
 function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
-  const { bootProof, release, app } = flags;
-  if (bootProof === undefined && release === undefined)
-    args.fault("--boot-proof FILE or --release FILE is wanted: what is there to pin?");
-  if (bootProof !== undefined && release !== undefined)
-    args.fault("--boot-proof and --release do not go together: give one");
-  if (release !== undefined && app === undefined)
+  const source = sourceOf(args);
+  if (source === "release" && flags.app === undefined)
     args.fault("--release needs --app NAME: which application of the release?");
-  const source = release === undefined ? "boot-proof" : "release";
-  for (const [option, own] of Object.entries(GOES_WITH))
-    if (own !== source && args.has(option)) args.fault(`--${option} goes with --${own} only`);
+  for (const [option, own] of Object.entries(GOES_WITH)) {
+    const names = own.flatMap((name) => SOURCES[name].map((one) => `--${one}`)).join(", ");
+    const either = names.replace(/, ([^,]+)$/, " or $1");
+    if (!own.includes(source) && args.has(option)) args.fault(`--${option} goes with ${either} only`);
+  }
+  if (source === "build") refuseBuild(args, flags);
   refuseValues(args, flags);
   refuseTargets(args, flags);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...inputsOf(flags), flags.addTo]);
   args.throwFaults();
+}
+
+/** What a binary runs in, the people say who approve its manifests, or nobody does. */
+function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: PinFlags): void {
+  if (image !== undefined) return;
+  if (manifestSet === undefined)
+    args.fault(
+      "--binary alone leaves open which image runs it, and any image can say that it runs this binary: give --image " +
+        "FILE too, or --manifest-set FILE, whose members approve the image",
+    );
+  if (roleArn !== undefined) args.fault("--role-arn goes with --image only");
 }
 
 function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: PinFlags): void {
@@ -163,8 +208,8 @@ function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
 }
 
 /** Every file that is read, but for the policy that is added to. */
-function inputsOf({ bootProof = [], release, trustAnchor = [], manifestSet }: PinFlags): string[] {
-  return [...bootProof, release, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
+function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: PinFlags): string[] {
+  return [...bootProof, release, image, binary, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
 }
 
 /** What was pinned, and what a person has to know of it. */
@@ -180,14 +225,19 @@ async function pin(flags: PinFlags, io: Io): Promise<number> {
   const verb = target === STDIN ? null : verbOf(requireWritable(target));
   const files = new InputFiles(io);
   const base = flags.addTo === undefined ? undefined : await readPolicyFile(files, flags.addTo, ADD_TO);
-  const pinned =
-    flags.release === undefined ? await pinBootProofs(flags, base, files, io) : await pinRelease(flags, files);
+  const pinned = await pinnedFrom(flags, base, files, io);
   if (pinned === null) return EXIT.rejected;
   const result = base === undefined ? newPolicy(pinned.made) : await withAdded(base, pinned.made, target);
   deliver(result, target, io, base);
   const written = verb === null ? [] : [`${verb}: ${target}, ${result.says}`];
   io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
+}
+
+/** Null: one of the boot proofs was refused, as was said. */
+function pinnedFrom(flags: PinFlags, base: GivenPolicy | undefined, files: InputFiles, io: Io): Promise<Pinned | null> {
+  if (flags.release !== undefined) return pinRelease(flags, files);
+  return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
 
 function verbOf(isThere: boolean): string {
@@ -299,8 +349,12 @@ async function trustedBy(
 ): Promise<TrustAnchor[]> {
   const { AWS_NITRO_ROOT_G1 } = await import("../verify/trust-anchor.js");
   if (trustAnchor.length === 0) return [...(base?.policy.trustAnchors ?? []), AWS_NITRO_ROOT_G1];
+  return readTrustAnchors(files, trustAnchor);
+}
+
+async function readTrustAnchors(files: InputFiles, paths: readonly string[]): Promise<TrustAnchor[]> {
   const anchors: TrustAnchor[] = [];
-  for (const path of trustAnchor) {
+  for (const path of paths) {
     const anchor = await readTrustAnchor(files, path, "pin");
     if (anchor !== undefined) anchors.push(anchor);
   }
@@ -355,19 +409,12 @@ function scopeWarnings(notes: readonly string[]): string[] {
 }
 
 async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
-  const { makeReleasePolicy, memberSetFile } = await import("../appraise/pin.js");
+  const { makeReleasePolicy } = await import("../appraise/pin.js");
   const path = flags.release!;
   const text = await readRelease(files, path);
   const release = text === undefined ? undefined : await parseYaml(files, path, text);
-  const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
+  const options = await operatorOptions(flags, files);
   files.throwFaults();
-  const options: ReleaseOptions = {
-    ...pinOptions(flags),
-    ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
-    ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
-    ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
-    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
-  };
   const made = files.decoded(path, () => makeReleasePolicy(release, flags.app!, options));
   files.throwFaults();
   return {
@@ -376,6 +423,42 @@ async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
       "Pinned what the release file says, which is worth what its source is: nothing of it was verified.",
       ...scopeWarnings(made!.notes),
       ...(made!.notes.length > 0 ? [RELEASE_REMEDY] : []),
+    ],
+  };
+}
+
+/** What the command line says of whose deployment it is, where no evidence does. */
+async function operatorOptions(flags: PinFlags, files: InputFiles): Promise<ReleaseOptions> {
+  const { memberSetFile } = await import("../appraise/pin.js");
+  const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
+  return {
+    ...pinOptions(flags),
+    ...(isCommitmentKind(flags.commitment) && { commitment: flags.commitment }),
+    ...(manifestSet !== undefined && { manifestSet: memberSetFile(manifestSet) }),
+    ...(flags.quorumKey !== undefined && { quorumKey: flags.quorumKey }),
+    ...(flags.namespace !== undefined && { namespace: flags.namespace }),
+  };
+}
+
+async function pinBuild(flags: PinFlags, files: InputFiles, io: Io): Promise<Pinned> {
+  const [{ makeBuildPolicy }, { measuredBuild }] = await Promise.all([
+    import("../appraise/pin.js"),
+    import("./built.js"),
+  ]);
+  const options = await operatorOptions(flags, files);
+  const trustAnchors = await readTrustAnchors(files, flags.trustAnchor ?? []);
+  const build = await measuredBuild(flags, files, io);
+  files.throwFaults();
+  const made = attempt(() => makeBuildPolicy(build, { ...options, ...(trustAnchors.length > 0 && { trustAnchors }) }));
+  if (made.value === undefined) throw new UsageError([`not pinned: ${printable(faultText(made.faults))}`]);
+  const { notes } = made.value;
+  return {
+    made: made.value,
+    messages: [
+      "Pinned what these files measure, which is worth what their build is: no enclave was asked, and nothing says " +
+        "which source they are of.",
+      ...scopeWarnings(notes),
+      ...(notes.length > 0 ? [BUILD_REMEDY] : []),
     ],
   };
 }
@@ -397,6 +480,11 @@ const RELEASE_REMEDY =
   "A release names image, program and role only. Of a live document, --quorum-key HEX or --manifest-set FILE says " +
   "whose " +
   "deployment it is; of a legacy one --manifest-set FILE and --namespace NAME together do.";
+
+const BUILD_REMEDY =
+  "An image names no application, and neither it nor a binary says whose deployment it is. --binary FILE names the " +
+  "application; of a live document, --quorum-key HEX or --manifest-set FILE names the operator; of a legacy one " +
+  "--manifest-set FILE and --namespace NAME together name both.";
 
 function isCommitmentKind(text: string | undefined): text is CommitmentKind {
   return COMMITMENT_KINDS.some((kind) => kind === text);

@@ -33,6 +33,7 @@ interface VerifyFlags extends ConnectionFlags {
   readonly activityId?: string;
   readonly attestation?: string;
   readonly policy?: string | false;
+  readonly image?: string;
   readonly ephemeralKey?: string;
   readonly nonce?: string;
   readonly request?: string;
@@ -54,7 +55,9 @@ interface VerifyRequest {
   /** Undefined: the bundle's own. False: none, as the caller said in so many words. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
-  readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected">;
+  /** The image whose measurements each document has to attest. */
+  readonly image: string | undefined;
+  readonly options: Omit<VerifyOptions, "policy" | "trustAnchors" | "expected" | "measurements">;
   readonly expected: ExpectedFlags;
   readonly format: ReportFormat;
   readonly earKey: string | undefined;
@@ -86,6 +89,9 @@ Examples:
   Was it what I asked for? The organization, the request as it was sent, the addresses that I was told:
     $ bootproof verify --boot-proof boot.json --activity activity.json --policy policy.json \\
         --organization-id ID --request request.json --address 0x…
+
+  Does it run the image that I built? Its measurements are demanded of every boot proof, whatever the policy says:
+    $ bootproof verify --boot-proof boot.json --image app.eif --policy policy.json
 
   In CI: annotations of a change and a step summary at GitHub; a test report anywhere else:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github
@@ -129,6 +135,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     )
       .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
       .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
+      .option("--image <file>", "the enclave image that was built: each boot proof has to attest its PCRs")
       .option(
         "--ephemeral-key <hex>",
         "the key that was asked for: each boot proof has to attest it; without a boot proof it is fetched",
@@ -215,6 +222,7 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
     flags.request,
     policy || undefined,
     trustAnchor,
+    flags.image,
     flags.earKey,
   ]);
   const format = args.reportFormat(flags.format);
@@ -225,8 +233,18 @@ function requestOf(args: ArgumentReader, stray: readonly string[], flags: Verify
   const source = sourceOf(args, flags, bundle, io);
   const expected = expectedOf(args, flags, io);
   args.throwFaults();
-  const { earKey } = flags;
-  return { source: source!, policy: policyOf(args, flags), trustAnchor, options, expected, format, earKey, level };
+  const { earKey, image } = flags;
+  return {
+    source: source!,
+    policy: policyOf(args, flags),
+    trustAnchor,
+    image,
+    options,
+    expected,
+    format,
+    earKey,
+    level,
+  };
 }
 
 const LEVELS = ["summary", "quiet", "verbose"] as const;
@@ -430,17 +448,26 @@ async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
   const policy = typeof request.policy === "string" ? await readPolicy(files, request.policy) : undefined;
   const anchor = request.trustAnchor === undefined ? undefined : await readTrustAnchor(files, request.trustAnchor);
   const expected = await readExpected(files, request.expected);
+  const measurements = request.image === undefined ? undefined : await readImage(files, request.image, io);
+  // What is wrong with files is told before anything is fetched.
+  if ("connection" in request.source) files.throwFaults();
   return judge(
     request.source,
     {
       ...request.options,
       ...(expected && { expected }),
+      ...(measurements && { measurements }),
       policy: request.policy === false ? library.NO_POLICY_ANY_ENCLAVE : policy,
       ...(anchor && { trustAnchors: [anchor] }),
     },
     files,
     io,
   );
+}
+
+async function readImage(files: InputFiles, path: string, io: Io): Promise<VerifyOptions["measurements"]> {
+  const { measuredImage } = await import("./built.js");
+  return (await measuredImage(files, path, io))?.pcrs;
 }
 
 async function readPolicy(files: InputFiles, path: string): Promise<Policy | undefined> {

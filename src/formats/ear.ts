@@ -90,6 +90,7 @@ const SPEAKS: Readonly<Record<CheckId, readonly Speaks[]>> = {
   "envelope.shares": APPROVAL,
   "bind.user-data": CONFIGURATION,
   "bind.pcrs": CODE,
+  "bind.image": CODE,
   "bind.key": says("instance-identity", CRYPTOGRAPHY_FAILED),
   "bind.commitment": says("instance-identity", CRYPTOGRAPHY_FAILED),
   "bind.nonce": STATUS_ALONE,

@@ -8,9 +8,10 @@ import { equalBytes, fromBase64, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { copyJson, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
+import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
-import { type JudgedEvidence, NamedEvidence, type PlainOptions } from "../inputs.js";
+import { type JudgedEvidence, NamedEvidence, type PlainOptions, isPcrIndex } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
@@ -216,18 +217,23 @@ function withProofs(activity: JsonValue | undefined, appProofs: JsonValue): Json
 }
 
 function optionsData(options: PlainOptions): JsonObject {
-  const { policy, now, at, trustAnchors, ephemeralKey, nonce, expected, allowDebug, bootProofsOnly } = options;
+  const { policy, now, at, trustAnchors, measurements, ephemeralKey, nonce, expected } = options;
   return copyJson({
     policy: policyData(policy),
     now: now.toISOString(),
     at: at instanceof Date ? at.toISOString() : at,
     trustAnchors: trustAnchors?.map(({ name, pem }) => ({ name, pem: plainPem(name, pem) })),
+    measurements: measurements && inHex(measurements),
     ephemeralKey: ephemeralKey && toHex(ephemeralKey),
     nonce: nonce && toHex(nonce),
     expected: expected && expectedData(expected),
-    allowDebug,
-    bootProofsOnly,
+    allowDebug: options.allowDebug,
+    bootProofsOnly: options.bootProofsOnly,
   }) as JsonObject;
+}
+
+function inHex(measurements: NonNullable<PlainOptions["measurements"]>): object {
+  return Object.fromEntries(Object.entries(measurements).map(([index, value]) => [index, toHex(value)]));
 }
 
 /** What else stands in the files of trust anchors stays there. */
@@ -414,12 +420,21 @@ const OPTION_READERS: {
     return at === "document" || at === "now" ? at : instant(reader, name);
   },
   trustAnchors: (reader, name) => reader.array(name, (value, path) => anchorOf(value, path, reader)),
+  measurements: measurementsOf,
   ephemeralKey: bytesMember,
   nonce: bytesMember,
   expected: (reader, name) => reader.nested(name)?.object as unknown as Expected | undefined,
   allowDebug: (reader, name) => reader.boolean(name),
   bootProofsOnly: (reader, name) => reader.boolean(name),
 };
+
+function measurementsOf(options: MemberReader, name: string): PlainOptions["measurements"] {
+  const reader = options.nested(name);
+  const indexes = Object.keys(reader?.object ?? {});
+  if (reader !== undefined && indexes.length === 0) return options.fault(name, "empty");
+  for (const index of indexes) if (!isPcrIndex(index)) reader!.fault(index, "no PCR: an index of 0 to 31 wanted");
+  return Object.fromEntries(indexes.map((index) => [index, hexMember(reader!, index, PCR_LENGTH)!] as const));
+}
 
 function optionsOf(reader: MemberReader | undefined): PlainOptions | undefined {
   if (reader === undefined) return undefined;

@@ -37,6 +37,7 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
     "SHA-256": report.policyDigest,
     deployment,
     "pinned PCRs": image.pinnedPcrs.join(", "),
+    "given PCRs": image.givenPcrs?.join(", "),
     "left open": open.join(", "),
   }),
   other: () => ({}),

@@ -51,6 +51,7 @@ export const LINK_OF: Readonly<Record<CheckId, LinkId>> = {
   "envelope.shares": "approvals",
   "bind.user-data": "manifest",
   "bind.pcrs": "measurements",
+  "bind.image": "measurements",
   "bind.key": "key",
   "bind.commitment": "key",
   "bind.nonce": "document",

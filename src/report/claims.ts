@@ -5,8 +5,8 @@ import { imageDigestText } from "../decode/manifest/image-digest.js";
 import type { PivotManifest, WorkloadManifest } from "../decode/manifest/index.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
-import type { VerifiedAttestation } from "../verify/attestation.js";
-import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import type { CheckedDocument, VerifiedAttestation } from "../verify/attestation.js";
+import type { CheckedBootProof, VerifiedBootProof } from "../verify/boot-proof.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
   ActivityClaims,
@@ -26,46 +26,57 @@ const known = new WeakMap<
 
 /**
  * `trustAnchor`: as the caller calls it now, who may have called it otherwise when the boot proof was first verified.
- * `matched`: null where no policy was given.
+ * `matched`: null where no policy was given. `givenPcrs`: those that the caller gave.
  */
 export function bootProofClaims(
   bootProof: VerifiedBootProof,
   trustAnchor: TrustAnchor,
   matched: MatchedDeployment | null,
+  givenPcrs: readonly number[] = [],
 ): BootProofClaims {
   const { attestation, commitment, debug, manifestCommitted } = bootProof;
   const parts = known.get(bootProof) ?? { hardware: hardwareClaims(attestation), manifest: manifestClaims(bootProof) };
   known.set(bootProof, parts);
   const hardware = { ...parts.hardware, trustAnchor: trustAnchor.name };
-  return claimsOf(hardware, { debug, manifest: parts.manifest, commitment, manifestCommitted }, matched);
+  return claimsOf(
+    hardware,
+    { ...given(givenPcrs), debug, manifest: parts.manifest, commitment, manifestCommitted },
+    matched,
+  );
 }
 
 /** The claims of evidence of which every piece is verified. */
 export function evidenceClaims(
-  boots: readonly { readonly verified: VerifiedBootProof | null; readonly trustAnchor: TrustAnchor | null }[],
+  boots: readonly Pick<CheckedBootProof, "verified" | "trustAnchor" | "givenPcrs">[],
   appProofs: readonly (VerifiedAppProof | null)[],
   activity: VerifiedActivity | null,
   appraisal: Appraisal | null,
 ): Claims {
   const bootProofs = boots.map(({ verified }) => verified);
   return {
-    bootProofs: boots.flatMap(({ verified, trustAnchor }, index) =>
-      verified && trustAnchor ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null)] : [],
+    bootProofs: boots.flatMap(({ verified, trustAnchor, givenPcrs }, index) =>
+      verified && trustAnchor
+        ? [bootProofClaims(verified, trustAnchor, appraisal?.deployments[index] ?? null, givenPcrs)]
+        : [],
     ),
     appProofs: appProofs.flatMap((app) => (app ? [appProofClaims(app, bootProofs.indexOf(app.bootProof))] : [])),
     activity: activity && activityClaims(activity),
   };
 }
 
-/** The claims of a bare document. `debug`: debug mode was found, and allowed. */
+/** The claims of a bare document. */
 export function attestationClaims(
   attestation: VerifiedAttestation,
-  debug: boolean,
+  { debug, givenPcrs }: Pick<CheckedDocument, "debug" | "givenPcrs">,
   appraisal: Appraisal | null,
 ): Claims {
-  const image = { debug, manifest: null, commitment: null, manifestCommitted: false };
+  const image = { ...given(givenPcrs), debug, manifest: null, commitment: null, manifestCommitted: false };
   const claims = claimsOf(hardwareClaims(attestation), image, appraisal?.deployments[0] ?? null);
   return { bootProofs: [claims], appProofs: [], activity: null };
+}
+
+function given(pcrs: readonly number[]): Pick<ImageClaims, "givenPcrs"> {
+  return pcrs.length === 0 ? {} : { givenPcrs: [...pcrs] };
 }
 
 function claimsOf(

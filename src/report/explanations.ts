@@ -263,6 +263,20 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     next: "The values stand in the report. PCR0 to 2 are the image, and a role or an account is PCR3.",
     sources: ['src/verify/README.md, "What ties it all together"', 'src/decode/README.md, "Attestation document"', QOS],
   },
+  "bind.image": {
+    proves:
+      "The measurements that you gave, such as those of an image that you built (--image), are the ones that the " +
+      "hardware signed. So that very image runs. What it was built from, and which application it starts, is not " +
+      "said by that. It is asked only where measurements were given, beside any policy.",
+    genuine:
+      "A build that is not reproducible: another compiler, kernel or date inside. Or the deployment is of another " +
+      "release than the one that was built. An image that was signed after it was measured has a PCR8 of its own.",
+    hostile: "Another image runs than the one whose source was reviewed.",
+    next:
+      "bootproof measure tells what each PCR is of. PCR1 alone the same: the kernel and its boot agree, the rest of " +
+      "the image differs.",
+    sources: ['src/verify/README.md, "What ties it all together"', 'src/verify/README.md, "PCRs"', AWS],
+  },
   "bind.key": {
     proves:
       "The document attests this ephemeral key, two valid points of P-256, and it is the key that was asked for. " +

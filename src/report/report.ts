@@ -106,6 +106,8 @@ export interface ImageClaims {
   readonly pinned: boolean;
   /** The PCRs that every image which that deployment accepts is pinned by, in order; empty where nothing is pinned. */
   readonly pinnedPcrs: readonly number[];
+  /** The PCRs that the caller gave beside any policy, as of an image of his own, and that are attested. */
+  readonly givenPcrs?: readonly number[];
   /** An enclave or an application in debug mode, which the caller allowed: nothing about its code is proven. */
   readonly debug: boolean;
   /** Null for a bare document. */

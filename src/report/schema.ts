@@ -105,6 +105,7 @@ const MANIFEST: Members<ManifestClaims> = {
 const IMAGE: Members<ImageClaims> = {
   pinned: flag,
   pinnedPcrs: listOf(count),
+  givenPcrs: listOf(count),
   debug: flag,
   manifest: orNull(object(MANIFEST)),
   commitment: orNull({ enum: [...COMMITMENT_KINDS] }),
@@ -113,7 +114,7 @@ const IMAGE: Members<ImageClaims> = {
 
 const BOOT_PROOF: Members<BootProofClaims> = {
   hardware: object(HARDWARE),
-  image: object(IMAGE),
+  image: object(IMAGE, ["givenPcrs"]),
   deployment: orNull(text),
   open: listOf({ enum: [...QUESTIONS] }),
   scope: listOf(text),

@@ -52,7 +52,8 @@ export function unprovenWords(report: Report, wording: Wording = SHORT): Unprove
     ...(claims.activity === null ? [] : coverageStatements(claims.activity)),
   ];
   // Either every image is pinned, or none: a policy holds for all.
-  const why = first.image.pinned ? "whose code debug mode leaves open" : "which nothing pins";
+  const unpinned = isGiven(first) ? "which was given, and which no policy pins" : "which nothing pins";
+  const why = first.image.pinned ? "whose code debug mode leaves open" : unpinned;
   return statements.length === 0 ? [] : [{ heading: `its image, ${why}, says that`, statements }];
 }
 
@@ -136,12 +137,26 @@ function originStatement({ hardware }: BootProofClaims, aws: boolean): Statement
   };
 }
 
-function measurementStatement({ hardware, image }: BootProofClaims, hex: Wording["hex"]): string {
+function measurementStatement(boot: BootProofClaims, hex: Wording["hex"]): string {
+  const { hardware } = boot;
   const pcr = (index: number): string => `PCR${index} ${hex(hardware.pcrs[index] ?? "absent")}`;
   const hasRole = !/^0*$/.test(hardware.pcrs[3] ?? "");
   const role = hasRole ? `on an instance with the role of ${pcr(3)}` : "on an instance without a role (PCR3)";
-  const unpinned = image.pinned ? "" : " Nothing pins that image.";
-  return `the enclave booted the image that measures ${pcr(0)}, ${pcr(1)}, ${pcr(2)}, ${role}.${unpinned}`;
+  return `the enclave booted the image that measures ${pcr(0)}, ${pcr(1)}, ${pcr(2)}, ${role}.${imageNote(boot)}`;
+}
+
+/** What says which image it ought to be, beside a policy that pins it or in its place. */
+function imageNote(boot: BootProofClaims): string {
+  const { pinned, givenPcrs = [] } = boot.image;
+  const given = givenPcrs.map((index) => `PCR${index}`).join(", ");
+  if (isGiven(boot)) return ` It is the image that was given (${given}).`;
+  const attested = given === "" ? "" : ` ${given}: as given.`;
+  return attested + (pinned ? "" : " Nothing pins that image.");
+}
+
+/** PCR0 is of the whole image; of debug mode it is zeros, and of no image. */
+export function isGiven({ image }: BootProofClaims): boolean {
+  return image.givenPcrs?.includes(0) === true && !image.debug;
 }
 
 /** What the image vouches for. */

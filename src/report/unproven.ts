@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, Report } from "./report.js";
-import { answersNonce, isAws, listed, mergedStatements } from "./statements.js";
+import { answersNonce, isAws, isGiven, listed, mergedStatements } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -82,10 +82,13 @@ function warnings(report: Report, id: CheckId): string[] {
 
 function openIdentity(report: Report): string[] {
   if (report.verdict !== "authentic") return [];
-  return [
-    "Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
-      "enclave. Pin the deployment that you expect with `bootproof pin`, and verify with --policy.",
-  ];
+  const areGiven = report.claims?.bootProofs.every(isGiven) === true;
+  const open = areGiven
+    ? "Whose enclave this is, which application it ought to run and who may change that: no policy was given, and " +
+      "anybody can run that image"
+    : "Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
+      "enclave";
+  return [`${open}. Pin the deployment that you expect with \`bootproof pin\`, and verify with --policy.`];
 }
 
 function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {

@@ -12,7 +12,7 @@ import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
-import { checkDebugMode, checkNonce } from "./manifest-binding.js";
+import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-binding.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -92,6 +92,8 @@ export interface CheckedDocument {
   /** Debug mode was found, and allowed. */
   readonly debug: boolean;
   readonly validationTime: Date | null;
+  /** The PCRs that the caller gave; where it was verified, it attests them. */
+  readonly givenPcrs: readonly number[];
 }
 
 /** Checks a document that stands alone: the rules of every Nitro enclave, and none of QOS. */
@@ -100,9 +102,10 @@ export async function checkBareDocument(bytes: Uint8Array, context: VerifyContex
   const checked = await checkAttestation(bytes, context, checklist);
   const { document, validationTime } = checked;
   const isNonceWanted = context.nonce === null || checkNonce(document.nonce, context.nonce, checklist);
+  const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const debug = checkDebugMode(document, null, context.allowDebug, checklist);
-  const verified = isNonceWanted && debug !== null ? verifiedAttestation(checked) : null;
-  return { checklist, verified, debug: debug === true, validationTime };
+  const verified = isImageGiven && isNonceWanted && debug !== null ? verifiedAttestation(checked) : null;
+  return { checklist, verified, debug: debug === true, validationTime, givenPcrs: givenPcrs(context) };
 }
 
 /** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */

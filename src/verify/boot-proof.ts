@@ -28,10 +28,12 @@ import type { VerifyContext } from "./context.js";
 import {
   type WantedKey,
   checkDebugMode,
+  checkImage,
   checkKey,
   checkNonce,
   checkPcrs,
   checkUserData,
+  givenPcrs,
   recheckKey,
 } from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
@@ -118,6 +120,8 @@ export interface CheckedBootProof {
   readonly validationTime: Date | null;
   /** The caller's anchor that the path starts at, as the caller calls it; null where the path is not good. */
   readonly trustAnchor: TrustAnchor | null;
+  /** The PCRs that the caller gave; where it was verified, it attests them. */
+  readonly givenPcrs: readonly number[];
 }
 
 /** A boot proof as it was taken over, with the keys that it was asked for by. */
@@ -165,6 +169,7 @@ async function checkBootProof(
   const bound = [
     checkUserData(document.userData, approved.manifestHash, checklist),
     checkPcrs(document.pcrs, approved.manifest, checklist),
+    checkImage(document.pcrs, context.measurements, checklist),
     checkNonce(document.nonce, context.nonce, checklist),
   ].every(Boolean);
   const ephemeralKey = checkKey(document.publicKey, proof.ephemeralPublicKey, wantedKeys, checklist);
@@ -199,10 +204,11 @@ async function checkBootProof(
     statedKey: document.publicKey ?? null,
     validationTime: checked.validationTime,
     trustAnchor: attestation && attestation.trustAnchor,
+    givenPcrs: givenPcrs(context),
   };
 }
 
-/** Checks again what depends on the caller and not on the evidence: anchor, time, wanted keys and nonce, debug mode. */
+/** Checks again what depends on the caller and not on the evidence: anchor, time, image, keys and nonce, debug mode. */
 function recheckBootProof(
   verified: VerifiedBootProof,
   wantedKeys: readonly WantedKey[],
@@ -216,13 +222,28 @@ function recheckBootProof(
   const validationTime = validationTimeOf(document, context);
   const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);
+  const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const isNonceWanted = checkNonce(document.nonce, context.nonce, checklist);
   const debug = checkDebugMode(document, verified.manifest, context.allowDebug, checklist);
-  const isStillGood = trustAnchor !== null && isWanted && isNonceWanted && debug !== null;
-  return { checklist, verified: isStillGood ? verified : null, statedKey: ephemeralKey, validationTime, trustAnchor };
+  const isStillGood = trustAnchor !== null && isImageGiven && isWanted && isNonceWanted && debug !== null;
+  return {
+    checklist,
+    verified: isStillGood ? verified : null,
+    statedKey: ephemeralKey,
+    validationTime,
+    trustAnchor,
+    givenPcrs: givenPcrs(context),
+  };
 }
 
-const CHECKED_AGAIN: readonly CheckId[] = ["chain.anchor", "chain.validity", "bind.key", "bind.nonce", "mode.debug"];
+const CHECKED_AGAIN: readonly CheckId[] = [
+  "chain.anchor",
+  "chain.validity",
+  "bind.image",
+  "bind.key",
+  "bind.nonce",
+  "mode.debug",
+];
 
 function checkDecoding(
   input: TakenInput,

@@ -11,6 +11,8 @@ export interface VerifyContext {
   readonly at: "document" | "now" | Date;
   /** Debug mode becomes a warning. */
   readonly allowDebug: boolean;
+  /** PCRs that each document has to attest, whatever a policy says; null where nobody gave any. */
+  readonly measurements: ReadonlyMap<number, Uint8Array> | null;
   /** The nonce that was asked for; null where none was. */
   readonly nonce: Uint8Array | null;
   /** What was asked of activities and app proofs; null where nobody said. */

@@ -6,6 +6,7 @@ import { equalBytes, isAllZero, toHex } from "../bytes.js";
 import type { AnswerFacts, Checklist } from "../checks.js";
 import type { AttestationDocument, AttestationDocumentReading } from "../decode/attestation-document.js";
 import { type Manifest, manifestHashInput } from "../decode/manifest/index.js";
+import type { VerifyContext } from "./context.js";
 import { sha256 } from "./digest.js";
 import { adviceOnPcrs } from "./pcr-advice.js";
 import { isQosPublicKey } from "./qos-key.js";
@@ -33,39 +34,74 @@ export function checkUserData(
 
 const BOUND = [0, 1, 2, 3] as const;
 
+type Pcrs = AttestationDocument["pcrs"];
+type WantedPcr = readonly [index: number, wanted: Uint8Array];
+
 /** `bind.pcrs`. Answers whether the measured image is the one that the manifest names. */
-export function checkPcrs(
-  pcrs: AttestationDocument["pcrs"] | undefined,
-  manifest: Manifest | undefined,
-  checklist: Checklist,
-): boolean {
+export function checkPcrs(pcrs: Pcrs | undefined, manifest: Manifest | undefined, checklist: Checklist): boolean {
   if (pcrs === undefined || manifest === undefined)
     return checklist.skip("bind.pcrs", "the PCRs or the manifest could not be read");
   const { pcr0, pcr1, pcr2, pcr3 } = manifest.enclave;
-  const differing = [pcr0, pcr1, pcr2, pcr3].flatMap((wanted, index) => {
-    const attested = pcrs.get(index);
-    return attested !== undefined && equalBytes(attested, wanted) ? [] : [{ index, wanted, attested }];
-  });
-  const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
-  if (differing.length === 0)
-    return checklist.pass(
-      "bind.pcrs",
-      undefined,
-      BOUND.map((index) => `PCR${index} ${text(pcrs.get(index))}`).join("\n"),
-    );
+  const wanted = [pcr0, pcr1, pcr2, pcr3].map((value, index): WantedPcr => [index, value]);
+  const { differing, facts } = comparePcrs(pcrs, wanted, "manifest");
+  if (differing.length === 0) return checklist.pass("bind.pcrs", undefined, pcrLines(pcrs, BOUND));
   return checklist.fail(
     "bind.pcrs",
-    `the document attests others than the manifest names: ${differing.map(({ index }) => `PCR${index}`).join(", ")}`,
-    {
-      expected: differing.map(({ index, wanted }) => `PCR${index} ${text(wanted)}`).join("\n"),
-      actual: differing.map(({ index, attested }) => `PCR${index} ${text(attested)}`).join("\n"),
-      advice: adviceOnPcrs(
-        differing.map(({ index }) => index),
-        BOUND,
-        "manifest",
-      ),
-    },
+    `the document attests others than the manifest names: ${pcrNames(differing)}`,
+    facts,
   );
+}
+
+/**
+ * `bind.image`: the document attests each of the PCRs that the caller gave, such as those of an image of his own; one
+ * that it does not attest differs. Answers whether it does, and where nobody gave any, asks nothing.
+ */
+export function checkImage(
+  pcrs: Pcrs | undefined,
+  wanted: ReadonlyMap<number, Uint8Array> | null,
+  checklist: Checklist,
+): boolean {
+  if (wanted === null) return true;
+  if (pcrs === undefined) return checklist.skip("bind.image", "the PCRs could not be read");
+  const { differing, facts } = comparePcrs(pcrs, [...wanted], "image");
+  if (differing.length === 0) return checklist.pass("bind.image", undefined, pcrLines(pcrs, [...wanted.keys()]));
+  return checklist.fail("bind.image", `the document attests others than were given: ${pcrNames(differing)}`, facts);
+}
+
+/** The PCRs that {@link checkImage} asks for. */
+export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
+  return [...(measurements?.keys() ?? [])];
+}
+
+/** Which of the PCRs the document attests otherwise, or not at all; and what is said of them. */
+function comparePcrs(
+  pcrs: Pcrs,
+  wanted: readonly WantedPcr[],
+  against: "manifest" | "image",
+): { readonly differing: readonly number[]; readonly facts: AnswerFacts } {
+  const others = wanted.filter(([index, value]) => {
+    const attested = pcrs.get(index);
+    return attested === undefined || !equalBytes(attested, value);
+  });
+  const differing = others.map(([index]) => index);
+  const compared = wanted.map(([index]) => index);
+  return {
+    differing,
+    facts: {
+      expected: pcrLines(new Map(others), differing),
+      actual: pcrLines(pcrs, differing),
+      advice: adviceOnPcrs(differing, compared, against),
+    },
+  };
+}
+
+function pcrLines(pcrs: ReadonlyMap<number, Uint8Array>, indexes: readonly number[]): string {
+  const text = (value: Uint8Array | undefined): string => (value === undefined ? "absent" : toHex(value));
+  return indexes.map((index) => `PCR${index} ${text(pcrs.get(index))}`).join("\n");
+}
+
+function pcrNames(indexes: readonly number[]): string {
+  return indexes.map((index) => `PCR${index}`).join(", ");
 }
 
 /** A key that the document has to attest, and what it is in words. */

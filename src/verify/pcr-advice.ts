@@ -20,6 +20,7 @@ const OTHER = { differs: "what runs inside measured something else", todo: "comp
 /** What the PCRs were held against: that of a policy may be changed, that of a manifest may not. */
 const AGAINST = {
   policy: { than: "than the policy pins", same: "is as pinned", todo: null },
+  image: { than: "than the one that was given", same: "is the one that was given", todo: null },
   manifest: { than: "than the manifest names", same: "is the one that it names", todo: "report it" },
 } as const;
 

@@ -737,6 +737,14 @@ const policies: Accepted[] = [
     name: "policy: an app proof exactly as old as allowed",
     judge: { policy: { appProofs: { maxAge: "4m", required: true, types: ["APP_PROOF_TYPE_ADDRESS_DERIVATION"] } } },
   },
+  {
+    name: "the image that was given",
+    judge: { measurements: { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 } },
+  },
+  {
+    name: "the image that was given, signed by nobody, as a document says it",
+    judge: { measurements: { 0: lab.measurements.pcr0, 8: ZERO_PCR }, noPolicy: true },
+  },
   { name: "policy: none, and none wanted", judge: { noPolicy: true } },
 ];
 

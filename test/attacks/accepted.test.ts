@@ -70,6 +70,7 @@ describe("the report of whole evidence", () => {
     const report = await judge(evidence, {
       given: withActivity,
       expected,
+      measurements: { 0: lab.measurements.pcr0 },
       policy: { maxAge: "1d", appProofs: { required: true } },
     });
     expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);

@@ -18,6 +18,7 @@ import {
   hex,
   idsOf,
   judged,
+  lab,
   otherLab,
   pcrs,
 } from "./support.js";
@@ -25,6 +26,7 @@ import { CHAIN } from "../../src/lab/pki.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 
 const ZERO_PCR = new Uint8Array(48);
+const GIVEN = { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 };
 
 /** The report; the document is handed back as verified exactly where no check of it failed. */
 async function judgeDocument(alterations: Alterations | undefined, how: Judgement): Promise<Report> {
@@ -60,6 +62,7 @@ const accepted: { name: string; forge?: Alterations; judge?: Judgement; warns?: 
   },
   { name: "a nonce", forge: field("nonce", Uint8Array.of(1, 2, 3)) },
   { name: "the nonce asked for", forge: { nonce: Uint8Array.of(1, 2) }, judge: { nonce: Uint8Array.of(1, 2) } },
+  { name: "the image that was given", judge: { measurements: GIVEN } },
   { name: "PCR0 to 15", forge: { generation: "legacy" } },
   { name: "PCR0 to 16", forge: { generation: "legacy", ...pcrs((map) => map.set(16, ZERO_PCR)) } },
   { name: "PCR0 to 2 alone", forge: keep(0, 1, 2) },
@@ -92,6 +95,17 @@ const rejected: Attack[] = [
     forge: { nonce: Uint8Array.of(1, 2) },
     judge: { nonce: Uint8Array.of(1, 3) },
     fails: ["bind.nonce"],
+  },
+  {
+    name: "another image than the one that was given",
+    judge: { measurements: { ...GIVEN, 0: new Uint8Array(48).fill(7) } },
+    fails: ["bind.image"],
+  },
+  {
+    name: "no PCR8, where a signed image was given",
+    forge: keep(0, 1, 2),
+    judge: { measurements: { ...GIVEN, 8: new Uint8Array(48).fill(8) } },
+    fails: ["bind.image"],
   },
   { name: "user_data of 1025 bytes", forge: field("user_data", new Uint8Array(1025)), fails: ["doc.structure"] },
   {

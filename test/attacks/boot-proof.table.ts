@@ -48,6 +48,9 @@ import {
 } from "./support.js";
 
 const ZERO_PCR = new Uint8Array(48);
+/** What the image of this lab measures, as its builder knows it. */
+const GIVEN = { 0: lab.measurements.pcr0, 1: lab.measurements.pcr1, 2: lab.measurements.pcr2 };
+const otherImage = sha384(toUtf8("another image"));
 const [alice, bob, carol] = lab.manifestMembers as [
   (typeof lab.manifestMembers)[0],
   (typeof lab.manifestMembers)[0],
@@ -615,6 +618,39 @@ const binding: Attack[] = [
     name: "a manifest that names the PCRs of another image",
     forge: manifest(({ enclave }) => ({ enclave: { ...enclave, pcr0: ZERO_PCR, pcr1: ZERO_PCR, pcr2: ZERO_PCR } })),
     fails: ["bind.pcrs"],
+  },
+  ...[0, 1, 2].map((index): Attack => ({
+    name: `another image than the one that was given, by its PCR${index}`,
+    judge: { measurements: { ...GIVEN, [index]: sha384(toUtf8("another image")) } },
+    fails: ["bind.image"],
+  })),
+  {
+    name: "another image than the one that was given, whole",
+    judge: { measurements: { 0: otherImage, 1: otherImage, 2: otherImage } },
+    fails: ["bind.image"],
+  },
+  {
+    name: "an image that nobody signed, where a signed one was given",
+    judge: { measurements: { ...GIVEN, 8: sha384(toUtf8("a certificate")) } },
+    fails: ["bind.image"],
+  },
+  {
+    name: "no PCR8 at all, where a signed image was given",
+    forge: pcrs((map) => map.delete(8)),
+    judge: { measurements: { ...GIVEN, 8: ZERO_PCR } },
+    fails: ["bind.commitment", "bind.image"],
+  },
+  {
+    name: "a PCR that a legacy document has none of, given as zeros",
+    forge: { generation: "legacy" },
+    judge: { measurements: { 16: ZERO_PCR } },
+    fails: ["bind.image"],
+  },
+  {
+    name: "a debug enclave of the image that was given",
+    forge: pcrs((map) => map.set(0, ZERO_PCR).set(1, ZERO_PCR).set(2, ZERO_PCR)),
+    judge: { measurements: GIVEN, allowDebug: true },
+    fails: ["bind.image", "bind.pcrs"],
   },
   { name: "public_key null", forge: { ...field("public_key", null), payloads: [] }, fails: ["bind.key"] },
   {

@@ -16,6 +16,7 @@ import {
   handedBack,
   idsOf,
   judged,
+  lab,
   manifest,
   optionsOf,
   otherLab,
@@ -95,6 +96,23 @@ describe("a boot proof that was verified before", () => {
 
   it("is held against the nonce asked for the second time", async () => {
     expect(await again({ nonce: Uint8Array.of(1) })).toEqual(["bind.nonce"]);
+  });
+
+  it("is held against the image that was given the second time", async () => {
+    const { pcr0 } = lab.measurements;
+    const other = { measurements: { 0: new Uint8Array(48) } };
+    expect(await again(other)).toEqual(["bind.image"]);
+    expect(await again(other, { measurements: { 0: pcr0 } })).toEqual(["bind.image"]);
+    expect(await again({ measurements: { 0: pcr0 } })).toEqual([]);
+  });
+
+  it("was not asked about an image where none is given the second time", async () => {
+    const measurements = { 0: lab.measurements.pcr0 };
+    const first = await verifyEvidence({ bootProofs: [whole.bootProof] }, { ...optionsOf(whole), measurements });
+    expect(idsOf(first.report, "pass")).toContain("bind.image");
+    const { report } = await verifyEvidence({ bootProofs: first.bootProofs }, optionsOf(whole));
+    expect(report.checks.map(({ id }) => id)).not.toContain("bind.image");
+    expect(report.claims!.bootProofs[0]!.image).not.toHaveProperty("givenPcrs");
   });
 
   it("keeps its other answers", async () => {

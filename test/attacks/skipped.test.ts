@@ -12,6 +12,7 @@ import {
   forge,
   idsOf,
   judge,
+  lab,
   put,
   withActivity,
 } from "./support.js";
@@ -81,6 +82,13 @@ const rows: Skipped[] = [
     name: "PCRs that cannot be read",
     forge: field("pcrs", null),
     skips: ["bind.pcrs", "bind.commitment", "mode.debug", ...REJECTED],
+    passes: ["bind.user-data", "bind.key"],
+  },
+  {
+    name: "PCRs that cannot be read, where an image was given",
+    forge: field("pcrs", null),
+    judge: { measurements: { 0: lab.measurements.pcr0 } },
+    skips: ["bind.pcrs", "bind.image", "bind.commitment", "mode.debug", ...REJECTED],
     passes: ["bind.user-data", "bind.key"],
   },
   {

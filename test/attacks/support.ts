@@ -63,6 +63,8 @@ export interface Judgement {
   readonly validAt?: "document" | "now" | Date;
   readonly ephemeralKey?: Uint8Array;
   readonly nonce?: Uint8Array;
+  /** PCRs of an image of the verifier's own, by index. */
+  readonly measurements?: Readonly<Record<number, Uint8Array>>;
   /** What was asked. */
   readonly expected?: Expected;
   readonly allowDebug?: boolean;
@@ -140,6 +142,7 @@ export function optionsOf(evidence: ForgedEvidence, how: Judgement = {}): Verify
     at: how.validAt ?? "document",
     ...(how.ephemeralKey && { ephemeralKey: how.ephemeralKey }),
     ...(how.nonce && { nonce: how.nonce }),
+    ...(how.measurements && { measurements: how.measurements }),
     ...(how.expected && { expected: how.expected }),
     ...(how.allowDebug !== undefined && { allowDebug: how.allowDebug }),
   };

@@ -233,16 +233,19 @@ describe("from a published release", () => {
 
 describe("wrong usage", () => {
   it.each([
-    [[], "--boot-proof FILE or --release FILE is wanted"],
+    [[], "--boot-proof FILE, --release FILE or --image FILE is wanted"],
     [["--boot-proof", BOOT_1, "--release", RELEASE, "--app", "signer"], "do not go together"],
     [["--release", RELEASE], "--release needs --app NAME"],
     [["--boot-proof", BOOT_1, "--app", "signer"], "--app goes with --release only"],
-    [["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"], "--trust-anchor goes with --boot-proof only"],
+    [
+      ["--release", RELEASE, "--app", "signer", "--trust-anchor", "x"],
+      "--trust-anchor goes with --boot-proof, --image or --binary only",
+    ],
     [
       ["--boot-proof", BOOT_1, "--commitment", "live", "--manifest-set", "x", "--quorum-key", "00"],
-      "--quorum-key goes with --release only",
+      "--quorum-key goes with --release, --image or --binary only",
     ],
-    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release only"],
+    [["--boot-proof", BOOT_1, "--namespace", "x"], "--namespace goes with --release, --image or --binary only"],
     [
       ["--release", RELEASE, "--app", "signer", "--commitment", "Live"],
       "--commitment Live: one of live, setup, legacy wanted",

@@ -91,6 +91,7 @@ describe("comes to the same report", () => {
     const { organizationId } = forged.activity as { organizationId: string };
     const options: Partial<VerifyOptions> = {
       at: new Date("2026-03-04T05:07:00.000Z"),
+      measurements: { 0: new Uint8Array(48).fill(1), 8: new Uint8Array(48) },
       ephemeralKey: key,
       nonce: new Uint8Array([1, 2, 3]),
       expected: { organizationId, addresses: ["0x00"], parameters: { a: [1.5, null, "ü"] }, requestedAt: AT },
@@ -238,6 +239,22 @@ describe("malformed data", () => {
     ["a file that is not there", piece({ file: 1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
     ["a file before the first", piece({ file: -1 }), "evidence.bootProofs[0].file: one of 1 files wanted"],
     ["a key that is no hex", piece({ ephemeralKey: "xy" }), "evidence.bootProofs[0].ephemeralKey: not hex"],
+    [
+      "measurements that are no object",
+      options({ measurements: 5 }),
+      "options.measurements: a number, an object wanted",
+    ],
+    ["measurements of nothing", options({ measurements: {} }), "options.measurements: empty"],
+    [
+      "a PCR that there is not",
+      options({ measurements: { "32": "00".repeat(48) } }),
+      "options.measurements.32: no PCR: an index of 0 to 31 wanted",
+    ],
+    [
+      "a PCR that is too short",
+      options({ measurements: { "0": "00" } }),
+      "options.measurements.0: 2 hex digits, 96 wanted",
+    ],
     ["an empty nonce", options({ nonce: "" }), "options.nonce: empty"],
     ["no policy, and not in so many words", options({ policy: undefined }), "options.policy: missing"],
     [

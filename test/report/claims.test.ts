@@ -143,7 +143,7 @@ it("of a bare document have no manifest", () => {
       ...attestation,
       document: { ...document, publicKey: null, userData: null, nonce: null },
     } as unknown as VerifiedAttestation,
-    true,
+    { debug: true, givenPcrs: [] },
     null,
   );
   expect(claims.bootProofs[0]!.hardware).toMatchObject({ publicKey: null, userData: null, nonce: null });
@@ -155,6 +155,12 @@ it("of a bare document have no manifest", () => {
     commitment: null,
     manifestCommitted: false,
   });
+});
+
+it("name the PCRs that the caller gave, and nothing where there were none", () => {
+  const image = bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null, [0, 8]).image;
+  expect(image).toMatchObject({ pinned: false, pinnedPcrs: [], givenPcrs: [0, 8] });
+  expect(bootProofClaims(factsOf(pivot), AWS_NITRO_ROOT_G1, null).image).not.toHaveProperty("givenPcrs");
 });
 
 it("of app proofs and an activity say what was asked, and count decisions", () => {

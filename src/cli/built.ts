@@ -1,0 +1,62 @@
+/** `--image` and `--binary`: what was built, measured, for the commands that hold evidence against it. */
+import type { BuildMeasurements } from "../appraise/pin.js";
+import type { ImageMeasurement } from "../image/measure.js";
+import { printable } from "../report/printable.js";
+import type { InputFiles } from "./files.js";
+import { type Io, UsageError } from "./io.js";
+
+/** What is measured of an image's file; undefined where there is a fault. */
+export async function measuredImage(files: InputFiles, path: string, io: Io): Promise<ImageMeasurement | undefined> {
+  const [{ measureImage }, { fileStream, streaming }] = await Promise.all([
+    import("../image/measure.js"),
+    import("./streams.js"),
+  ]);
+  return streamed(files, path, () => measureImage(fileStream(path, io), streaming(path, io)));
+}
+
+async function measuredBinary(files: InputFiles, path: string, io: Io): Promise<Uint8Array | undefined> {
+  const [{ measureBinary }, { fileStream, streaming }] = await Promise.all([
+    import("../image/measure.js"),
+    import("./streams.js"),
+  ]);
+  return streamed(files, path, () => measureBinary(fileStream(path, io), streaming(path, io)));
+}
+
+/** A file that cannot be read is told with all the others. */
+async function streamed<T>(files: InputFiles, path: string, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await files.decodedAsync(path, read);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    files.faults.push(...error.problems);
+    return undefined;
+  }
+}
+
+async function measuredRole(roleArn: string): Promise<Uint8Array> {
+  const { measureRole } = await import("../image/measure.js");
+  try {
+    return await measureRole(roleArn);
+  } catch (error) {
+    throw new UsageError([`--role-arn: ${printable((error as Error).message)}`]);
+  }
+}
+
+/** The options of `pin` that name what was built. */
+interface BuildFlags {
+  readonly image?: string;
+  readonly binary?: string;
+  readonly roleArn?: string;
+}
+
+/** All that is measured of a build, of what there is. */
+export async function measuredBuild(flags: BuildFlags, files: InputFiles, io: Io): Promise<BuildMeasurements> {
+  const { image, binary, roleArn } = flags;
+  const role = roleArn === undefined ? undefined : await measuredRole(roleArn);
+  const measured = image === undefined ? undefined : await measuredImage(files, image, io);
+  const pivotHash = binary === undefined ? undefined : await measuredBinary(files, binary, io);
+  return {
+    ...(measured && { pcrs: { ...measured.pcrs, ...(role && { 3: role }) } }),
+    ...(pivotHash && { pivotHash }),
+  };
+}
