@@ -104,6 +104,7 @@ export type MalformedCode =
   | "trust-anchor"
   | "page"
   | "release"
+  | "log"
   | "diff";
 
 /** An input that is not what it has to be. `faults` names everything that is wrong, not the first thing only. */

@@ -10,7 +10,7 @@ const OPTIONS = {
   "--app-proof": ["verify", "bundle"],
   "--activity": ["verify", "bundle", "fetch"],
   "--attestation": ["verify"],
-  "--policy": ["verify", "bundle", "page"],
+  "--policy": ["verify", "bundle", "page", "watch"],
   "--add-to": ["pin"],
   POLICY: ["policy check", "policy drop"],
   "--trust-anchor": ["verify", "pin"],
