@@ -1,6 +1,6 @@
 /** `bootproof watch`: hears of every new boot of applications, verifies it, and keeps a log of it. */
 import type { Command } from "commander";
-import type { Policy } from "../appraise/policy.js";
+import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { Place, duration } from "../appraise/shapes.js";
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
@@ -16,10 +16,9 @@ import {
   connectionOf,
 } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, readerBeside } from "./files.js";
+import { InputFiles, STDIN } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
-import { ofKind } from "./kinds.js";
 import { ArgumentReader, ephemeralKeyOf } from "./options.js";
 
 interface WatchFlags extends ConnectionFlags {
@@ -181,13 +180,16 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
   }
 }
 
-async function readPolicy(path: string, io: Io): Promise<Policy> {
-  const { parsePolicy } = await import("../appraise/policy.js");
+/** As plain data: what verifies is another copy of the library than this file's. */
+async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
+  const [{ readPolicyFile }, { plainPolicy }] = await Promise.all([
+    import("./policy.js"),
+    import("../appraise/plain-policy.js"),
+  ]);
   const files = new InputFiles(io);
-  const bytes = await ofKind(files, path, await files.bytes(path), { command: "watch", option: "--policy" });
-  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, { readFile: readerBeside(path) }));
+  const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
   files.throwFaults();
-  return policy!;
+  return plainPolicy(read!.policy);
 }
 
 async function opened(path: string, io: Io): Promise<OpenedLog> {

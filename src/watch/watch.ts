@@ -2,7 +2,9 @@
  * Keeping watch (watch/README.md): each poll asks for the newest boot proof of every application, verifies it as of
  * now, and records what is new. Everything that it takes from its surroundings is an argument.
  */
-import { type VerifyOptions, NamedEvidence, verifyBootProof } from "../bootproof.js";
+import type { PlainPolicy } from "../appraise/plain-policy.js";
+import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
@@ -17,7 +19,11 @@ import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
 
-export interface WatchOptions extends Pick<VerifyOptions, "policy" | "allowDebug"> {
+export interface WatchOptions {
+  /** As `parsePolicy` answers it; or as plain data, for who has another copy of this package. */
+  readonly policy: Policy | PlainPolicy;
+  /** Let debug mode pass with a warning, also where the policy does not. */
+  readonly allowDebug?: boolean;
   /** Applications, each by the newest boot proof of its enclaves. */
   readonly apps?: readonly string[];
   /** Ephemeral keys, in hex, each by its own boot proof. */
@@ -81,7 +87,7 @@ export async function watch(options: WatchOptions): Promise<WatchSummary> {
 }
 
 const KINDS: Readonly<Record<keyof WatchOptions, Kind>> = {
-  policy: "any",
+  policy: "object",
   allowDebug: "flag",
   apps: "texts",
   ephemeralKeys: "texts",
@@ -118,12 +124,19 @@ function watchedBy(options: WatchOptions): Watched[] {
   return watched;
 }
 
+function policyOf(policy: Policy | PlainPolicy): Policy {
+  if (!("bytes" in policy)) return policy;
+  const { bytes, anchors = {} } = policy;
+  return parsePolicy(bytes, { readFile: (name) => anchors[name] ?? "" });
+}
+
 /** What one poll has of one application or key. */
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
 class Watch {
   readonly #options: WatchOptions;
   readonly #watched: readonly Watched[];
+  readonly #policy: Policy;
   readonly #log: LogStore;
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
@@ -138,6 +151,7 @@ class Watch {
   constructor(options: WatchOptions) {
     this.#options = options;
     this.#watched = watchedBy(options);
+    this.#policy = policyOf(options.policy);
     this.#log = options.log ?? memoryStore();
     this.#cache = options.cache ?? new SignatureCache();
     const tell = options.onMessage ?? ((): void => {});
@@ -225,14 +239,14 @@ class Watch {
   }
 
   async #record(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
-    const { policy, allowDebug, now, onEntry } = this.#options;
+    const { allowDebug, now, onEntry } = this.#options;
     if (this.#stop.signal.aborted) return null;
     const piece =
       "app" in watched
         ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
         : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
     const { report } = await verifyBootProof(piece, {
-      policy,
+      policy: this.#policy,
       now: now(),
       cache: this.#cache,
       ...(allowDebug !== undefined && { allowDebug }),
