@@ -17,6 +17,8 @@ interface Holder {
   /** As the system counts; null where it does not say. */
   readonly started: string | null;
   readonly host: string;
+  /** Of this lock and no other. */
+  readonly id: string;
 }
 
 export interface Lock {
@@ -25,17 +27,36 @@ export interface Lock {
 
 /** Makes the file, in the place of one whose process is gone. Rejects with {@link LogInUseError}. */
 export async function takeLock(path: string): Promise<Lock> {
-  const own = JSON.stringify({ pid: process.pid, started: startOf(process.pid), host: hostname() } satisfies Holder);
+  const id = randomUUID();
+  const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname(), id };
+  const own = JSON.stringify(holder);
+  const lock = { release: () => release(path, own) };
   for (let attempts = 0; attempts < 5; attempts++) {
-    if (await created(path, own)) return { release: () => release(path, own) };
+    if (await created(path, own)) return lock;
     const found = await readFile(path, "utf8").catch(() => null);
     // Released between the two.
-    if (found === null) continue;
-    const holder = holderOf(found);
-    if (holder === null || isThere(holder)) throw new LogInUseError(inUse(path, holder));
-    await takeAway(path, found);
+    if (found !== null && (await takenOver(path, found, own))) return lock;
   }
   throw new LogInUseError(inUse(path, null));
+}
+
+/**
+ * Puts the own lock in the place of the one that was found, where its process is gone. Of those that find it so, one at
+ * a time looks again, by a lock on this very lock: else a second one would replace what the first one has just made.
+ */
+async function takenOver(path: string, found: string, own: string): Promise<boolean> {
+  const holder = holderOf(found);
+  if (holder === null || isThere(holder)) throw new LogInUseError(inUse(path, holder));
+  const turn = await takeLock(`${path}.${holder.id}`);
+  try {
+    if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
+    const beside = `${path}.${randomUUID()}`;
+    await writeFile(beside, own, { flag: "wx", mode: 0o600, flush: true });
+    await rename(beside, path);
+    return true;
+  } finally {
+    await turn.release();
+  }
 }
 
 /** Linked to its name when it is written: nobody finds it half done. False: there is one already. */
@@ -53,19 +74,6 @@ async function created(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Renamed first: of two processes that find it stale, only one moves that very file away. */
-async function takeAway(path: string, stale: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch {
-    return;
-  }
-  // What was moved may be another one's, made in between: it is put back, where nobody has come since.
-  if ((await readFile(aside, "utf8")) !== stale) await link(aside, path).catch(() => {});
-  await unlink(aside);
-}
-
 async function release(path: string, own: string): Promise<void> {
   const found = await readFile(path, "utf8").catch(() => null);
   if (found === own) await unlink(path).catch(() => {});
@@ -74,10 +82,11 @@ async function release(path: string, own: string): Promise<void> {
 function holderOf(text: string): Holder | null {
   const json = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) return null;
-  const { pid, started, host } = json;
-  const isHolder =
-    Number.isSafeInteger(pid) && (pid as number) > 0 && (typeof started === "string" || started === null);
-  return isHolder && typeof host === "string" ? { pid: pid as number, started, host } : null;
+  const { pid, started, host, id } = json;
+  if (!Number.isSafeInteger(pid) || (pid as number) <= 0 || typeof host !== "string") return null;
+  // It becomes a part of a name.
+  if (typeof id !== "string" || !/^[0-9a-f-]{36}$/.test(id)) return null;
+  return typeof started === "string" || started === null ? { pid: pid as number, started, host, id } : null;
 }
 
 /** Of a process of another machine nobody here can tell. */
