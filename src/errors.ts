@@ -104,6 +104,7 @@ export type MalformedCode =
   | "trust-anchor"
   | "page"
   | "release"
+  | "log"
   | "diff"
   | "image";
 

@@ -201,7 +201,7 @@ describe("README at a terminal", () => {
   const offline = paragraphs.filter((lines) => ![...online, ...faults, ...labs, ...walk].includes(lines));
 
   it("has what is told apart here", () => {
-    expect([online.length, faults.length, labs.length]).toEqual([1, 1, 1]);
+    expect([online.length, faults.length, labs.length]).toEqual([2, 1, 1]);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
 
@@ -238,8 +238,13 @@ describe("README at a terminal", () => {
         ORGANIZATION_ID: facts.organizationId,
         ACTIVITY_ID: facts.walletActivityId,
       };
-      for (const line of online[0]!) {
-        await inShell(line, folder, more);
+      for (const line of online.flat()) {
+        // What runs until Ctrl-C is run for one poll.
+        await inShell(
+          line.includes("bootproof watch ") ? line.replace(" --log ", " --once --log ") : line,
+          folder,
+          more,
+        );
         // As after its public half was registered: the lab's key stands for one that the service knows.
         if (line.includes("keygen")) cpSync(at(facts.apiKeyFile), join(folder, "key.json"));
       }
@@ -282,6 +287,16 @@ interface Surroundings {
 }
 
 const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
+  "Keeping watch": {
+    before: `
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const { publicKey, privateKey } = lab.apiKey;
+      const page = (_: unknown): void => {};`,
+    after: `
+            await lab.close();`,
+  },
   "From code": {
     before: `
       import * as files from "node:fs";

@@ -150,6 +150,8 @@ const ENTRIES = [
   "src/image/index.ts",
   "src/lab/index.ts",
   "src/page/index.ts",
+  "src/watch/index.ts",
+  "src/watch/node.ts",
   // What runs in a page.
   "src/page/browser.ts",
 ];
@@ -181,9 +183,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   formats: [...FACADE, "page"],
   index: FACADE,
   client: FACADE,
+  watch: [...FACADE, "client"],
   lab: [...FACADE, "client"],
-  cli: [...FACADE, "formats", "page", "client", "lab"],
-  bin: [...FACADE, "index", "formats", "page", "client", "lab", "cli"],
+  cli: [...FACADE, "formats", "page", "client", "watch", "lab"],
+  bin: [...FACADE, "index", "formats", "page", "client", "watch", "lab", "cli"],
 };
 
 describe("the graph of imports", () => {
@@ -444,12 +447,19 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab and the client's key file alone", () => {
+  it("Node is in cli, bin, lab, the client's key file and what keeps a watch's log in one alone", () => {
     expect(
       importersOf(/^node:/).filter(
-        (file) => !/^(?:src\/cli|bin|src\/lab)\//.test(file) && file !== "src/client/key-file.ts",
+        (file) =>
+          !/^(?:src\/cli|bin|src\/lab)\/|^src\/watch\/node[\w-]*\.ts$/.test(file) && file !== "src/client/key-file.ts",
       ),
     ).toEqual([]);
+  });
+
+  it("what bootproof/watch exports imports nothing of Node", () => {
+    const reached = reachableFrom("src/watch/index.ts");
+    expect(reached.length).toBeGreaterThan(20);
+    expect(reached.filter(({ imports }) => imports.some(({ specifier }) => /^node:/.test(specifier)))).toEqual([]);
   });
 
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Readonly<

@@ -38,9 +38,18 @@ const headers = {
 };
 const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
 
+const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
+
 /** The bytes that a door takes, and what it answers to them. Answers that chance is part of are made comparable. */
 type Door = readonly [bytes: Uint8Array, through: (bytes: Uint8Array) => unknown];
 const DOORS: Readonly<Record<string, readonly Door[]>> = {
+  makeBuildPolicy: [
+    [
+      new Uint8Array(48).fill(7),
+      async (pcr) => library.makeBuildPolicy({ pcrs: { 0: pcr, 1: pcr, 2: pcr } }, { name: "built" }),
+    ],
+    [new Uint8Array(32).fill(7), async (pivotHash) => library.makeBuildPolicy({ pcrs: PCRS, pivotHash })],
+  ],
   verifyEvidence: [
     [
       bytesOf(bootProof),

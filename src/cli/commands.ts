@@ -8,6 +8,7 @@ import { addInspectCommand } from "./inspect.js";
 import type { ProcessIo } from "./io.js";
 import { addKeygenCommand } from "./keygen.js";
 import { addLabCommand } from "./lab.js";
+import { addLogCommand } from "./log.js";
 import { type CommandRow, run } from "./main.js";
 import { addMeasureCommand } from "./measure.js";
 import { addPageCommand } from "./page.js";
@@ -15,12 +16,15 @@ import { addPinCommand } from "./pin.js";
 import { addPolicyCommand } from "./policy.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
+import { addWatchCommand } from "./watch.js";
 
 const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
   ["fetch", "evidence", addFetchCommand],
   ["bundle", "evidence", addBundleCommand],
   ["page", "evidence", addPageCommand],
+  ["watch", "evidence", addWatchCommand],
+  ["log", "evidence", addLogCommand],
   ["pin", "policy", addPinCommand],
   ["policy", "policy", addPolicyCommand],
   ["measure", "policy", addMeasureCommand],

@@ -98,6 +98,8 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   address: () => [],
   time: () => [],
   seconds: () => [],
+  duration: () => [],
+  command: () => [],
   number: () => [],
 };
 

@@ -11,7 +11,7 @@ const OPTIONS = {
   "--app-proof": ["verify", "bundle"],
   "--activity": ["verify", "bundle", "fetch"],
   "--attestation": ["verify"],
-  "--policy": ["verify", "bundle", "page", "measure"],
+  "--policy": ["verify", "bundle", "page", "measure", "watch"],
   "--add-to": ["pin"],
   POLICY: ["policy check", "policy drop"],
   "--trust-anchor": ["verify", "pin"],

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
+import { Interruption } from "./interruption.js";
 import { type Io, UsageError, programName, textOptions } from "./io.js";
 import { ArgumentReader } from "./options.js";
 
@@ -129,21 +130,6 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   } finally {
     interruption.forget();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true });
-  }
-}
-
-/** Ctrl-C, or a polite end by another process: once, so that who is in a hurry may say it twice. */
-class Interruption {
-  readonly comes: Promise<void>;
-  #listener: () => void = () => {};
-
-  constructor() {
-    this.comes = new Promise((resolve) => (this.#listener = resolve));
-    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, this.#listener);
-  }
-
-  forget(): void {
-    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, this.#listener);
   }
 }
 

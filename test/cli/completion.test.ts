@@ -64,7 +64,20 @@ describe("completion", () => {
     const files = ["file", "policy"];
     const folders = ["folder"];
     const words = ["format", "report-format", "kind", "when", "fault", "version"];
-    const own = ["arn", "hex", "id", "name", "type", "url", "address", "time", "seconds", "number"];
+    const own = [
+      "arn",
+      "hex",
+      "id",
+      "name",
+      "type",
+      "url",
+      "address",
+      "time",
+      "seconds",
+      "number",
+      "duration",
+      "command",
+    ];
     expect([...placeholders].sort()).toEqual([...files, ...folders, ...words, ...own].sort());
   });
 

@@ -37,6 +37,8 @@ describe("a help text", () => {
     "verify",
     "fetch",
     "bundle",
+    "watch",
+    "log",
     "pin",
     "explain",
     "inspect",

@@ -1,0 +1,86 @@
+/** Handing on refusals: each at least once, in their order, one at a time, beside the polls and never in their way. */
+import type { Signal } from "../client/platform.js";
+import { untilAborted } from "../client/transport.js";
+import type { LogLine } from "./entry.js";
+import { type WatchMessage, backoffMs } from "./outages.js";
+import type { LogStore } from "./store.js";
+
+interface HandoverOptions {
+  readonly log: LogStore;
+  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+  readonly once?: boolean;
+  readonly now: () => Date;
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  readonly random: () => number;
+  readonly tell: (message: WatchMessage) => void;
+}
+
+/** Of a watch of one poll, which has an end. */
+const ATTEMPTS_ONCE = 3;
+
+export class Handover {
+  readonly #options: HandoverOptions;
+  #isClosed = false;
+  #wake: () => void = () => {};
+
+  constructor(options: HandoverOptions) {
+    this.#options = options;
+  }
+
+  /** There may be another refusal in the log. */
+  wake(): void {
+    this.#wake();
+  }
+
+  /** No more refusals come: it ends with those that are there. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  /** Until it is closed, or the signal is aborted. Rejects where the log cannot be read or marked. */
+  async run(signal: Signal): Promise<void> {
+    signal.addEventListener("abort", () => this.#wake());
+    while (!signal.aborted) {
+      // Before the log is asked: what comes meanwhile is not slept through.
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const isLast = this.#isClosed;
+      const line = await this.#options.log.nextRefusal();
+      if (line !== null) {
+        if (!(await this.#handOn(line, signal))) return;
+      } else if (isLast) return;
+      else await woken;
+    }
+  }
+
+  /** Answers false where it gave up. */
+  async #handOn(line: LogLine, signal: Signal): Promise<boolean> {
+    const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
+    const { n } = line.entry;
+    for (let attempts = 1; ; attempts++) {
+      const failure =
+        onRefusal === undefined ? null : await failureOfCall(() => untilAborted(onRefusal(line, signal), signal));
+      if (failure === null) {
+        await log.markHandedOn(n);
+        if (attempts > 1) tell({ event: "handed-on", at: now(), n, attempts });
+        return true;
+      }
+      if (signal.aborted) return false;
+      const tries = !once || attempts < ATTEMPTS_ONCE;
+      // Told when it begins, and at its end; what lies between would fill a log of its own.
+      if (attempts === 1 || !tries) tell({ event: "not-handed-on", at: now(), n, message: failure, attempts, tries });
+      if (!tries) return false;
+      await sleep(backoffMs(attempts - 1, random()), signal).catch(() => {});
+      if (signal.aborted) return false;
+    }
+  }
+}
+
+async function failureOfCall(call: () => Promise<void>): Promise<string | null> {
+  try {
+    await call();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,12 @@
+/** Keeping watch: runs wherever JavaScript does. The log in a file, which needs Node, is in `node.ts`. */
+export { watch } from "./watch.js";
+export type { WatchOptions, WatchSummary } from "./watch.js";
+export { FetchError, askService } from "./outages.js";
+export type { Failure, FailureKind, WatchMessage } from "./outages.js";
+export { verifyLog } from "./log.js";
+export type { LogFault, LogStream, LogVerification, VerifyLogOptions } from "./log.js";
+export { memoryStore } from "./store.js";
+export type { LogStore, Standing } from "./store.js";
+export { postTo } from "./post.js";
+export type { PostOptions } from "./post.js";
+export type { FailedCheck, Finding, LogEnd, LogEntry, LogLine, Watched } from "./entry.js";

@@ -1,0 +1,71 @@
+/** Handing a refusal to a command, for Node. */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Signal } from "../client/platform.js";
+import type { LogLine } from "./entry.js";
+
+export interface CommandOptions {
+  /** After which it is killed. Default: 60,000. */
+  readonly timeoutMs?: number;
+  /** Default: that of this process, without the API key. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+const TIMEOUT_MS = 60_000;
+/** A command that is told of a refusal has no use for what stamps requests. */
+const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
+
+/**
+ * Runs the command by the system's shell for each refusal, the line of the log with a line feed on its stdin. Handed on
+ * is what it ended with 0 for. What it writes goes to stderr.
+ */
+export function runCommand(
+  command: string,
+  options: CommandOptions = {},
+): (line: LogLine, signal: Signal) => Promise<void> {
+  const { timeoutMs = TIMEOUT_MS, env = process.env } = options;
+  return (line, signal) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(command, {
+        shell: true,
+        stdio: ["pipe", 2, 2],
+        env: { ...env, [NOT_HANDED_DOWN]: undefined },
+        // A group of its own, so that what the shell has started ends with it.
+        detached: process.platform !== "win32",
+      });
+      let why: string | null = null;
+      const kill = (reason: string): void => {
+        why ??= reason;
+        killAll(child);
+      };
+      const timer = setTimeout(() => kill(`did not end within ${timeoutMs} ms`), timeoutMs);
+      const stop = (): void => kill("was ended with the watch");
+      signal.addEventListener("abort", stop);
+      const settle = (failure: string | null): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", stop);
+        if (failure === null) resolve();
+        else reject(new Error(`the command ${failure}`));
+      };
+      child.on("error", (error) => settle(`could not be run: ${error.message}`));
+      child.on("close", (code, name) => settle(why ?? endOf(code, name)));
+      // One that does not read its stdin may be content all the same.
+      child.stdin!.on("error", () => {});
+      child.stdin!.end(Buffer.concat([line.bytes, Buffer.from("\n")]));
+      if (signal.aborted) stop();
+    });
+}
+
+function endOf(code: number | null, name: string | null): string | null {
+  if (code === 0) return null;
+  return code === null ? `was killed (${name ?? "unknown signal"})` : `ended with exit code ${code}`;
+}
+
+function killAll(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,122 @@
+/** One process a log: a file beside it, made by whoever comes first, that says who that is. For Node. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
+
+/** Another process has the log, or may have it. */
+export class LogInUseError extends Error {
+  override readonly name = "LogInUseError";
+}
+
+/** Who holds a lock. A process id is given again: with the time of its start it is one process. */
+interface Holder {
+  readonly pid: number;
+  /** As the system counts; null where it does not say. */
+  readonly started: string | null;
+  readonly host: string;
+  /** Of this lock and no other. */
+  readonly id: string;
+}
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/** Makes the file, in the place of one whose process is gone. Rejects with {@link LogInUseError}. */
+export async function takeLock(path: string): Promise<Lock> {
+  const id = randomUUID();
+  const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname(), id };
+  const own = JSON.stringify(holder);
+  const lock = { release: () => release(path, own) };
+  for (let attempts = 0; attempts < 5; attempts++) {
+    if (await created(path, own)) return lock;
+    const found = await readFile(path, "utf8").catch(() => null);
+    // Released between the two.
+    if (found !== null && (await takenOver(path, found, own))) return lock;
+  }
+  throw new LogInUseError(inUse(path, null));
+}
+
+/**
+ * Puts the own lock in the place of the one that was found, where its process is gone. Of those that find it so, one at
+ * a time looks again, by a lock on this very lock: else a second one would replace what the first one has just made.
+ */
+async function takenOver(path: string, found: string, own: string): Promise<boolean> {
+  const holder = holderOf(found);
+  if (holder === null || isThere(holder)) throw new LogInUseError(inUse(path, holder));
+  const turn = await takeLock(`${path}.${holder.id}`);
+  try {
+    if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
+    const beside = `${path}.${randomUUID()}`;
+    await writeFile(beside, own, { flag: "wx", mode: 0o600, flush: true });
+    await rename(beside, path);
+    return true;
+  } finally {
+    await turn.release();
+  }
+}
+
+/** Linked to its name when it is written: nobody finds it half done. False: there is one already. */
+async function created(path: string, text: string): Promise<boolean> {
+  const beside = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(beside, text, { flag: "wx", mode: 0o600, flush: true });
+    await link(beside, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await unlink(beside).catch(() => {});
+  }
+}
+
+async function release(path: string, own: string): Promise<void> {
+  const found = await readFile(path, "utf8").catch(() => null);
+  if (found === own) await unlink(path).catch(() => {});
+}
+
+function holderOf(text: string): Holder | null {
+  const json = attempt(() => parseJson(text)).value;
+  if (!isJsonObject(json)) return null;
+  const { pid, started, host, id } = json;
+  if (!Number.isSafeInteger(pid) || (pid as number) <= 0 || typeof host !== "string") return null;
+  // It becomes a part of a name.
+  if (typeof id !== "string" || !/^[0-9a-f-]{36}$/.test(id)) return null;
+  return typeof started === "string" || started === null ? { pid: pid as number, started, host, id } : null;
+}
+
+/** Of a process of another machine nobody here can tell. */
+function isThere({ pid, started, host }: Holder): boolean {
+  if (host !== hostname()) return true;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+  const now = startOf(pid);
+  return now === null || started === null || now === started;
+}
+
+/** When the process started, by Linux: the boot of the machine, and the ticks since then. Null anywhere else. */
+function startOf(pid: number): string | null {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name, in brackets, may have spaces and brackets in it; the start is the 20th field behind it.
+    return `${boot} ${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!}`;
+  } catch {
+    return null;
+  }
+}
+
+function inUse(path: string, holder: Holder | null): string {
+  const who =
+    holder === null
+      ? "another process"
+      : `process ${holder.pid}${holder.host === hostname() ? "" : ` of ${holder.host}`}`;
+  return `in use by ${who}: one process a log. If it does not run any more, remove ${path}`;
+}

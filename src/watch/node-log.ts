@@ -1,0 +1,286 @@
+/**
+ * A log in a file, for Node: each line is on the disk before anything else is done; at the start the whole chain is
+ * verified, and what a kill in mid-write left behind is taken away. A broken chain is never added to.
+ */
+import { createReadStream, realpathSync } from "node:fs";
+import { type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { attempt } from "../errors.js";
+import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
+import { type LogFault, verifyLog } from "./log.js";
+import { type Lock, takeLock } from "./node-lock.js";
+import { LogState, type LogStore, isRefusal } from "./store.js";
+
+/** A log that cannot be read, written or gone on with. */
+export class LogError extends Error {
+  override readonly name = "LogError";
+  /** What is wrong with the chain; null where it is something else. */
+  readonly fault: LogFault | null;
+
+  constructor(message: string, fault: LogFault | null = null) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+export interface OpenLogOptions {
+  /** What is told: that an unfinished line was taken away. */
+  readonly onNote?: (text: string) => void;
+}
+
+/** A log that is held by this process until it is closed. */
+export interface OpenedLog extends LogStore {
+  close(): Promise<void>;
+}
+
+/** Where a refusal begins in the file, and how long it is. */
+interface Place {
+  readonly n: number;
+  readonly offset: number;
+  readonly length: number;
+  readonly hash: string;
+}
+
+/**
+ * Opens a log to add to it, or makes one for its owner alone. Rejects with `LogInUseError` where another process has
+ * it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as it
+ * is then.
+ */
+export async function openLog(path: string, { onNote = () => {} }: OpenLogOptions = {}): Promise<OpenedLog> {
+  const file = linked(path);
+  const lock = await asLogError(takeLock(`${file}.lock`));
+  let handle: FileHandle | null = null;
+  try {
+    handle = await asLogError(openFile(file));
+    return await FileLog.over({ handle, lock, file, onNote });
+  } catch (error) {
+    await handle?.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+/** The bytes of a log's file, in pieces. Rejects with {@link LogError} where it cannot be read. */
+export async function* readLog(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) yield piece as Buffer;
+  } catch (error) {
+    throw logError(error);
+  }
+}
+
+/** One file has one lock, whatever name leads to it. */
+function linked(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const whole = resolve(path);
+    try {
+      return join(realpathSync(dirname(whole)), basename(whole));
+    } catch (error) {
+      throw logError(error);
+    }
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  const made = await open(path, "wx+", 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EEXIST") return null;
+    throw error;
+  });
+  if (made !== null) {
+    await syncFolder(dirname(path));
+    return made;
+  }
+  const file = await open(path, "r+");
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new LogError("a device, a pipe or the like, where a log is to be kept");
+}
+
+class FileLog implements OpenedLog {
+  readonly #handle: FileHandle;
+  readonly #lock: Lock;
+  readonly #markPath: string;
+  readonly #state: LogState;
+  /** Refusals that are not marked as handed on, by where they are. */
+  readonly #waiting: Place[];
+  #size: number;
+
+  static async over(parts: {
+    readonly handle: FileHandle;
+    readonly lock: Lock;
+    readonly file: string;
+    readonly onNote: (text: string) => void;
+  }): Promise<FileLog> {
+    const { handle, lock, file, onNote } = parts;
+    const markPath = `${file}.handed-on`;
+    const mark = await readMark(markPath);
+    const state = new LogState();
+    const waiting: Place[] = [];
+    let size = 0;
+    const { fault } = await verifyLog(readLog(file), {
+      onLine: (line, offset) => {
+        state.add(line);
+        size = offset + line.bytes.length + 1;
+        const { n } = line.entry;
+        if (isRefusal(line.entry)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
+        // A mark counts where it is of this very line: beside another log it says nothing.
+        if (mark?.n === n && mark.hash === line.hash) waiting.splice(0);
+      },
+    });
+    if (fault !== null && fault.kind !== "unfinished")
+      throw new LogError(`the chain is broken: ${fault.message}`, fault);
+    if (fault !== null) {
+      const cut = (await handle.stat()).size - size;
+      await asLogError(handle.truncate(size).then(() => handle.sync()));
+      onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
+    }
+    return new FileLog({ handle, lock, markPath, state, waiting, size });
+  }
+
+  private constructor(parts: {
+    readonly handle: FileHandle;
+    readonly lock: Lock;
+    readonly markPath: string;
+    readonly state: LogState;
+    readonly waiting: Place[];
+    readonly size: number;
+  }) {
+    this.#handle = parts.handle;
+    this.#lock = parts.lock;
+    this.#markPath = parts.markPath;
+    this.#state = parts.state;
+    this.#waiting = parts.waiting;
+    this.#size = parts.size;
+  }
+
+  tail(): ReturnType<LogStore["tail"]> {
+    return this.#state.tail();
+  }
+
+  standing(name: string): ReturnType<LogStore["standing"]> {
+    return this.#state.standing(name);
+  }
+
+  async append(line: LogLine): Promise<void> {
+    const bytes = new Uint8Array(line.bytes.length + 1);
+    bytes.set(line.bytes);
+    bytes[line.bytes.length] = 0x0a;
+    await asLogError(this.#write(bytes));
+    const [offset, length] = [this.#size, line.bytes.length];
+    this.#size += bytes.length;
+    this.#state.add(line);
+    if (isRefusal(line.entry)) this.#waiting.push({ n: line.entry.n, offset, length, hash: line.hash });
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    const { size } = await this.#handle.stat();
+    if (size !== this.#size) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
+    try {
+      for (let at = 0; at < bytes.length;)
+        at += (await this.#handle.write(bytes, at, bytes.length - at, this.#size + at)).bytesWritten;
+      await this.#handle.sync();
+    } catch (error) {
+      // So that nothing of the line is left; where that fails, the next start takes it away.
+      await this.#handle.truncate(this.#size).catch(() => {});
+      throw error;
+    }
+  }
+
+  async nextRefusal(): Promise<LogLine | null> {
+    const [place] = this.#waiting;
+    if (place === undefined) return null;
+    const bytes = new Uint8Array(place.length);
+    await asLogError(readWhole(this.#handle, bytes, place.offset));
+    const line = await readLine(bytes).catch(() => null);
+    if (line?.hash !== place.hash) throw new LogError(`line ${place.n} was changed while the log was in use`);
+    return line;
+  }
+
+  async markHandedOn(n: number): Promise<void> {
+    const places = this.#waiting.findIndex((place) => place.n > n);
+    const handed = this.#waiting.splice(0, places < 0 ? this.#waiting.length : places);
+    const last = handed.at(-1);
+    if (last !== undefined) await asLogError(writeMark(this.#markPath, last));
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+    await this.#lock.release();
+  }
+}
+
+async function readWhole(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const { bytesRead } = await handle.read(bytes, at, bytes.length - at, offset + at);
+    if (bytesRead === 0) throw new LogError("it was cut off while it was in use");
+    at += bytesRead;
+  }
+}
+
+/** Up to which entry refusals were handed on, in a file beside the log. Without it all are handed on once more. */
+interface Mark {
+  readonly n: number;
+  readonly hash: string;
+}
+
+async function readMark(path: string): Promise<Mark | null> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  const json = attempt(() => parseJson(text)).value;
+  if (!isJsonObject(json)) return null;
+  const { n, hash } = json;
+  return typeof n === "number" && typeof hash === "string" ? { n, hash } : null;
+}
+
+/** Whole or not at all. */
+async function writeMark(path: string, { n, hash }: Mark): Promise<void> {
+  const beside = `${path}.new`;
+  const file = await open(beside, "w", 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify({ log: LOG_FORMAT, n, hash })}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+  await syncFolder(dirname(path));
+}
+
+/** So that a new name survives a power cut; where folders cannot be opened, the system does it in its own time. */
+async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, "r");
+    await folder.sync().finally(() => folder.close());
+  } catch {
+    // The file itself is written.
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or folder",
+  ENOTDIR: "there is no such folder",
+  EISDIR: "a directory, where a file is wanted",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "a file system that cannot be written",
+  ENOSPC: "no space left",
+  EDQUOT: "no space left",
+  EFBIG: "no space left: a file may not be larger",
+  EIO: "the disk does not work",
+};
+
+/** What the system says, in words. */
+function logError(error: unknown): unknown {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? new LogError(REASONS[code] ?? code) : error;
+}
+
+async function asLogError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw logError(error);
+  }
+}

@@ -1,0 +1,17 @@
+/** What keeping watch takes of Node: the log in a file, commands, and the clock. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Signal } from "../client/platform.js";
+
+export { LogError, openLog, readLog } from "./node-log.js";
+export type { OpenLogOptions, OpenedLog } from "./node-log.js";
+export { LogInUseError } from "./node-lock.js";
+export { runCommand } from "./node-command.js";
+export type { CommandOptions } from "./node-command.js";
+
+/** The clock, the timer and the chance of this process, for `watch`. */
+export const SYSTEM = {
+  now: (): Date => new Date(),
+  sleep: (milliseconds: number, signal: Signal): Promise<void> =>
+    wait(milliseconds, undefined, { signal: signal as AbortSignal }),
+  random: (): number => Math.random(),
+};

@@ -1,0 +1,68 @@
+/** Handing a refusal to a URL. */
+import type { Fetch, Signal } from "../client/platform.js";
+import type { LogLine } from "./entry.js";
+
+export interface PostOptions {
+  readonly fetch: Fetch;
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  /** Default: 10,000. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Posts each refusal as `application/json`: the line of the log, byte for byte. Handed on is what was answered with
+ * 2xx; redirects are not followed, and of the answer no more is read than its status. Throws TypeError for an address
+ * that is not http or https.
+ */
+export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
+  const { fetch, sleep, timeoutMs = TIMEOUT_MS } = options;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")
+    throw new TypeError("url: an http or https address wanted, without user and password");
+  const { host } = parsed;
+  return async (line, signal) => {
+    const ended = new AbortController();
+    const stop = (): void => ended.abort();
+    signal.addEventListener("abort", stop);
+    // The path of such an address is often a secret: the host alone is named.
+    const timeUp = sleep(timeoutMs, ended.signal).then(() => {
+      throw new Error(`${host} did not answer within ${timeoutMs} ms`);
+    });
+    try {
+      await Promise.race([send({ fetch, url, host, signal: ended.signal }, line), timeUp]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      stop();
+      timeUp.catch(() => {});
+    }
+  };
+}
+
+interface Sending {
+  readonly fetch: Fetch;
+  readonly url: string;
+  readonly host: string;
+  readonly signal: Signal;
+}
+
+async function send({ fetch, url, host, signal }: Sending, { bytes }: LogLine): Promise<void> {
+  const request = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: bytes as BodyInit,
+    redirect: "manual",
+    signal,
+  } as const;
+  const response = await fetch(url, request).catch(() => {
+    throw new Error(`${host} cannot be reached`);
+  });
+  await response.body
+    ?.getReader()
+    .cancel()
+    .catch(() => {});
+  if (response.status >= 200 && response.status < 300) return;
+  // A redirect that is not followed has the status 0 in some runtimes.
+  throw new Error(`${host} answered HTTP ${response.status}`);
+}

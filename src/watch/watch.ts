@@ -1,0 +1,270 @@
+/**
+ * Keeping watch (watch/README.md): each poll asks for the newest boot proof of every application, verifies it as of
+ * now, and records what is new. Everything that it takes from its surroundings is an argument.
+ */
+import type { PlainPolicy } from "../appraise/plain-policy.js";
+import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { NamedEvidence, verifyBootProof } from "../bootproof.js";
+import { fromHex } from "../bytes.js";
+import type { JsonValue } from "../decode/json.js";
+import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
+import { type Kind, requireTypes } from "../client/options.js";
+import type { Signal } from "../client/platform.js";
+import { untilAborted } from "../client/transport.js";
+import { inTurns } from "../verify/in-turns.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import { type LogLine, type Watched, findingOf, lineAfter, standingOf, watchedName } from "./entry.js";
+import { MalformedError } from "../errors.js";
+import { Handover } from "./handover.js";
+import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
+import { type LogStore, isRefusal, memoryStore } from "./store.js";
+
+export interface WatchOptions {
+  /** As `parsePolicy` answers it; or as plain data, for who has another copy of this package. */
+  readonly policy: Policy | PlainPolicy;
+  /** Let debug mode pass with a warning, also where the policy does not. */
+  readonly allowDebug?: boolean;
+  /** Applications, each by the newest boot proof of its enclaves. */
+  readonly apps?: readonly string[];
+  /** Ephemeral keys, in hex, each by its own boot proof. */
+  readonly ephemeralKeys?: readonly string[];
+  /**
+   * Asks for the boot proof, as `askService(client)` does; null where there is none. What it rejects with is told, and
+   * asked again.
+   */
+  readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
+  /** Where entries are kept: `openLog(path)` of `bootproof/watch/node`. Default: nowhere. */
+  readonly log?: LogStore;
+  /** Milliseconds from the end of a poll to the next one. Default: 60,000; from 1,000 to a day. */
+  readonly intervalMs?: number;
+  /** One poll only, and up to three attempts to hand on each refusal. */
+  readonly once?: boolean;
+  /** Called with each new entry, once it is in the log. */
+  readonly onEntry?: (line: LogLine) => void;
+  /**
+   * Is handed each refusal, in order, one at a time, at least once: again after it rejected, and after a restart where
+   * it had not resolved.
+   */
+  readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
+  /** What an operator is told: outages, and refusals that could not be handed on. */
+  readonly onMessage?: (message: WatchMessage) => void;
+  /** Ends the watch. */
+  readonly signal?: Signal;
+  readonly now: () => Date;
+  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
+  readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
+  /** From 0 up to, and not including, 1: for the jitter of waits after an outage. */
+  readonly random: () => number;
+  readonly cache?: SignatureCache;
+}
+
+/** What a watch has seen by its end. */
+export interface WatchSummary {
+  /** How many entries were recorded. */
+  readonly recorded: number;
+  readonly polls: number;
+  /** By name: whose newest verdict is a refusal, in the log from before too. */
+  readonly refused: readonly Watched[];
+  /** What could not be fetched at the last poll, and why. */
+  readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
+  /** Whether a refusal is still to be handed on. */
+  readonly waiting: boolean;
+}
+
+const DEFAULT_INTERVAL_MS = 60_000;
+const LEAST_INTERVAL_MS = 1000;
+const MOST_INTERVAL_MS = 86_400_000;
+/** Answers that are waited for at once: each may be large. */
+const AT_ONCE = 4;
+
+/**
+ * Watches until the signal is aborted, or for one poll. Rejects where an entry cannot be written, where the very first
+ * poll is refused for its credentials ({@link FetchError}), and with TypeError for options that make no sense; for
+ * nothing else that the service does.
+ */
+export async function watch(options: WatchOptions): Promise<WatchSummary> {
+  return new Watch(options).run();
+}
+
+const KINDS: Readonly<Record<keyof WatchOptions, Kind>> = {
+  policy: "object",
+  allowDebug: "flag",
+  apps: "texts",
+  ephemeralKeys: "texts",
+  newest: "function",
+  log: "object",
+  intervalMs: "count",
+  once: "flag",
+  onEntry: "function",
+  onRefusal: "function",
+  onMessage: "function",
+  signal: "object",
+  now: "function",
+  sleep: "function",
+  random: "function",
+  cache: "object",
+};
+const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
+
+function watchedBy(options: WatchOptions): Watched[] {
+  requireTypes("options", options, KINDS);
+  const missing = REQUIRED.find((name) => options[name] === undefined);
+  if (missing !== undefined) throw new TypeError(`options.${missing}: wanted`);
+  const { intervalMs = DEFAULT_INTERVAL_MS } = options;
+  if (intervalMs < LEAST_INTERVAL_MS || intervalMs > MOST_INTERVAL_MS)
+    throw new TypeError(`options.intervalMs: ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} wanted`);
+  const { apps = [], ephemeralKeys = [] } = options;
+  const keys = ephemeralKeys.map((key) => key.toLowerCase());
+  if (keys.some((key) => fromHex(key)?.length !== QOS_PUBLIC_KEY_LENGTH))
+    throw new TypeError(`options.ephemeralKeys: ${2 * QOS_PUBLIC_KEY_LENGTH} hex digits each wanted`);
+  const watched = [...apps.map((app) => ({ app })), ...keys.map((ephemeralKey) => ({ ephemeralKey }))];
+  if (watched.length === 0) throw new TypeError("options.apps: one at least wanted, or one of options.ephemeralKeys");
+  if (new Set(watched.map(watchedName)).size < watched.length)
+    throw new TypeError("options.apps and options.ephemeralKeys: each once wanted");
+  return watched;
+}
+
+function policyOf(policy: Policy | PlainPolicy): Policy {
+  if (!("bytes" in policy)) return policy;
+  const { bytes, anchors = {} } = policy;
+  return parsePolicy(bytes, { readFile: (name) => anchors[name] ?? "" });
+}
+
+/** What one poll has of one application or key. */
+type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
+
+class Watch {
+  readonly #options: WatchOptions;
+  readonly #watched: readonly Watched[];
+  readonly #policy: Policy;
+  readonly #log: LogStore;
+  readonly #cache: SignatureCache;
+  readonly #outages: Outages;
+  readonly #handover: Handover;
+  /** Aborted by the caller, and where an entry or a mark could not be written. */
+  readonly #stop = new AbortController();
+  /** Entries are appended one after the other. */
+  #appending: Promise<unknown> = Promise.resolve();
+  #polls = 0;
+  #recorded = 0;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#watched = watchedBy(options);
+    this.#policy = policyOf(options.policy);
+    this.#log = options.log ?? memoryStore();
+    this.#cache = options.cache ?? new SignatureCache();
+    const tell = options.onMessage ?? ((): void => {});
+    this.#outages = new Outages({ now: options.now, random: options.random, tell });
+    this.#handover = new Handover({ ...options, log: this.#log, tell });
+  }
+
+  async run(): Promise<WatchSummary> {
+    const { signal, once = false } = this.#options;
+    const stop = (): void => this.#stop.abort();
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    const handing = this.#handover.run(this.#stop.signal);
+    // Where it cannot go on, neither can the watch: what it rejects with is thrown below.
+    handing.catch(stop);
+    try {
+      await this.#pollOn(once);
+      this.#handover.close();
+      if (!once) stop();
+      await handing;
+    } catch (error) {
+      stop();
+      await handing.catch(() => {});
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+    return this.#summary();
+  }
+
+  async #summary(): Promise<WatchSummary> {
+    const refused = this.#watched.filter((one) => this.#log.standing(watchedName(one))?.verdict === "rejected");
+    const waiting = this.#options.onRefusal !== undefined && (await this.#log.nextRefusal()) !== null;
+    return { recorded: this.#recorded, polls: this.#polls, refused, unfetched: this.#outages.now, waiting };
+  }
+
+  async #pollOn(once: boolean): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const failures = await this.#poll();
+      if (signal.aborted || once) return;
+      const wait =
+        failures.length < this.#watched.length
+          ? (this.#options.intervalMs ?? DEFAULT_INTERVAL_MS)
+          : this.#outages.waitMs(failures);
+      await this.#options.sleep(wait, signal).catch(() => {});
+    }
+  }
+
+  /** Answers what could not be fetched. */
+  async #poll(): Promise<Failure[]> {
+    const fetched = await inTurns(this.#watched, AT_ONCE, (watched) => this.#pollOne(watched));
+    if (this.#stop.signal.aborted) return [];
+    this.#polls++;
+    const states = this.#watched.map((watched, index) => ({ watched, failure: fetched[index]! }));
+    const failures = fetched.flatMap((failure) => failure ?? []);
+    const isRefusedWhole = failures.length === fetched.length && failures.every(({ kind }) => kind === "credentials");
+    if (this.#polls === 1 && isRefusedWhole) throw new FetchError("credentials", failures[0]!.message);
+    this.#outages.note(states);
+    return failures;
+  }
+
+  async #pollOne(watched: Watched): Promise<Failure | null> {
+    const fetched = await this.#fetch(watched);
+    if (this.#stop.signal.aborted) return null;
+    if ("failure" in fetched) return fetched.failure;
+    return this.#recordInTurn(watched, fetched.bootProof);
+  }
+
+  async #fetch(watched: Watched): Promise<Fetched> {
+    try {
+      const bootProof = await untilAborted(this.#options.newest(watched, this.#stop.signal), this.#stop.signal);
+      if (bootProof !== null && bootProof !== undefined) return { bootProof };
+      return { failure: { kind: "missing", message: "the service has no boot proof of it", retryAfterMs: null } };
+    } catch (error) {
+      return { failure: failureOf(error) };
+    }
+  }
+
+  /** One after the other: each entry carries the hash of the one before. */
+  #recordInTurn(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
+    const recorded = this.#appending.then(() => this.#record(watched, bootProof));
+    this.#appending = recorded.catch(() => {});
+    return recorded;
+  }
+
+  async #record(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
+    const { allowDebug, now, onEntry } = this.#options;
+    if (this.#stop.signal.aborted) return null;
+    const piece =
+      "app" in watched
+        ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
+        : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
+    const { report } = await verifyBootProof(piece, {
+      policy: this.#policy,
+      now: now(),
+      cache: this.#cache,
+      ...(allowDebug !== undefined && { allowDebug }),
+    });
+    const finding = await findingOf(watched, bootProof, report).catch(asFailure);
+    if ("kind" in finding) return finding;
+    if (this.#log.standing(watchedName(watched))?.key === standingOf(finding)) return null;
+    const line = await lineAfter(this.#log.tail(), finding);
+    await this.#log.append(line);
+    this.#recorded++;
+    onEntry?.(line);
+    if (isRefusal(line.entry)) this.#handover.wake();
+    return null;
+  }
+}
+
+/** What is too large to be recorded is no answer. */
+function asFailure(error: unknown): Failure {
+  if (error instanceof MalformedError) return { kind: "answer", message: error.message, retryAfterMs: null };
+  throw error;
+}

@@ -1,0 +1,234 @@
+/** The built command keeps watch over a lab: killed, interrupted, refused, and out of space. Needs `npm run build`. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { startLab } from "../../src/lab/index.js";
+import type { LogEntry } from "../../src/watch/index.js";
+import { connectionTo } from "./support.js";
+
+const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "bootproof-built-watch-"));
+const lab = await startLab();
+const policy = join(folder, "policy.json");
+writeFileSync(policy, JSON.stringify(lab.policyFile));
+const enclaveId = lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId;
+const asked = ["watch", "--app", "signer", "--policy", policy, "--interval", "1s", ...connectionTo(lab)];
+beforeEach(() => lab.setFault(null));
+afterAll(async () => {
+  await lab.close();
+  rmSync(folder, { recursive: true });
+});
+
+let count = 0;
+const newLog = (): string => join(folder, `watch-${count++}.jsonl`);
+const entriesOf = (path: string): LogEntry[] =>
+  (existsSync(path) ? readFileSync(path, "utf8") : "")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as LogEntry);
+
+class Process {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], shell?: string) {
+    this.child =
+      shell === undefined
+        ? spawn(process.execPath, [COMMAND, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+        : spawn("sh", ["-c", shell, process.execPath, COMMAND, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = new Promise((resolve) => {
+      this.child.on("close", (code) => resolve({ code, stdout: this.stdout, stderr: this.stderr }));
+    });
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    for (const end = Date.now() + 20_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
+  }
+}
+
+const run = (...args: string[]): Process["ended"] => new Process(args).ended;
+
+describe("the built command keeps watch", () => {
+  it("once, with an entry for each application, and a log that is whole", async () => {
+    const path = newLog();
+    const both = [...asked, "--app", "signer", "policy-engine"].toSpliced(1, 2);
+    const first = await run(...both, "--once", "--log", path);
+    expect([first.code, first.stderr]).toEqual([0, ""]);
+    expect(first.stdout).toMatch(
+      /^\S+Z #1 VERIFIED signer as "signer lab\.2"\n\S+Z #2 VERIFIED policy-engine as .*\n$/,
+    );
+    // Nothing is new.
+    expect(await run(...both, "--once", "--log", path)).toEqual({ code: 0, stdout: "", stderr: "" });
+    const whole = await run("log", "verify", path);
+    expect([whole.code, whole.stderr]).toEqual([0, ""]);
+    expect(whole.stdout).toMatch(/^WHOLE: .*: 2 entries, .*\nHead: [0-9a-f]{64}\nNot told by this: lines cut off/);
+    const json = await run("log", "verify", path, "--format", "json");
+    const { head } = JSON.parse(json.stdout) as { head: string };
+    expect((await run("log", "verify", path, "--head", head)).code).toBe(0);
+    const other = await run("log", "verify", path, "--head", "ab".repeat(32));
+    expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/^BROKEN: .*whose hash is/)]);
+    // Each line is evidence, with its time.
+    const [line] = readFileSync(path, "utf8").split("\n");
+    const { at } = JSON.parse(line!) as LogEntry;
+    const evidence = join(folder, "line.json");
+    writeFileSync(evidence, line!);
+    expect((await run("verify", "--boot-proof", evidence, "--policy", policy, "--now", at, "--quiet")).code).toBe(0);
+  });
+
+  it("of a key, and of an application that is not there", async () => {
+    const key = lab.enclaves.at(-1)!.ephemeralKey;
+    const keys = await run(...asked.toSpliced(1, 2), "--ephemeral-key", key, "--once", "--format", "json");
+    expect([keys.code, (JSON.parse(keys.stdout) as LogEntry).ephemeralKey]).toEqual([0, key]);
+    const nobody = await run(...asked, "nobody", "--once").catch(() => null);
+    expect(nobody?.code).toBe(2);
+    const missing = await run(...asked.toSpliced(2, 1, "nobody"), "--once");
+    expect([missing.code, missing.stdout]).toEqual([3, ""]);
+    expect(missing.stderr).toMatch(/^warning: \S+Z nobody: NOT WATCHED: the service has no boot proof of it\n$/);
+  });
+
+  it("tells a command of each refusal, and exits with 1", async () => {
+    const [path, told] = [newLog(), join(folder, "told")];
+    lab.setFault("stale-manifest");
+    const args = [...asked, "--once", "--log", path, "--format", "json"];
+    const { code, stdout, stderr } = await run(...args, "--on-refusal", `cat >> '${told}'; echo said`);
+    expect([code, stderr]).toEqual([1, "said\n"]);
+    expect(stdout).toBe(readFileSync(path, "utf8"));
+    expect(readFileSync(told, "utf8")).toBe(stdout);
+    expect((await run(...args)).code).toBe(1);
+  });
+
+  it("posts refusals to a URL, in order, until each was taken, after a restart too", async () => {
+    const path = newLog();
+    const received: number[] = [];
+    let status = 500;
+    const server = createServer((request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      request.on("end", () => {
+        received.push((JSON.parse(text) as LogEntry).n);
+        response.writeHead(status).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const args = [...asked, "--log", path, "--on-refusal", url];
+    lab.setFault("stale-manifest");
+    const first = new Process(args);
+    await first.until(() => received.length > 0);
+    lab.setFault("altered-document");
+    await first.until(() => entriesOf(path).length === 2);
+    first.child.kill("SIGTERM");
+    const { code, stderr } = await first.ended;
+    expect([code, [...new Set(received)]]).toEqual([1, [1]]);
+    expect(stderr).toMatch(
+      /warning: .*entry 1 was not handed on: 127\.0\.0\.1:\d+ answered HTTP 500; it is tried again/,
+    );
+    expect(stderr).toMatch(/warning: a refusal was not handed on, and is when the watch goes on with this log\n$/);
+    status = 200;
+    expect((await run(...args, "--once")).code).toBe(1);
+    expect(received.slice(received.lastIndexOf(1))).toEqual([1, 2]);
+    server.close();
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("until %s, and leaves log and lock as they should be", async (signal) => {
+    const path = newLog();
+    const watching = new Process([...asked, "--log", path]);
+    await watching.until(() => entriesOf(path).length === 1);
+    expect(existsSync(`${path}.lock`)).toBe(true);
+    const second = await run(...asked, "--log", path, "--once");
+    expect([second.code, second.stdout]).toEqual([2, ""]);
+    expect(second.stderr).toContain(`${path}: in use by process ${watching.child.pid!}: one process a log`);
+    watching.child.kill(signal);
+    expect(await watching.ended).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(`${path}.lock`)).toBe(false);
+    expect((await run("log", "verify", path)).code).toBe(0);
+  });
+
+  it("and never goes on with a broken log", async () => {
+    const path = newLog();
+    await run(...asked, "--once", "--log", path);
+    await lab.restartEnclave(enclaveId);
+    await run(...asked, "--once", "--log", path);
+    const [one, two] = readFileSync(path, "utf8").split("\n");
+    for (const [text, message] of [
+      [`${two!}\n`, /entry 1 was removed: entry 2 stands in line 1/],
+      [`${one!.replace('"stale":false', '"stale":true')}\n${two!}\n`, /line 1 was edited, or line 2/],
+      [`${two!}\n${one!}\n`, /lines are not in their order: entry 2 stands in line 1, and entry 1 in line 2/],
+    ] as const) {
+      writeFileSync(path, text);
+      const refused = await run(...asked, "--once", "--log", path);
+      expect([refused.code, refused.stdout]).toEqual([2, ""]);
+      expect(refused.stderr).toMatch(message);
+      expect(readFileSync(path, "utf8")).toBe(text);
+      const { code, stdout } = await run("log", "verify", path);
+      expect([code, stdout]).toEqual([1, expect.stringMatching(message)]);
+    }
+  });
+
+  it.skipIf(process.platform === "win32")("and ends with 2 where there is no space for its log", async () => {
+    const path = newLog();
+    const shell = `trap '' XFSZ; ulimit -f 30; exec "$0" "$@"`;
+    const full = await new Process(
+      [...asked, "--app", "signer", "policy-engine", "--once", "--log", path].toSpliced(1, 2),
+      shell,
+    ).ended;
+    expect([full.code, full.stdout.match(/#/g)?.length ?? 0]).toEqual([2, entriesOf(path).length]);
+    expect(full.stderr).toContain(`${path}: the watch ended, since its log cannot be kept: no space left`);
+    const device = await run(...asked, "--once", "--log", "/dev/full");
+    expect([device.code, device.stderr]).toEqual([2, expect.stringMatching(/\/dev\/full: a device, a pipe/)]);
+    expect((await run(...asked, "--once", "--log", path)).code).toBe(0);
+    expect((await run("log", "verify", path)).code).toBe(0);
+  });
+
+  it("loses and doubles nothing when it is killed, twenty times, in mid-write too", { timeout: 180_000 }, async () => {
+    const [path, told] = [newLog(), join(folder, "told-of-kills")];
+    writeFileSync(told, "");
+    const args = [...asked, "--log", path, "--on-refusal", `head -c 60 >> '${told}'; echo >> '${told}'`];
+    const whole = (): string => {
+      const text = readFileSync(path, "utf8");
+      return text.slice(0, text.lastIndexOf("\n") + 1);
+    };
+    let before = "";
+    for (let round = 0; round < 20; round++) {
+      lab.setFault(round % 2 === 0 ? "stale-manifest" : null);
+      if (round % 2 === 1) await lab.restartEnclave(enclaveId);
+      const watching = new Process(args);
+      // At any moment of its start in one round of three, else about when it writes what is new.
+      const hasWritten = (): boolean => entriesOf(path).length > before.split("\n").length - 1;
+      if (round % 3 !== 2) await watching.until(hasWritten);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * (round % 3 === 2 ? 1500 : 60)));
+      watching.child.kill("SIGKILL");
+      await watching.ended;
+      if (!existsSync(path)) continue;
+      expect(whole().startsWith(before)).toBe(true);
+      before = whole();
+      // As a kill in the middle of a write leaves it.
+      const last = before.trimEnd().split("\n").at(-1)!;
+      if (round % 3 === 0) appendFileSync(path, last.slice(0, 1 + Math.floor(Math.random() * (last.length - 1))));
+    }
+    lab.setFault(null);
+    expect((await run(...args, "--once")).code).toBe(0);
+    expect(whole().startsWith(before)).toBe(true);
+    const { code, stdout } = await run("log", "verify", path);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^WHOLE/)]);
+    const entries = entriesOf(path);
+    expect(entries.length).toBeGreaterThan(5);
+    const news = entries.map(({ evidenceDigest, verdict }) => `${verdict} ${evidenceDigest}`);
+    expect(news.filter((one, at) => one === news[at - 1])).toEqual([]);
+    const handedOn = [...readFileSync(told, "utf8").matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n));
+    expect(handedOn).toEqual([...handedOn].sort((a, b) => a - b));
+    const refusals = entries.filter(({ verdict }) => verdict === "rejected").map(({ n }) => n);
+    expect([...new Set(handedOn)]).toEqual(refusals);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+});

@@ -1,0 +1,80 @@
+/** What watch and log verify refuse of a command line, and what they say of a log from stdin. */
+import { describe, expect, it } from "vitest";
+import { linesOf, textOf } from "../watch/support.js";
+import { bootproof, fileOf } from "./support.js";
+
+const CONNECTION = ["--base-url", "https://a", "--organization-id", "o", "--api-key-file", "k"];
+const KEY = "04".repeat(130);
+const lines = await linesOf(3);
+
+describe("watch", () => {
+  it.each<[string, string[], RegExp]>([
+    ["nothing to watch", ["--policy", "p"], /--app NAME \(or --ephemeral-key HEX\) is wanted: what is watched\?/],
+    ["no policy", ["--app", "a"], /--policy FILE is wanted: what is expected\?/],
+    ["the same twice", ["--app", "a", "a", "--policy", "p"], /--app a: given twice/],
+    ["a key twice", ["--ephemeral-key", KEY, KEY.toUpperCase(), "--policy", "p"], /--ephemeral-key .*: given twice/],
+    ["no key", ["--ephemeral-key", "04", "--policy", "p"], /--ephemeral-key: 2 hex digits, 260 hex digits wanted/],
+    ["no interval", ["--app", "a", "--policy", "p", "--interval", "60"], /--interval 60: a duration such as 60s/],
+    ["an interval of nothing", ["--app", "a", "--policy", "p", "--interval", "0s"], /--interval 0s: a duration/],
+    ["more than a day", ["--app", "a", "--policy", "p", "--interval", "2d"], /of a day at most/],
+    ["stdout as a log", ["--app", "a", "--policy", "p", "--log", "-"], /--log -: a log is a file/],
+    [
+      "an address with a password",
+      ["--app", "a", "--policy", "p", "--on-refusal", "https://u:p@a"],
+      /without user and/,
+    ],
+    ["another format", ["--app", "a", "--policy", "p", "--format", "html"], /--format html: one of text, json/],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(["watch", ...args, ...CONNECTION]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  it("names a file that is no policy", async () => {
+    const { code, stderr } = await bootproof(["watch", "--app", "a", "--policy", fileOf("{}"), ...CONNECTION]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("deployments")]);
+  });
+});
+
+describe("log verify", () => {
+  it("reads a log from stdin", async () => {
+    const { code, stdout, stderr } = await bootproof(["log", "verify", "-"], { stdin: textOf(lines) });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^WHOLE: stdin: 3 entries, /);
+  });
+
+  it("names the line that is wrong, in JSON too", async () => {
+    const file = fileOf(textOf([lines[0]!, lines[2]!]));
+    const { code, stdout } = await bootproof(["log", "verify", file]);
+    expect([code, stdout.split("\n").slice(0, 2)]).toEqual([
+      1,
+      [
+        expect.stringMatching(/^BROKEN: .*: entry 2 was removed: entry 3 stands in line 2, the line behind entry 1$/),
+        expect.stringMatching(/^Whole up to there: 1 entry, /),
+      ],
+    ]);
+    const json = await bootproof(["log", "verify", file, "--format", "json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      format: "bootproof-log-verification/1",
+      intact: false,
+      entries: 1,
+      fault: { line: 2, kind: "removed" },
+    });
+  });
+
+  it("takes an empty file for none, but not where a head was kept", async () => {
+    const empty = fileOf("");
+    expect(await bootproof(["log", "verify", empty])).toMatchObject({ code: 2, stdout: "" });
+    expect((await bootproof(["log", "verify", empty, "--head", lines[2]!.hash])).code).toBe(1);
+  });
+
+  it.each<[string, string[], string]>([
+    ["no file", ["/no/such/file"], "there is no such file or folder"],
+    ["a folder", ["/"], "a directory, where a file is wanted"],
+    ["no head", ["x", "--head", "5e88"], "--head: 64 hex digits wanted"],
+  ])("refuses %s", async (_, args, message) => {
+    const { code, stdout, stderr } = await bootproof(["log", "verify", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+});

@@ -1,0 +1,122 @@
+/** Handing refusals to a command, and to a URL. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type RequestListener, type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { postTo } from "../../src/watch/index.js";
+import { SYSTEM, runCommand } from "../../src/watch/node.js";
+import { linesOf } from "./support.js";
+
+const [line] = await linesOf(1);
+const text = Buffer.from(line!.bytes).toString("utf8");
+const folder = mkdtempSync(join(tmpdir(), "bootproof-handing-on-"));
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close();
+  rmSync(folder, { recursive: true });
+});
+const never = new AbortController().signal;
+const runs = (command: string, timeoutMs = 20_000, signal = never): Promise<void> =>
+  runCommand(command, { timeoutMs })(line!, signal);
+
+describe.skipIf(process.platform === "win32")("a command", () => {
+  it("has the entry on its stdin, and is run by the shell", async () => {
+    const file = join(folder, "told");
+    await runs(`cat | cat > '${file}'`);
+    expect(readFileSync(file, "utf8")).toBe(`${text}\n`);
+  });
+
+  it("has the environment, but for the key that stamps requests", async () => {
+    const file = join(folder, "env");
+    const env = { PATH: process.env["PATH"], BOOTPROOF_API_PRIVATE_KEY: "secret", WHERE: file };
+    await runCommand('env > "$WHERE"', { env })(line!, never);
+    expect(readFileSync(file, "utf8")).toContain("WHERE=");
+    expect(readFileSync(file, "utf8")).not.toContain("secret");
+  });
+
+  it("that does not read its stdin is content all the same", async () => {
+    await runs("exec true");
+  });
+
+  it.each([
+    ["exit 3", /^the command ended with exit code 3$/],
+    ["no-such-command-here 2>&-", /^the command ended with exit code 127$/],
+    ["kill -9 $$", /^the command (?:was killed \(SIGKILL\)|ended with exit code 137)$/],
+  ])("that fails rejects: %s", async (command, message) => {
+    await expect(runs(command)).rejects.toThrow(message);
+  });
+
+  it("is ended with all that it started, when its time is up or the watch ends", async () => {
+    const file = join(folder, "late");
+    const command = `(sleep 2; echo late > '${file}') & wait`;
+    await expect(runs(command, 100)).rejects.toThrow("did not end within 100 ms");
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 100);
+    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended with the watch");
+    await expect(runs(command, 20_000, stop.signal)).rejects.toThrow("was ended with the watch");
+    await new Promise((resolve) => setTimeout(resolve, 2300));
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+async function serving(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/secret`;
+}
+
+const posts = (url: string, timeoutMs = 20_000): Promise<void> =>
+  postTo(url, { fetch: (input, init) => fetch(input, init), sleep: SYSTEM.sleep, timeoutMs })(line!, never);
+
+describe("a URL", () => {
+  it("is posted the line of the log, byte for byte", async () => {
+    const received: string[] = [];
+    const url = await serving((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => pieces.push(piece));
+      request.on("end", () => {
+        received.push(`${request.method!} ${request.url!} ${request.headers["content-type"]!}`);
+        received.push(Buffer.concat(pieces).toString("utf8"));
+        response.statusCode = 204;
+        response.end();
+      });
+    });
+    await posts(url);
+    expect(received).toEqual(["POST /hook/secret application/json", text]);
+  });
+
+  it.each([301, 307, 400, 404, 500])(
+    "that answers %d was not handed anything, and the path is not named",
+    async (status) => {
+      let requests = 0;
+      const url = await serving((_, response) => {
+        requests++;
+        response.writeHead(status, { location: "/elsewhere" }).end("x".repeat(1000));
+      });
+      const failure = await posts(url).catch((error: Error) => error.message);
+      expect(failure).toBe(`${new URL(url).host} answered HTTP ${status}`);
+      expect(requests).toBe(1);
+    },
+  );
+
+  it("that does not answer, or is not there, is given up in good time", async () => {
+    const url = await serving(() => {});
+    await expect(posts(url, 50)).rejects.toThrow(/^127\.0\.0\.1:\d+ did not answer within 50 ms$/);
+    await expect(posts("http://127.0.0.1:9/secret")).rejects.toThrow(/^127\.0\.0\.1:9 cannot be reached$/);
+  });
+
+  it("may answer without an end", async () => {
+    const url = await serving((_, response) => {
+      response.writeHead(200);
+      response.write("x");
+    });
+    await posts(url);
+  });
+
+  it.each(["ftp://a/b", "https://user:password@a/b", "https:", "/hook"])("is none: %s", (url) => {
+    expect(() => postTo(url, { fetch, sleep: SYSTEM.sleep })).toThrow(TypeError);
+  });
+});

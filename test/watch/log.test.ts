@@ -1,0 +1,242 @@
+/** What was done to a log is found, and named by its line. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonValue } from "../../src/decode/json.js";
+import { NO_LINE, lineAfter, readLine } from "../../src/watch/entry.js";
+import { verifyLog } from "../../src/watch/log.js";
+import { finding, inPieces, linesOf, textOf, verified } from "./support.js";
+
+const lines = await linesOf(9);
+const whole = textOf(lines);
+const texts = whole.trimEnd().split("\n");
+const faultOf = async (changed: readonly string[]) => (await verified(textOf(changed))).fault;
+
+describe("a log that is whole", () => {
+  it("is found so, in whatever pieces it comes", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 5000 }), async (size) => {
+        const answer = await verifyLog(inPieces(whole, size));
+        expect(answer).toMatchObject({ intact: true, fault: null, entries: 9, head: lines[8]!.hash });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("says where each line begins, when it was made, and what it does not tell", async () => {
+    const offsets: number[] = [];
+    const answer = await verified(whole, { onLine: (_, offset) => offsets.push(offset) });
+    expect(
+      offsets.map((at) =>
+        Buffer.from(whole)
+          .subarray(at, at + 7)
+          .toString("utf8"),
+      ),
+    ).toEqual(lines.map(() => '{"log":'));
+    expect([answer.firstAt, answer.lastAt]).toEqual([lines[0]!.entry.at, lines[8]!.entry.at]);
+    expect(answer.open.join()).toMatch(/lines cut off the end.*written anew.*each verdict/s);
+    expect((await verified("")).head).toBe(NO_LINE);
+  });
+
+  it("is held against a head that was kept", async () => {
+    const head = lines[8]!.hash;
+    expect((await verified(whole, { head: head.toUpperCase() })).intact).toBe(true);
+    for (const cut of [textOf(lines.slice(0, 8)), ""])
+      expect((await verified(cut, { head })).fault).toMatchObject({ kind: "head" });
+    const last = texts[8]!.replace('"verified"', '"rejected"');
+    expect(await faultOf([...texts.slice(0, 8), last])).toBe(null);
+    expect((await verified(textOf([...texts.slice(0, 8), last]), { head })).fault?.kind).toBe("head");
+  });
+});
+
+describe("a log that somebody has changed", () => {
+  const without = (index: number): string[] => texts.filter((_, each) => each !== index);
+  const edit = (text: string): string => text.replace('"prod"', '"dev"');
+
+  it.each<[string, string[], number, string, RegExp]>([
+    [
+      "a line removed",
+      without(5),
+      6,
+      "removed",
+      /^entry 6 was removed: entry 7 stands in line 6, the line behind entry 5/,
+    ],
+    ["the first removed", without(0), 1, "removed", /^entry 1 was removed: entry 2 stands in line 1, the first line/],
+    ["several removed", [...texts.slice(0, 2), ...texts.slice(5)], 3, "removed", /^entries 3 to 5 were removed/],
+    ["edited", texts.map((text, at) => (at === 4 ? edit(text) : text)), 5, "edited", /^line 5 was edited after/],
+    ["the first edited", texts.map((text, at) => (at === 0 ? edit(text) : text)), 1, "edited", /^line 1 was edited/],
+    [
+      "the hash in it edited",
+      texts.map((text, at) => (at === 4 ? text.replace(lines[3]!.hash, "ab".repeat(32)) : text)),
+      5,
+      "edited",
+      /^line 5 was edited/,
+    ],
+    [
+      "its number edited",
+      texts.map((text, at) => (at === 4 ? text.replace('"n":5', '"n":7') : text)),
+      5,
+      "edited",
+      /^line 5 was edited: .*its number is 7/,
+    ],
+    ["the one before the last edited", texts.map((text, at) => (at === 7 ? edit(text) : text)), 9, "edited", /line 8/],
+    [
+      "a copy behind it",
+      [...texts.slice(0, 4), texts[3]!, ...texts.slice(4)],
+      5,
+      "copied",
+      /line 5 is a copy of line 4/,
+    ],
+    ["a copy at the end", [...texts, texts[1]!], 10, "copied", /line 10 is a copy of line 2/],
+    [
+      "two in turn",
+      [...texts.slice(0, 3), texts[4]!, texts[3]!, ...texts.slice(5)],
+      4,
+      "moved",
+      /entry 5 stands in line 4/,
+    ],
+    ["one moved back", [texts[6]!, ...without(6)], 1, "moved", /entry 7 stands in line 1, and entry 1 in line 2/],
+    ["one moved on", [...without(2), texts[2]!], 3, "moved", /entry 4 stands in line 3, and entry 3 in line 9/],
+    ["no entry", texts.map((text, at) => (at === 4 ? "{}" : text)), 5, "malformed", /line 5 is no entry: log: /],
+    [
+      "spaces in it",
+      texts.map((text, at) => (at === 4 ? `${text} ` : text)),
+      5,
+      "malformed",
+      /spacing, order or escapes/,
+    ],
+    [
+      "an empty line",
+      [...texts.slice(0, 4), "", ...texts.slice(4)],
+      5,
+      "malformed",
+      /line 5 is no entry: not strict JSON/,
+    ],
+    [
+      "other evidence in it",
+      texts.map((text, at) => (at === 4 ? text.replace('"boot":5', '"boot":6') : text)),
+      5,
+      "malformed",
+      /evidenceDigest is not the hash/,
+    ],
+  ])("%s", async (_, changed, line, kind, message) => {
+    expect(await faultOf(changed)).toEqual({ line, kind, message: expect.stringMatching(message) as string });
+  });
+
+  it("a line put in, with the right number and the right hash", async () => {
+    const forged = await lineAfter({ entries: 5, head: lines[4]!.hash }, await finding("signer", { boot: "forged" }));
+    const changed = [...texts.slice(0, 5), Buffer.from(forged.bytes).toString("utf8"), ...texts.slice(5)];
+    const message = expect.stringMatching(/^lines 6 and 7 both follow line 5: .* of the two was put in$/) as string;
+    expect(await faultOf(changed)).toEqual({ line: 7, kind: "inserted", message });
+    const wild = await lineAfter({ entries: 70, head: "ab".repeat(32) }, await finding("signer", { boot: "wild" }));
+    const other = [...texts.slice(0, 5), Buffer.from(wild.bytes).toString("utf8"), ...texts.slice(5)];
+    expect(await faultOf(other)).toMatchObject({ line: 6, kind: "inserted" });
+  });
+
+  it("is told of an unfinished last line, and what becomes of it", async () => {
+    for (const cut of [1, 100]) {
+      const { intact, entries, fault } = await verified(whole.slice(0, -cut));
+      expect([intact, entries, fault?.kind, fault?.line]).toEqual([false, 8, "unfinished", 9]);
+    }
+  });
+
+  const index = fc.integer({ min: 0, max: texts.length - 1 });
+  it.each<[string, fc.Arbitrary<string[]>]>([
+    ["removes any but the last", index.filter((at) => at < 8).map(without)],
+    [
+      "takes any two in turn",
+      fc
+        .tuple(index, index)
+        .filter(([a, b]) => a !== b)
+        .map(([a, b]) => swapped(a, b)),
+    ],
+    ["copies any to anywhere", fc.tuple(index, index).map(([from, to]) => texts.toSpliced(to, 0, texts[from]!))],
+    [
+      "changes any character of any but the last",
+      fc
+        .tuple(
+          index.filter((at) => at < 8),
+          fc.nat(),
+          fc.constantFrom("0", "x", '"', " ", "é"),
+        )
+        .map(([at, place, char]) => texts.with(at, withCharacter(texts[at]!, place, char)))
+        .filter((changed) => changed.some((text, at) => text !== texts[at])),
+    ],
+    ["writes any but the last anew", index.filter((at) => at < 8).map((at) => texts.with(at, edit(texts[at]!)))],
+  ])("is found out, whoever %s", async (_, changes) => {
+    await fc.assert(
+      fc.asyncProperty(changes, async (changed) => {
+        const fault = await faultOf(changed);
+        expect(fault).not.toBe(null);
+        // At the change, or at the line behind it, which shows it; and the line is named.
+        const first = changed.findIndex((text, at) => text !== texts[at]);
+        const shows = first < 0 ? texts.length : first;
+        expect([shows + 1, shows + 2]).toContain(fault!.line);
+        expect(fault!.message).toMatch(new RegExp(`(?:line|lines|entry|entries) .*${fault!.line}`));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  function swapped(a: number, b: number): string[] {
+    return texts.with(a, texts[b]!).with(b, texts[a]!);
+  }
+
+  function withCharacter(text: string, place: number, char: string): string {
+    const at = place % text.length;
+    return text.slice(0, at) + char + text.slice(at + 1);
+  }
+});
+
+describe("a line", () => {
+  const nested = (depth: number): JsonValue => (depth === 0 ? 1 : { a: nested(depth - 1) });
+
+  it("is read again whatever a service answers", async () => {
+    const answers = fc.oneof(
+      fc.jsonValue({ noUnicodeString: false } as never) as fc.Arbitrary<JsonValue>,
+      fc.integer({ min: 55, max: 64 }).map(nested),
+      fc.constantFrom<JsonValue[]>("text", "‮\u0007\n", 1e300, [], -0, Infinity, { b: 1, 1: 2 }, { a: "\u00ad" }),
+    );
+    await fc.assert(
+      fc.asyncProperty(answers, async (answer) => {
+        // As it comes through the client: what is no JSON does not come.
+        if (!/\\ud[89a-f]/.test(JSON.stringify(answer))) {
+          const { bytes, hash } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", answer));
+          expect((await readLine(bytes)).hash).toBe(hash);
+          expect(Buffer.from(bytes).toString("utf8")).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("keeps what is nested too deep, or no object, as its text", async () => {
+    for (const answer of [nested(64), "text", [1]]) {
+      const { entry } = await lineAfter({ entries: 0, head: NO_LINE }, await finding("signer", answer));
+      expect(entry.bootProofs).toEqual([JSON.stringify(answer)]);
+    }
+  });
+
+  it.each([
+    ["n", '"n":1', '"n":0'],
+    ["verdict", '"verified"', '"good"'],
+    ["at", "2026-03-04T05:06:07.000Z", "2026-03-04T05:06:07Z"],
+    ["failed", '"failed":[]', '"failed":[{"id":"no.check","subject":"boot[0]","detail":""}]'],
+    ["app", '"app":"signer"', '"app":null'],
+    ["unknown", '"stale"', '"more":1,"stale"'],
+    ["log", "bootproof-log/1", "bootproof-log/2"],
+  ])("is refused for %s", async (_, from, to) => {
+    const text = texts[0]!.replace(from, to);
+    expect(text).not.toBe(texts[0]);
+    await expect(readLine(Buffer.from(text))).rejects.toThrow(/malformed log/);
+  });
+});
+
+it("has a length that ends, whoever made the file", async () => {
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) yield new Uint8Array(1 << 20).fill(0x61);
+  }
+  expect((await verifyLog(endless())).fault).toMatchObject({
+    line: 1,
+    message: expect.stringMatching(/longer/) as string,
+  });
+});

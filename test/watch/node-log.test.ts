@@ -1,0 +1,232 @@
+/** The log in a file: made, gone on with, refused where it is broken, and held by one process. */
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type LogLine, lineAfter } from "../../src/watch/entry.js";
+import { LogError, LogInUseError, type OpenedLog, openLog } from "../../src/watch/node.js";
+import { finding, textOf } from "./support.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-log-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const ID = "00000000-0000-4000-8000-000000000000";
+let count = 0;
+const newPath = (): string => join(folder, `log-${count++}.jsonl`);
+
+async function add(log: OpenedLog, boot: number, verdict: "verified" | "rejected" = "verified"): Promise<LogLine> {
+  const line = await lineAfter(log.tail(), await finding("signer", { boot }, { verdict }));
+  await log.append(line);
+  return line;
+}
+
+/** A log of so many refusals, and its lines. */
+async function written(path: string, entries: number): Promise<LogLine[]> {
+  const log = await openLog(path);
+  const lines: LogLine[] = [];
+  for (let boot = 1; boot <= entries; boot++) lines.push(await add(log, boot, "rejected"));
+  await log.close();
+  return lines;
+}
+
+describe("a log in a file", () => {
+  it("is made for its owner alone, and goes on where it ended", async () => {
+    const path = newPath();
+    const lines = await written(path, 2);
+    if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
+    const log = await openLog(path);
+    expect(log.tail()).toEqual({ entries: 2, head: lines[1]!.hash });
+    expect(log.standing("app signer")?.verdict).toBe("rejected");
+    lines.push(await add(log, 3));
+    await log.close();
+    expect(readFileSync(path, "utf8")).toBe(textOf(lines));
+    expect(readdirSync(folder).filter((name) => name.includes("lock"))).toEqual([]);
+  });
+
+  it("loses nothing but a last line that was not finished, and says so", async () => {
+    const path = newPath();
+    const lines = await written(path, 3);
+    const whole = textOf(lines);
+    for (const part of [1, 40, lines[2]!.bytes.length]) {
+      writeFileSync(path, whole.slice(0, textOf(lines.slice(0, 2)).length + part));
+      const notes: string[] = [];
+      const log = await openLog(path, { onNote: (text) => notes.push(text) });
+      expect(notes).toEqual([expect.stringMatching(`line 3 was not finished.* its ${part} bytes were taken away`)]);
+      expect(log.tail().entries).toBe(2);
+      await log.close();
+      expect(readFileSync(path, "utf8")).toBe(textOf(lines.slice(0, 2)));
+    }
+  });
+
+  it("is left as it is where its chain is broken", async () => {
+    const path = newPath();
+    const [one, , three] = await written(path, 3);
+    const broken = textOf([one!, three!]);
+    writeFileSync(path, broken);
+    const refused = openLog(path);
+    await expect(refused).rejects.toBeInstanceOf(LogError);
+    await expect(refused).rejects.toMatchObject({ fault: { line: 2, kind: "removed" } });
+    expect(readFileSync(path, "utf8")).toBe(broken);
+    // And so is the lock: whoever mends the log may go on.
+    writeFileSync(path, textOf([one!]));
+    await (await openLog(path)).close();
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    ["a folder", () => folder, /a directory, where a file is wanted/],
+    ["no folder", () => join(folder, "none", "log"), /there is no such file or folder/],
+    ["a device", () => "/dev/full", /a device, a pipe or the like/],
+  ])("is no other thing: %s", async (_, path, message) => {
+    await expect(openLog(path())).rejects.toThrow(message);
+  });
+
+  it("notices who writes to it, or cuts it off, meanwhile", async () => {
+    for (const meddle of [(path: string) => appendFileSync(path, "x"), (path: string) => truncateSync(path, 3)]) {
+      const path = newPath();
+      const log = await openLog(path);
+      await add(log, 1);
+      meddle(path);
+      const found = readFileSync(path, "utf8");
+      await expect(add(log, 2)).rejects.toThrow("somebody else has written to it");
+      expect(readFileSync(path, "utf8")).toBe(found);
+      await log.close();
+    }
+  });
+});
+
+describe("refusals that were not handed on", () => {
+  it("are there after a restart, in their order, and no more once they are marked", async () => {
+    const path = newPath();
+    await written(path, 3);
+    const first = await openLog(path);
+    expect((await first.nextRefusal())?.entry.n).toBe(1);
+    await first.markHandedOn(1);
+    expect((await first.nextRefusal())?.entry.n).toBe(2);
+    await first.close();
+    const second = await openLog(path);
+    expect((await second.nextRefusal())?.entry.n).toBe(2);
+    await second.markHandedOn(3);
+    expect(await second.nextRefusal()).toBe(null);
+    await second.close();
+    const third = await openLog(path);
+    expect(await third.nextRefusal()).toBe(null);
+    await add(third, 4);
+    expect(await third.nextRefusal()).toBe(null);
+    await third.close();
+  });
+
+  it.each<[string, (path: string) => void]>([
+    ["is lost", (path) => rmSync(path)],
+    ["is of another log", (path) => writeFileSync(path, JSON.stringify({ n: 3, hash: "ab".repeat(32) }))],
+    ["is damaged", (path) => writeFileSync(path, "{")],
+  ])("are all there again where the mark %s", async (_, damage) => {
+    const path = newPath();
+    await written(path, 3);
+    const log = await openLog(path);
+    await log.markHandedOn(3);
+    await log.close();
+    damage(`${path}.handed-on`);
+    const again = await openLog(path);
+    expect((await again.nextRefusal())?.entry.n).toBe(1);
+    await again.close();
+  });
+
+  it("are not handed on where their line was changed meanwhile", async () => {
+    const path = newPath();
+    await written(path, 1);
+    const log = await openLog(path);
+    writeFileSync(path, readFileSync(path, "utf8").replace("prod", "test"));
+    await expect(log.nextRefusal()).rejects.toThrow("line 1 was changed");
+    await log.close();
+  });
+});
+
+describe("one process a log", () => {
+  it("is held to, whatever name leads to it, until it is closed", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    const other = newPath();
+    symlinkSync(path, other);
+    for (const name of [path, other]) {
+      await expect(openLog(name)).rejects.toBeInstanceOf(LogInUseError);
+      await expect(openLog(name)).rejects.toThrow(`in use by process ${process.pid}: one process a log`);
+    }
+    await log.close();
+    await (await openLog(other)).close();
+  });
+
+  const ended = spawnSync(process.execPath, ["-e", ""]).pid;
+  it.each<[string, object | string, boolean]>([
+    ["that has ended", { pid: ended, started: null, host: hostname(), id: ID }, true],
+    [
+      "that has ended, and whose id another one has",
+      { pid: process.pid, started: "then", host: hostname(), id: ID },
+      process.platform === "linux",
+    ],
+    ["of another machine", { pid: ended, started: null, host: "elsewhere", id: ID }, false],
+    ["that runs", { pid: process.pid, started: null, host: hostname(), id: ID }, false],
+    ["that it does not name", "{}", false],
+    ["by a name that leads elsewhere", { pid: ended, started: null, host: hostname(), id: "../x" }, false],
+  ])("takes over from a process %s, or does not", async (_, holder, takesOver) => {
+    const path = newPath();
+    const lock = `${path}.lock`;
+    writeFileSync(lock, typeof holder === "string" ? holder : JSON.stringify(holder));
+    if (takesOver) await (await openLog(path)).close();
+    else {
+      await expect(openLog(path)).rejects.toThrow(`If it does not run any more, remove ${lock}`);
+      rmSync(lock);
+    }
+    expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
+  });
+
+  it("takes over one at a time", async () => {
+    for (let round = 0; round < 20; round++) {
+      const path = newPath();
+      writeFileSync(`${path}.lock`, JSON.stringify({ pid: ended, started: null, host: hostname(), id: ID }));
+      const tries = await Promise.allSettled(Array.from({ length: 8 }, () => openLog(path)));
+      const opened = tries.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+      expect(opened).toHaveLength(1);
+      for (const each of tries) if (each.status === "rejected") expect(each.reason).toBeInstanceOf(LogInUseError);
+      await opened[0]!.close();
+    }
+  });
+
+  it("takes over from one that was killed while it took over", async () => {
+    const path = newPath();
+    const gone = { pid: ended, started: null, host: hostname() };
+    const other = ID.replaceAll("0", "1");
+    writeFileSync(`${path}.lock`, JSON.stringify({ ...gone, id: ID }));
+    writeFileSync(`${path}.lock.${ID}`, JSON.stringify({ ...gone, id: other }));
+    await (await openLog(path)).close();
+    expect(readdirSync(folder).filter((name) => name.includes(".lock"))).toEqual([]);
+  });
+
+  it("leaves the lock of somebody else where it is", async () => {
+    const path = newPath();
+    const log = await openLog(path);
+    writeFileSync(`${path}.lock`, "somebody else's");
+    await log.close();
+    expect(readFileSync(`${path}.lock`, "utf8")).toBe("somebody else's");
+    rmSync(`${path}.lock`);
+  });
+});
+
+it("a log in a folder that is named by a link has one lock", async () => {
+  const [real, link] = [join(folder, "real"), join(folder, "link")];
+  mkdirSync(real);
+  symlinkSync(real, link);
+  const log = await openLog(join(real, "log"));
+  await expect(openLog(join(link, "log"))).rejects.toBeInstanceOf(LogInUseError);
+  await log.close();
+});

@@ -1,0 +1,92 @@
+/** Logs that were never written by a watch, and a clock of their own. */
+import { toUtf8 } from "../../src/bytes.js";
+import { type Finding, type LogEnd, type LogLine, NO_LINE, lineAfter } from "../../src/watch/entry.js";
+import { type LogVerification, type VerifyLogOptions, verifyLog } from "../../src/watch/log.js";
+import { sha256 } from "../../src/verify/digest.js";
+import { toHex } from "../../src/bytes.js";
+import type { JsonValue } from "../../src/decode/json.js";
+
+export const START = new Date("2026-03-04T05:06:07.000Z");
+
+export async function finding(app: string, bootProof: JsonValue, more: Partial<Finding> = {}): Promise<Finding> {
+  return {
+    at: START.toISOString(),
+    app,
+    ephemeralKey: null,
+    verdict: "verified",
+    stale: false,
+    failed: [],
+    deployment: "prod",
+    policy: "lab",
+    policyDigest: null,
+    tool: { name: "bootproof", version: "0.1.0" },
+    evidenceDigest: toHex(await sha256(toUtf8(JSON.stringify(bootProof)))),
+    bootProofs: [bootProof],
+    ...more,
+  };
+}
+
+/** So many lines, each an entry of its own. */
+export async function linesOf(count: number): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
+  let end: LogEnd = { entries: 0, head: NO_LINE };
+  for (let n = 1; n <= count; n++) {
+    const line = await lineAfter(end, await finding("signer", { enclaveApp: "signer", boot: n }));
+    lines.push(line);
+    end = { entries: n, head: line.hash };
+  }
+  return lines;
+}
+
+export function textOf(lines: readonly (LogLine | string)[]): string {
+  return lines
+    .map((line) => `${typeof line === "string" ? line : Buffer.from(line.bytes).toString("utf8")}\n`)
+    .join("");
+}
+
+/** In pieces that end anywhere. */
+export async function* inPieces(text: string | Uint8Array, size = 97): AsyncGenerator<Uint8Array> {
+  const bytes = typeof text === "string" ? toUtf8(text) : text;
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+export function verified(text: string, options: VerifyLogOptions = {}): Promise<LogVerification> {
+  return verifyLog(inPieces(text), options);
+}
+
+/** A clock that stands still, but for who sleeps by it. */
+export class SimulatedClock {
+  #time = START.getTime();
+  #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
+
+  readonly now = (): Date => new Date(this.#time);
+  readonly random = (): number => 0.5;
+  readonly sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener("abort", wake);
+        this.#sleepers = this.#sleepers.filter((each) => each !== sleeper);
+        resolve();
+      };
+      const sleeper = { at: this.#time + milliseconds, wake };
+      if (signal.aborted) return resolve();
+      this.#sleepers.push(sleeper);
+      signal.addEventListener("abort", wake);
+    });
+
+  get elapsedMs(): number {
+    return this.#time - START.getTime();
+  }
+
+  /** Wakes who sleeps, in order, once there is one who does. */
+  async runUntil(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#sleepers.sort((a, b) => a.at - b.at);
+      const [next] = this.#sleepers;
+      if (next === undefined) continue;
+      this.#time = Math.max(this.#time, next.at);
+      next.wake();
+    }
+  }
+}

@@ -1,0 +1,340 @@
+/** A watch of a service that lies, vanishes and comes back, by a clock of its own. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import { verifyBootProof } from "../../src/bootproof.js";
+import { apiKeyStamper, createClient } from "../../src/client/index.js";
+import type { JsonValue } from "../../src/decode/json.js";
+import { startLab } from "../../src/lab/index.js";
+import {
+  FetchError,
+  type LogEntry,
+  type LogLine,
+  type WatchMessage,
+  type WatchOptions,
+  askService,
+  memoryStore,
+  verifyLog,
+  watch,
+} from "../../src/watch/index.js";
+import { openLog, readLog } from "../../src/watch/node.js";
+import { SimulatedClock } from "./support.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-watch-"));
+const clock = new SimulatedClock();
+const lab = await startLab({ now: clock.now });
+const policy = parsePolicy({ ...lab.policyFile, maxAge: "30m" });
+afterAll(async () => {
+  await lab.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** What the network makes of a request; undefined: it lets it through. */
+type Interference = (() => Response) | undefined;
+
+let interference: Interference;
+const client = createClient({
+  baseUrl: lab.baseUrl,
+  organizationId: lab.organizationId,
+  stamper: await apiKeyStamper(lab.apiKey),
+  maxRetries: 0,
+  now: clock.now,
+  fetch: async (input, init) => interference?.() ?? fetch(input, init),
+});
+
+const lost: Interference = () => {
+  throw new TypeError("fetch failed");
+};
+const answering =
+  (status: number, body: string, headers: Record<string, string> = {}): Interference =>
+  () =>
+    new Response(body, { status, headers });
+const huge: Interference = () => new Response(`{"bootProof":"${"a".repeat(3 * 1024 * 1024)}"}`);
+
+const signerEnclave = lab.enclaves.filter(({ app }) => app === "signer").at(-1)!.enclaveId;
+
+/** By the minute. */
+const HOUR: readonly (readonly [minute: number, happens: () => unknown])[] = [
+  [5, () => (interference = lost)],
+  [12, () => (interference = undefined)],
+  [14, () => lab.setFault("stale-manifest")],
+  [17, () => lab.setFault(null)],
+  [20, () => (interference = answering(200, "<!doctype html>"))],
+  [22, () => (interference = answering(429, "{}", { "retry-after": "120" }))],
+  [24, () => (interference = huge)],
+  [28, () => (interference = undefined)],
+  [29, () => lab.restartEnclave(signerEnclave)],
+  [32, () => lab.setFault("altered-document")],
+  [36, () => lab.setFault(null)],
+  [40, () => (interference = answering(200, '{"bootProof":{"enclaveApp":"another"}}'))],
+  [42, () => (interference = answering(404, "{}"))],
+  [45, () => (interference = answering(401, "{}"))],
+  [49, () => (interference = answering(503, "{}"))],
+  [53, () => (interference = undefined)],
+];
+
+describe("an hour with a service that lies, vanishes and comes back", () => {
+  const path = join(folder, "hour.jsonl");
+  const messages: WatchMessage[] = [];
+  const handedOn: LogEntry[] = [];
+  let script = [...HOUR];
+
+  const ask = askService(client);
+  const options = (more: Partial<WatchOptions>): WatchOptions => ({
+    apps: ["signer"],
+    policy,
+    newest: async (watched, signal) => {
+      while (script[0] !== undefined && script[0][0] * 60_000 <= clock.elapsedMs) {
+        await script[0][1]();
+        script = script.slice(1);
+      }
+      return ask(watched, signal);
+    },
+    onMessage: (message) => messages.push(message),
+    // The first attempt at each fails.
+    onRefusal: async ({ entry }) => {
+      handedOn.push(entry);
+      if (handedOn.filter(({ n }) => n === entry.n).length === 1) throw new Error("nobody answers");
+    },
+    ...clock,
+    now: clock.now,
+    sleep: clock.sleep,
+    random: clock.random,
+    ...more,
+  });
+
+  async function watchUntil(minute: number): Promise<void> {
+    const log = await openLog(path);
+    const stop = new AbortController();
+    let ended = false;
+    const watching = watch(options({ log, signal: stop.signal })).finally(() => (ended = true));
+    await clock.runUntil(() => ended || clock.elapsedMs >= minute * 60_000);
+    stop.abort();
+    await watching;
+    await log.close();
+  }
+
+  it("leaves a log that is whole, with the entries that it should have, and no other", async () => {
+    // Ended and begun again in between: nothing is lost, and nothing recorded twice.
+    for (const minute of [3, 15, 34, 61]) await watchUntil(minute);
+    const entries: LogEntry[] = [];
+    const answer = await verifyLog(readLog(path), { onLine: ({ entry }) => entries.push(entry) });
+    expect(answer).toMatchObject({ intact: true, entries: 7 });
+    expect(entries.map(({ verdict, stale, failed }) => [verdict, stale, ...failed.map(({ id }) => id)])).toEqual([
+      ["verified", false],
+      ["rejected", false, "policy.deployment", "policy.nonce"],
+      ["verified", false],
+      ["verified", false],
+      ["rejected", false, "cose.signature"],
+      ["verified", false],
+      ["rejected", true, "policy.age"],
+    ]);
+    const digests = entries.map(({ evidenceDigest }) => evidenceDigest);
+    expect([digests[2], digests[5], digests[6]]).toEqual([digests[0], digests[3], digests[3]]);
+    expect(new Set(digests).size).toBe(4);
+    expect(entries[0]).toMatchObject({ app: "signer", ephemeralKey: null, deployment: "signer lab.2", policy: "lab" });
+  });
+
+  it("has evidence in each entry that comes to the same verdict again", async () => {
+    for (const line of readFileSync(path, "utf8").trimEnd().split("\n")) {
+      const { at, bootProofs, verdict, failed } = JSON.parse(line) as LogEntry;
+      const { report } = await verifyBootProof(bootProofs[0], { policy, now: new Date(at) });
+      expect(report.verdict).toBe(verdict);
+      expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(
+        failed.map(({ id }) => id),
+      );
+    }
+  });
+
+  it("has handed on each refusal, in order, again where that had failed", () => {
+    const numbers = handedOn.map(({ n }) => n);
+    expect([...new Set(numbers)]).toEqual([2, 5, 7]);
+    for (const n of [2, 5, 7]) expect(numbers.filter((one) => one === n).length).toBeGreaterThan(1);
+  });
+
+  it("has told of each outage when it began, when it turned into another, and when it ended", () => {
+    const told = messages.flatMap((message) => {
+      if (message.event === "outage") return [message.kind];
+      return message.event === "recovered" ? [`recovered after ${message.failedPolls > 1 ? "polls" : "a poll"}`] : [];
+    });
+    expect(told).toEqual([
+      "unreachable",
+      "recovered after polls",
+      "answer",
+      "unreachable",
+      "answer",
+      "recovered after polls",
+      "answer",
+      "missing",
+      "credentials",
+      "unreachable",
+      "recovered after polls",
+    ]);
+    const [first] = messages;
+    expect(first).toMatchObject({ event: "outage", watched: [{ app: "signer" }], again: false });
+  });
+});
+
+/** A watch of a service that answers by a function, until it has nothing left to say. */
+async function watched(
+  answers: readonly ((app: string) => JsonValue | null)[],
+  more: Partial<WatchOptions> = {},
+): Promise<{
+  lines: LogLine[];
+  messages: WatchMessage[];
+  waits: number[];
+  summary: Awaited<ReturnType<typeof watch>>;
+}> {
+  const own = new SimulatedClock();
+  const [lines, messages, waits]: [LogLine[], WatchMessage[], number[]] = [[], [], []];
+  const stop = new AbortController();
+  const polls = new Map<string, number>();
+  let ended = false;
+  const watching = watch({
+    apps: ["signer"],
+    policy: parsePolicy(lab.policyFile),
+    newest: async (one) => {
+      const name = "app" in one ? one.app : one.ephemeralKey;
+      const poll = polls.get(name) ?? 0;
+      polls.set(name, poll + 1);
+      if (poll >= answers.length) stop.abort();
+      return answers[Math.min(poll, answers.length - 1)]!(name);
+    },
+    onEntry: (line) => lines.push(line),
+    onMessage: (message) => messages.push(message),
+    now: own.now,
+    random: own.random,
+    sleep: (milliseconds, signal) => {
+      waits.push(milliseconds);
+      return own.sleep(milliseconds, signal);
+    },
+    signal: stop.signal,
+    ...more,
+  }).finally(() => (ended = true));
+  watching.catch(() => {});
+  await own.runUntil(() => ended);
+  return { lines, messages, waits, summary: await watching };
+}
+
+const failing = (error: Error) => (): never => {
+  throw error;
+};
+
+describe("a watch", () => {
+  it("records a service that alternates each time it does", async () => {
+    const [a, b] = [{ boot: "a" }, { boot: "b" }];
+    const { lines } = await watched([() => a, () => b, () => a, () => a, () => b]);
+    expect(lines.map(({ entry }) => entry.bootProofs[0])).toEqual([a, b, a, b]);
+  });
+
+  it("records another label, which is what the service says", async () => {
+    const { lines } = await watched([() => ({ owner: "a" }), () => ({ owner: "b" })]);
+    expect(lines).toHaveLength(2);
+  });
+
+  it("goes on at its interval while one of several is answered, and backs off where none is", async () => {
+    const one = (app: string): JsonValue | null => (app === "signer" ? { boot: 1 } : null);
+    const apps = { apps: ["signer", "other"], intervalMs: 7000 };
+    expect((await watched([one, one, one], apps)).waits).toEqual([7000, 7000, 7000]);
+    const down = failing(new Error("down"));
+    const { waits, messages } = await watched(Array<() => never>(9).fill(down), apps);
+    expect(waits).toEqual([3750, 7500, 15_000, 30_000, 60_000, 120_000, 225_000, 225_000, 225_000]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatchObject({ watched: [{ app: "signer" }, { app: "other" }], message: "down" });
+  });
+
+  it("says every hour that nothing is watched, where waiting does not mend it", async () => {
+    const refused = failing(new FetchError("credentials", "HTTP 401"));
+    const answers = [() => ({ boot: 1 }), ...Array<() => never>(40).fill(refused)];
+    const { messages, summary } = await watched(answers);
+    const hours = messages.map((message) => message.event === "outage" && message.again);
+    expect(hours).toEqual([false, true, true]);
+    expect(summary.unfetched).toMatchObject([{ watched: { app: "signer" }, kind: "credentials" }]);
+    expect(summary.refused).toEqual([{ app: "signer" }]);
+  });
+
+  it("ends at once where the first poll is refused for its credentials as a whole", async () => {
+    const refused = failing(new FetchError("credentials", "HTTP 401"));
+    await expect(watched([refused, refused])).rejects.toThrow(FetchError);
+    const half = (app: string): JsonValue => (app === "signer" ? { boot: 1 } : refused());
+    expect((await watched([half, half], { apps: ["signer", "other"] })).messages).toHaveLength(1);
+  });
+
+  it("takes an answer that is too large for none", async () => {
+    const { lines, messages } = await watched([() => ({ a: "x".repeat(3 * 1024 * 1024) })]);
+    expect(lines).toEqual([]);
+    expect(messages).toMatchObject([{ event: "outage", kind: "answer" }]);
+  });
+
+  it("holds the boot proof of a key against that key", async () => {
+    const [first, second] = lab.enclaves.map(({ ephemeralKey }) => ephemeralKey);
+    const ask = askService(client);
+    const asked = { apps: [], ephemeralKeys: [first!.toUpperCase()], once: true };
+    const right = await watched([() => null], { ...asked, newest: ask });
+    expect(right.lines.map(({ entry }) => [entry.verdict, entry.app, entry.ephemeralKey])).toEqual([
+      ["verified", null, first],
+    ]);
+    const other = (_: unknown, signal: AbortSignal) => ask({ ephemeralKey: second! }, signal);
+    const wrong = await watched([() => null], { ...asked, newest: other });
+    expect(wrong.lines.map(({ entry }) => entry.failed.map(({ id }) => id))).toEqual([["bind.key"]]);
+  });
+
+  it("tells an organization that is not known from an application without a boot proof", async () => {
+    const ask = () => askService(client)({ app: "nobody" }, new AbortController().signal);
+    await expect(ask()).resolves.toBe(null);
+    interference = answering(404, '{"code":5,"details":[{"turnkeyErrorCode":"ORGANIZATION_NOT_FOUND"}]}');
+    await expect(ask()).rejects.toMatchObject({ name: "FetchError", kind: "credentials" });
+    interference = undefined;
+  });
+
+  it("ends though what it asks does not", async () => {
+    const stop = new AbortController();
+    const hanging = new Promise<never>(() => {});
+    const watching = watched([() => null], { newest: () => hanging, signal: stop.signal });
+    setTimeout(() => stop.abort(), 20);
+    expect((await watching).summary).toMatchObject({ recorded: 0, polls: 0 });
+    const again = new AbortController();
+    const handing = watched([() => ({ boot: 1 })], { onRefusal: () => hanging, signal: again.signal });
+    setTimeout(() => again.abort(), 200);
+    expect((await handing).summary).toMatchObject({ recorded: 1, waiting: true });
+  });
+
+  it("gives up handing on after three attempts, where it polls once", async () => {
+    let attempts = 0;
+    const { summary, messages } = await watched([() => ({ boot: 1 })], {
+      once: true,
+      onRefusal: async () => {
+        attempts++;
+        throw new Error("nobody answers");
+      },
+    });
+    expect([attempts, summary.waiting, summary.polls]).toEqual([3, true, 1]);
+    expect(messages).toMatchObject([
+      { attempts: 1, tries: true },
+      { attempts: 3, tries: false },
+    ]);
+  });
+
+  it("ends where an entry cannot be written, and hands on no refusal that is in no log", async () => {
+    const handedOn: number[] = [];
+    const log = { ...memoryStore(), append: failing(new Error("no space left")) };
+    const onRefusal = async ({ entry }: LogLine): Promise<void> => void handedOn.push(entry.n);
+    await expect(watched([() => ({ boot: 1 })], { log, onRefusal })).rejects.toThrow("no space left");
+    expect(handedOn).toEqual([]);
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>, RegExp]>([
+    ["nothing", { apps: [] }, /options\.apps: one at least wanted/],
+    ["the same twice", { apps: ["a", "a"] }, /each once wanted/],
+    ["no key", { ephemeralKeys: ["04"] }, /260 hex digits/],
+    ["no policy", { policy: undefined }, /options\.policy: wanted/],
+    ["another option", { interval: 1 }, /options\.interval: unknown/],
+    ["no interval", { intervalMs: 10 }, /1000 to 86400000 wanted/],
+    ["more than a timer has", { intervalMs: 2 ** 31 }, /1000 to 86400000 wanted/],
+  ])("refuses %s", async (_, more, message) => {
+    const options = { apps: ["a"], policy, newest: async () => null, ...new SimulatedClock(), ...more };
+    await expect(watch(options as unknown as WatchOptions)).rejects.toThrow(message);
+  });
+});
