@@ -2,16 +2,21 @@
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
+/**
+ * npx and others hand Ctrl-C on to a process that the terminal has told of it already: what comes in this time is one.
+ */
+const SAME_MS = 1000;
+
 /** Is told once, so that who is in a hurry may say it twice. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener = (): void => {
-    this.forget();
+    if (!this.signal.aborted) setTimeout(() => this.#ignore(), SAME_MS).unref();
     this.#controller.abort();
   };
 
   constructor() {
-    for (const signal of SIGNALS) process.once(signal, this.#listener);
+    for (const signal of SIGNALS) process.on(signal, this.#listener);
   }
 
   /** Aborted when it comes. */
@@ -27,7 +32,12 @@ export class Interruption {
     });
   }
 
+  /** After it came, the rest of it may still be on its way. */
   forget(): void {
+    if (!this.signal.aborted) this.#ignore();
+  }
+
+  #ignore(): void {
     for (const signal of SIGNALS) process.off(signal, this.#listener);
   }
 }

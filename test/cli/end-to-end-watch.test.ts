@@ -140,7 +140,12 @@ describe("the built command keeps watch", () => {
     server.close();
   });
 
-  it.each(["SIGINT", "SIGTERM"] as const)("until %s, and leaves log and lock as they should be", async (signal) => {
+  it.each([
+    ["SIGINT", 1],
+    ["SIGTERM", 1],
+    // As npx does it, which hands on what the terminal has sent already.
+    ["SIGINT", 2],
+  ] as const)("until %s, %d times, and leaves log and lock as they should be", async (signal, times) => {
     const path = newLog();
     const watching = new Process([...asked, "--log", path]);
     await watching.until(() => entriesOf(path).length === 1);
@@ -148,8 +153,11 @@ describe("the built command keeps watch", () => {
     const second = await run(...asked, "--log", path, "--once");
     expect([second.code, second.stdout]).toEqual([2, ""]);
     expect(second.stderr).toContain(`${path}: in use by process ${watching.child.pid!}: one process a log`);
-    watching.child.kill(signal);
-    expect(await watching.ended).toMatchObject({ code: 0, stderr: "" });
+    for (let count = 0; count < times; count++) watching.child.kill(signal);
+    const { code, stderr } = await watching.ended;
+    expect(stderr).toBe("");
+    // The last one may come when everything is done, and end what is left.
+    expect(code).toBeOneOf(times === 1 ? [0] : [0, null]);
     expect(existsSync(`${path}.lock`)).toBe(false);
     expect((await run("log", "verify", path)).code).toBe(0);
   });

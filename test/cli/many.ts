@@ -14,7 +14,7 @@ export interface Fleet {
 }
 
 /** Enclaves of one deployment, each with a key and a minute of its own, one app proof each. */
-export function fleetOf(count: number, nameOf = (index: number): string => `bp-${index}.json`): Fleet {
+export function fleetOf(count: number, nameOf: (index: number) => string): Fleet {
   const lab = new Forge();
   const made = Array.from({ length: count }, (_, index) => {
     const at = new Date(MANY_AT.getTime() + 60_000 * index);

@@ -47,10 +47,14 @@ async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const directory = mkdtempSync(join(tmpdir(), "bootproof-cli-"));
 let files = 0;
 
-/** A new file with the content (JSON of what is no text or bytes), and its path. */
+/**
+ * A new file with the content (JSON of what is no text or bytes), and its path. Test files share the folder where they
+ * share a process: a name that is taken is refused.
+ */
 export function fileOf(content: unknown, name = `file-${files++}.json`): string {
   const path = join(directory, name);
-  writeFileSync(path, typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content));
+  const data = typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content);
+  writeFileSync(path, data, { flag: "wx" });
   return path;
 }
 

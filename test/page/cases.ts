@@ -50,7 +50,7 @@ function bundleFile(): string {
 }
 export const BUNDLE = bundleFile();
 
-export const FLEET: Fleet = fleetOf(MANY);
+export const FLEET: Fleet = fleetOf(MANY, (index) => `page-${index}.json`);
 
 /** By what it is about: the arguments of `verify`, and the verdict. */
 export const CASES: Readonly<Record<string, readonly [verdict: string, stale: boolean, ...args: string[]]>> = {
