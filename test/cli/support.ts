@@ -1,5 +1,5 @@
 /** The command line in this process, and evidence in files. */
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,12 +49,12 @@ let files = 0;
 
 /**
  * A new file with the content (JSON of what is no text or bytes), and its path. Test files share the folder where they
- * share a process: a name that is taken is refused.
+ * share a process: where the name is taken, the file is in a folder of its own.
  */
 export function fileOf(content: unknown, name = `file-${files++}.json`): string {
-  const path = join(directory, name);
-  const data = typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content);
-  writeFileSync(path, data, { flag: "wx" });
+  const folder = existsSync(join(directory, name)) ? mkdtempSync(join(directory, "another-")) : directory;
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content));
   return path;
 }
 
