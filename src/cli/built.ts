@@ -1,4 +1,4 @@
-/** `--image` and `--binary`: what was built, measured, for the commands that hold evidence against it. */
+/** Images and binaries that were built, measured, for every command that takes them. */
 import type { BuildMeasurements } from "../appraise/pin.js";
 import type { ImageMeasurement } from "../image/measure.js";
 import { printable } from "../report/printable.js";
@@ -14,7 +14,8 @@ export async function measuredImage(files: InputFiles, path: string, io: Io): Pr
   return streamed(files, path, () => measureImage(fileStream(path, io), streaming(path, io)));
 }
 
-async function measuredBinary(files: InputFiles, path: string, io: Io): Promise<Uint8Array | undefined> {
+/** The hash of a binary's file; undefined where there is a fault. */
+export async function measuredBinary(files: InputFiles, path: string, io: Io): Promise<Uint8Array | undefined> {
   const [{ measureBinary }, { fileStream, streaming }] = await Promise.all([
     import("../image/measure.js"),
     import("./streams.js"),

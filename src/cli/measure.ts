@@ -10,6 +10,7 @@ import { type Page, pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart, quoted } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import { TOOL } from "../version.js";
+import { measuredBinary, measuredImage } from "./built.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
@@ -105,15 +106,15 @@ interface Result {
 async function measure({ image, flags, names, format }: Asked, io: Io): Promise<number> {
   const files = new InputFiles(io);
   const policy = await readPolicy(files, flags.policy);
-  const measured = await measuredImage(files, image, io);
-  const binary = await measuredBinary(flags.binary, io);
+  const measured = image === undefined ? undefined : await measuredImage(files, image, io);
+  const pivotHash = flags.binary === undefined ? undefined : await measuredBinary(files, flags.binary, io);
   files.throwFaults();
-  const pcrs = { ...measured?.measured.pcrs, ...names };
-  const comparison = policy === undefined ? null : await compared(policy, pcrs, binary?.pivotHash);
+  const pcrs = { ...measured?.pcrs, ...names };
+  const comparison = policy === undefined ? null : await compared(policy, pcrs, pivotHash);
   const policyName = flags.policy === undefined ? null : nameOf(flags.policy);
   const result: Result = {
-    image: measured ?? null,
-    binary,
+    image: measured === undefined ? null : { file: nameOf(image!), measured },
+    binary: pivotHash === undefined ? null : { file: nameOf(flags.binary!), pivotHash },
     flags,
     pcrs,
     policy: policyName,
@@ -128,29 +129,6 @@ async function readPolicy(files: InputFiles, path: string | undefined): Promise<
   if (path === undefined) return undefined;
   const { readPolicyFile } = await import("./policy.js");
   return (await readPolicyFile(files, path, { command: "measure", option: "--policy" }))?.policy;
-}
-
-async function measuredImage(
-  files: InputFiles,
-  path: string | undefined,
-  io: Io,
-): Promise<Result["image"] | undefined> {
-  if (path === undefined) return undefined;
-  const [{ measureImage }, { fileStream, streaming }] = await Promise.all([
-    import("../image/measure.js"),
-    import("./streams.js"),
-  ]);
-  const measured = await files.decodedAsync(path, () => measureImage(fileStream(path, io), streaming(path, io)));
-  return measured && { file: nameOf(path), measured };
-}
-
-async function measuredBinary(path: string | undefined, io: Io): Promise<Result["binary"]> {
-  if (path === undefined) return null;
-  const [{ measureBinary }, { fileStream, streaming }] = await Promise.all([
-    import("../image/measure.js"),
-    import("./streams.js"),
-  ]);
-  return { file: nameOf(path), pivotHash: await measureBinary(fileStream(path, io), streaming(path, io)) };
 }
 
 async function compared(policy: Policy, pcrs: Pcrs, pivotHash: Uint8Array | undefined): Promise<MeasuredComparison> {

@@ -58,6 +58,12 @@ export class ArgumentReader {
     }
   }
 
+  /** A value that is there twice in a list may have been meant for another. `option`: such as `--app`. */
+  refuseTwice(option: string, values: readonly string[]): void {
+    const twice = new Set(values.filter((value, index) => values.indexOf(value) !== index));
+    for (const value of twice) this.fault(`${option} ${value}: given twice`);
+  }
+
   /** There is one stdin, and what is read of it is gone. */
   refuseRepeatedStdin(paths: readonly (string | undefined)[]): void {
     if (paths.filter((path) => path === STDIN).length > 1) this.fault("- (stdin) can be given for one file only");

@@ -297,12 +297,10 @@ function isFileName(word: string): boolean {
   return word === STDIN || /\.json$/i.test(word);
 }
 
-/** A name that is there twice may have been meant for another. */
 function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
   for (const app of apps.filter(isFileName))
     args.fault(`--app ${app}: a file, and the name of an application is wanted`);
-  const repeated = new Set(apps.filter((app, index) => apps.indexOf(app) !== index));
-  for (const app of repeated) args.fault(`--app ${app}: given twice`);
+  args.refuseTwice("--app", apps);
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {

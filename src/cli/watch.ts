@@ -99,9 +99,8 @@ function requestOf(args: ArgumentReader, flags: WatchFlags, io: Io): WatchReques
     args.fault("--app NAME (or --ephemeral-key HEX) is wanted: what is watched?");
   if (policy === undefined) args.fault("--policy FILE is wanted: what is expected? bootproof pin makes one");
   for (const key of ephemeralKeys) ephemeralKeyOf(args, key);
-  refuseTwice(args, "--app", apps);
-  refuseTwice(
-    args,
+  args.refuseTwice("--app", apps);
+  args.refuseTwice(
     "--ephemeral-key",
     ephemeralKeys.map((key) => key.toLowerCase()),
   );
@@ -122,11 +121,6 @@ function requestOf(args: ArgumentReader, flags: WatchFlags, io: Io): WatchReques
     format,
     connection: connection!,
   };
-}
-
-function refuseTwice(args: ArgumentReader, option: string, values: readonly string[]): void {
-  const twice = new Set(values.filter((value, index) => values.indexOf(value) !== index));
-  for (const value of twice) args.fault(`${option} ${value}: given twice`);
 }
 
 const DAY_MS = 86_400_000;
