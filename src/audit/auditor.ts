@@ -1,16 +1,18 @@
 /** Judges entries, one after the other or several at once: what was verified once is remembered, within bounds. */
-import { type Evidence, type VerifyOptions, verifyAttestation, verifyBootProof, verifyEvidence } from "../bootproof.js";
+import { type Evidence, type JudgedEvidence, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
+import { type VerifySetting, takeOptions } from "../inputs.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { readEntry } from "./entry.js";
-import { type AuditResult, type JudgedEvidence, malformedResult, resultOf } from "./result.js";
+import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, verifyOptionsOf } from "./setting.js";
 
 /** Signatures, and imported keys. A boot proof has about ten, of which those of its region are shared. */
@@ -24,16 +26,17 @@ const MAX_REMEMBERED = 65_536;
 type Standing = unknown;
 
 export class Auditor {
-  readonly #options: VerifyOptions;
+  /** Taken over once; each entry is judged by it anew. */
+  readonly #setting: VerifySetting;
   /** The setting's, by key in hex. */
   readonly #standing: ReadonlyMap<string, Standing>;
   /** Those of entries that were verified, by the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
   /** The boot proofs of the setting, in its order: one that is rejected is still evidence, and fails what it is for. */
-  readonly bootProofs: readonly JudgedEvidence[];
+  readonly bootProofs: readonly EntryResult[];
 
-  private constructor(options: VerifyOptions, boots: StandingBootProofs) {
-    this.#options = options;
+  private constructor(setting: VerifySetting, boots: StandingBootProofs) {
+    this.#setting = setting;
     this.#standing = boots.standing;
     this.bootProofs = boots.judged;
   }
@@ -43,8 +46,9 @@ export class Auditor {
    * JSON or has none in it.
    */
   static async of(setting: AuditSetting): Promise<Auditor> {
-    const options = { ...verifyOptionsOf(setting), cache: new SignatureCache(MAX_SIGNATURES) };
-    return new Auditor(options, await standingBootProofs(setting.bootProofs, options));
+    const cache = new SignatureCache(MAX_SIGNATURES);
+    const taken = takeOptions({ ...verifyOptionsOf(setting), cache });
+    return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
   }
 
   /** Judges the entry by itself. What is wrong with it is the result, and never thrown. */
@@ -54,7 +58,7 @@ export class Auditor {
       case "malformed":
         return malformedResult(n, entry.reason);
       case "document":
-        return { n, ...resultOf((await verifyAttestation(entry.document, this.#options)).report) };
+        return { n, ...(await this.#judgeDocument(entry.document)) };
       case "bundle":
         return { n, ...(await this.#judge(entry.bundle.evidence)) };
       case "evidence":
@@ -62,17 +66,32 @@ export class Auditor {
     }
   }
 
-  async #judge(evidence: Evidence): Promise<JudgedEvidence> {
-    const isStrange = evidence.bootProofs.length === 0;
-    const bootProofsOnly = evidence.appProofs === undefined && evidence.activity === undefined;
+  /** As `verify` judges a bare document: of a policy, the rules about app proofs are not applied. */
+  async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
+    const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
+    return resultOf(judged, [judged.attestation]);
+  }
+
+  async #judge(evidence: Evidence): Promise<EntryResult> {
+    if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence);
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
-    const bootProofs = isStrange
-      ? this.#bootProofsFor(evidence)
-      : evidence.bootProofs.map((each, index) => this.#recall(names[index]!) ?? each);
-    const verification = await verifyEvidence({ ...evidence, bootProofs }, { ...this.#options, bootProofsOnly });
-    if (!isStrange) verification.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
-    const result = resultOf(verification.report);
+    const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
+    const judged = await this.#judgeUnder(evidence, bootProofs);
+    judged.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
+    return resultOf(judged, attestationsOf(judged));
+  }
+
+  async #judgeUnderSetting(evidence: Evidence): Promise<EntryResult> {
+    const bootProofs = this.#bootProofsFor(evidence);
+    const judged = await this.#judgeUnder(evidence, bootProofs);
+    const result = resultOf(judged, attestationsOf(judged));
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
+  }
+
+  /** As `verify` judges files: where boot proofs alone are there, they alone are asked for. */
+  #judgeUnder(evidence: Evidence, bootProofs: readonly unknown[]): Promise<JudgedEvidence> {
+    const bootProofsOnly = evidence.appProofs === undefined && evidence.activity === undefined;
+    return judgeEvidence({ ...evidence, bootProofs }, { ...this.#setting, bootProofsOnly });
   }
 
   /** Of the setting, those whose keys the app proofs name: all others are of other enclaves. */
@@ -97,6 +116,10 @@ export class Auditor {
   }
 }
 
+function attestationsOf({ bootProofs }: JudgedEvidence): readonly (VerifiedAttestation | null)[] {
+  return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
+}
+
 const NO_BOOT_PROOF = "no boot proof was given with it, and none of its key beside it";
 
 /** By what a boot proof is remembered: all of its JSON, labels included. Null: too long. */
@@ -107,18 +130,19 @@ async function nameOf(bootProof: unknown): Promise<string | null> {
 
 interface StandingBootProofs {
   readonly standing: ReadonlyMap<string, Standing>;
-  readonly judged: readonly JudgedEvidence[];
+  readonly judged: readonly EntryResult[];
 }
 
 /** Of several of one key the first that is accepted by itself stands, or else the first. */
-async function standingBootProofs(texts: readonly string[], options: VerifyOptions): Promise<StandingBootProofs> {
+async function standingBootProofs(texts: readonly string[], setting: VerifySetting): Promise<StandingBootProofs> {
   const standing = new Map<string, { readonly bootProof: Standing; readonly accepted: boolean }>();
-  const judged: JudgedEvidence[] = [];
+  const judged: EntryResult[] = [];
   for (const bootProof of texts.flatMap(bootProofsOf)) {
-    const { report, bootProof: verified } = await verifyBootProof(bootProof, options);
-    judged.push(resultOf(report));
+    const result = await judgeEvidence({ bootProofs: [bootProof] }, setting);
+    const verified = result.bootProofs[0];
+    judged.push(resultOf(result, attestationsOf(result)));
     const key = verified?.ephemeralKey ?? readBootProof(bootProof).value.ephemeralPublicKey;
-    const accepted = report.verdict !== "rejected";
+    const accepted = result.verdict !== "rejected";
     if (key === undefined) continue;
     const name = toHex(key);
     if (!standing.has(name) || (accepted && !standing.get(name)!.accepted))

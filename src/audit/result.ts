@@ -1,7 +1,9 @@
 /** What an entry came to, and its one spelling as a line. */
+import type { JudgedEvidence } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
-import type { Report, Verdict } from "../report/report.js";
+import type { Verdict } from "../report/report.js";
+import type { VerifiedAttestation } from "../verify/attestation.js";
 
 /** What depends on entry and setting alone. The members of a line are a public contract (README.md, "A result"). */
 export interface AuditResult {
@@ -23,7 +25,7 @@ export interface AuditResult {
 }
 
 /** What evidence came to, wherever it stood. */
-export type JudgedEvidence = Omit<AuditResult, "n" | "file">;
+export type EntryResult = Omit<AuditResult, "n" | "file">;
 
 /** Whether `verify` would end with exit code 0. */
 export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
@@ -50,17 +52,25 @@ export function malformedResult(n: number, reason: string): AuditResult {
   return { n, verdict: "malformed", failed: [], reason };
 }
 
-/** What a report comes to in a result. */
-export function resultOf({ verdict, stale, checks, claims }: Report): JudgedEvidence {
+/** What verification came to, in a result. `attestations`: of the boot proofs, or of the document itself. */
+export function resultOf(
+  { verdict, stale, checks, appraisal }: Pick<JudgedEvidence, "verdict" | "stale" | "checks" | "appraisal">,
+  attestations: readonly (VerifiedAttestation | null)[],
+): EntryResult {
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
-  const boots = claims?.bootProofs ?? [];
-  const deployments = new Set(boots.map(({ deployment }) => deployment).filter((name) => name !== null));
-  const times = boots.map(({ hardware }) => hardware.documentTime).sort();
+  const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
+  const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
+  const isRejected = verdict === "rejected";
   return {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
-    ...(deployments.size > 0 && { deployments: [...deployments] }),
-    ...(times.length > 0 && { documentTimes: [times[0]!, times.at(-1)!] as const }),
+    ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
+    ...(!isRejected &&
+      times.length > 0 && { documentTimes: [timeText(Math.min(...times)), timeText(Math.max(...times))] as const }),
   };
+}
+
+function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }
