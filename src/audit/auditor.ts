@@ -8,7 +8,8 @@ import { parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, takeOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
-import type { VerifiedBootProof } from "../verify/boot-proof.js";
+import { ApprovedManifests } from "../verify/approved-manifests.js";
+import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { readEntry } from "./entry.js";
@@ -47,7 +48,8 @@ export class Auditor {
    */
   static async of(setting: AuditSetting): Promise<Auditor> {
     const cache = new SignatureCache(MAX_SIGNATURES);
-    const taken = takeOptions({ ...verifyOptionsOf(setting), cache });
+    const options = takeOptions({ ...verifyOptionsOf(setting), cache });
+    const taken = { ...options, context: { ...options.context, manifests: new ApprovedManifests<CheckedManifest>() } };
     return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
   }
 

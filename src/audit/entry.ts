@@ -79,6 +79,9 @@ function entryOfMembers(json: JsonObject): Entry {
   const faults = new FaultList();
   const reader = new MemberReader(json, "", faults);
   reader.refuseUnknown(EVIDENCE_MEMBERS);
+  // As absent it would be left unjudged, and with it what a policy demands of app proofs.
+  for (const name of EVIDENCE_MEMBERS)
+    if (json[name] === null) reader.fault(name, "null: leave it away if it is not there");
   const evidence = evidenceIn(reader, []);
   const { bootProofs, appProofs = [], activity } = evidence;
   if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "no evidence in it");
