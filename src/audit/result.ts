@@ -5,7 +5,7 @@ import { printableJson } from "../decode/json.js";
 import type { Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
-/** What depends on entry and setting alone. The members of a line are a public contract (README.md, "A result"). */
+/** What depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
 export interface AuditResult {
   /** The entry's place in the input, from 1: of NDJSON the line. */
   readonly n: number;
