@@ -1,5 +1,5 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
-import type { AppraisalSetting } from "./appraise/appraisal.js";
+import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import { appraise } from "./appraise/parsed-policy.js";
 import {
   type Evidence,
@@ -12,7 +12,7 @@ import {
   takeOptions,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
-import { conclude } from "./report/conclude.js";
+import { type Judgement, conclude } from "./report/conclude.js";
 import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
@@ -42,6 +42,18 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeEvidence(evidence, setting);
+  return madeVerification({ report: await report(), bootProofs, appProofs, activity });
+}
+
+/** What was judged, before there is a report of it. */
+export interface JudgedEvidence extends Judgement, Omit<Verification, "report"> {
+  /** Null: there is no policy. */
+  readonly appraisal: Appraisal | null;
+}
+
+/** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
+export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<JudgedEvidence> {
   const { context, policy } = setting;
   const taken = takeEvidence(evidence, setting);
 
@@ -51,7 +63,7 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
   const appraisal = policy && appraise(boots.verified, apps.verified, policy, appraisalSetting(taken, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
-  const { verdict, report } = conclude({
+  const judgement = conclude({
     setting,
     given: taken.given,
     checklists: [...boots.checklists, ...apps.checklists, ...(taken.activity ? [taken.activity.checklist] : [])],
@@ -61,8 +73,8 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
   });
   // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
-  recordUses(verdict, activity, setting);
-  return madeVerification({ report: await report, ...verified });
+  recordUses(judgement.verdict, activity, setting);
+  return { ...judgement, ...verified, appraisal };
 }
 
 /**
@@ -117,7 +129,21 @@ export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
 ): Promise<AttestationVerification> {
-  const setting = takeOptions(options, true);
+  const { report, attestation } = await judgeDocument(document, takeOptions(options, true));
+  return madeVerification({ report: await report(), attestation });
+}
+
+/** What was judged of a bare document, before there is a report of it. */
+export interface JudgedDocument extends Judgement, Omit<AttestationVerification, "report"> {
+  /** Null: there is no policy. */
+  readonly appraisal: Appraisal | null;
+}
+
+/** {@link verifyAttestation} up to its verdict, as {@link judgeEvidence} is. */
+export async function judgeDocument(
+  document: Uint8Array | NamedEvidence,
+  setting: VerifySetting,
+): Promise<JudgedDocument> {
   const { context, policy, bootProofsOnly } = setting;
   const taken = takeDocument(document, setting);
 
@@ -132,7 +158,7 @@ export async function verifyAttestation(
       names: new Map(),
     });
 
-  const { report } = conclude({
+  const judgement = conclude({
     setting,
     given: [taken.given],
     checklists: [checklist],
@@ -141,7 +167,7 @@ export async function verifyAttestation(
     validationTime,
     claims: () => attestationClaims(attestation!, checked, appraisal),
   });
-  return madeVerification({ report: await report, attestation });
+  return { ...judgement, attestation, appraisal };
 }
 
 /** What an activity is held against. */

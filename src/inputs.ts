@@ -12,7 +12,7 @@ import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
 import { type OpenedActivity, openActivity } from "./verify/activity.js";
 import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
-import { type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
+import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { type Expected, type Question, questionOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
@@ -144,7 +144,7 @@ function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOption
 export interface VerifySetting {
   /** Null: none, any enclave of anybody. */
   readonly policy: Policy | null;
-  readonly context: VerifyContext;
+  readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
   readonly bootProofsOnly: boolean;

@@ -135,7 +135,7 @@ function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared
 
 /** Several pins may be answered by one check. */
 function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
-  const own = [...answers].filter(([name]) => PINS[name].check === id).map(([, answer]) => answer);
+  const own = PIN_NAMES.filter((name) => PINS[name].check === id).flatMap((name) => answers.get(name) ?? []);
   if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
   const unmet = own.filter((answer) => !answer.met).map((answer) => answer.explain());
   const joined = (side: "expected" | "actual", from: readonly Explanation[]): string | undefined => {

@@ -128,8 +128,17 @@ export interface BootProofFacts {
   readonly labels: Readonly<Record<string, string | null | undefined>>;
 }
 
-/** Made once for each piece of evidence, however many deployments it is held against. */
+/** What was verified stays what it is: a boot proof that many app proofs are judged under is spelled once. */
+const known = new WeakMap<object, DocumentFacts>();
+
+/** Made once for each piece of evidence, however many deployments it is held against, and however often. */
 export function factsOf(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
+  const facts = known.get(evidence) ?? spelledFacts(evidence);
+  known.set(evidence, facts);
+  return facts;
+}
+
+function spelledFacts(evidence: VerifiedBootProof | VerifiedAttestation): DocumentFacts {
   const bootProof = "attestation" in evidence ? evidence : null;
   const { document } = "attestation" in evidence ? evidence.attestation : evidence;
   return {

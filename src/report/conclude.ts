@@ -30,27 +30,39 @@ interface Conclusion {
   readonly claims: () => Claims;
 }
 
-/** The verdict, at once; and the report, for which digests have to be awaited. */
-export function conclude(conclusion: Conclusion): { readonly verdict: Verdict; readonly report: Promise<Report> } {
-  const { setting, given, checklists, pieces, appraisal } = conclusion;
-  const answers = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
-  const checks = named(answers, given);
-  const verdict = verdictOf(checks, pieces, setting.policy);
-  return { verdict, report: reportOf(conclusion, checks, verdict) };
+/** What a verification came to, in as much as decides. */
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** As in the report. */
+  readonly stale: boolean;
+  /** Every answer, without the caller's names. */
+  readonly checks: readonly Check[];
+  /** Makes the report, for which digests have to be awaited. */
+  readonly report: () => Promise<Report>;
 }
 
-async function reportOf(conclusion: Conclusion, checks: readonly Check[], verdict: Verdict): Promise<Report> {
-  const { setting, given, pieces, appraisal, validationTime, claims } = conclusion;
+/** The verdict, at once; the report is made where it is wanted. */
+export function conclude(conclusion: Conclusion): Judgement {
+  const { setting, checklists, pieces, appraisal } = conclusion;
+  const checks = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const verdict = verdictOf(checks, pieces, setting.policy);
+  const judged = { verdict, stale: isStale(checks, pieces), checks };
+  return { ...judged, report: () => reportOf(conclusion, judged) };
+}
+
+async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report">): Promise<Report> {
+  const { setting, given, appraisal, validationTime, claims } = conclusion;
   const { policy, context } = setting;
+  const { verdict, stale, checks } = judged;
   return makeReport({
     verdict,
-    stale: isStale(checks, pieces),
+    stale,
     policy: policy?.name ?? null,
     policyDigest: policy && (await digestOf(policyBytes(policy))),
     verifiedAt: context.now,
     validationTime,
     evidence: await Promise.all(given.map(evidencePiece)),
-    checks,
+    checks: named(checks, given),
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });

@@ -14,6 +14,7 @@ import {
 } from "../decode/manifest/index.js";
 import { type Reading, attempt, faultText, listed, wholeOf } from "../errors.js";
 import { checkApprovals, thresholdFaults } from "./approvals.js";
+import type { ApprovedManifests } from "./approved-manifests.js";
 import {
   type CheckedAttestation,
   type VerifiedAttestation,
@@ -139,10 +140,15 @@ export interface CheckedBootProofs {
   readonly checklists: readonly Checklist[];
 }
 
+/** `manifests`: those that boot proofs before had. Not in the options of a caller, who is handed what was decoded. */
+export interface BootProofContext extends VerifyContext {
+  readonly manifests?: ApprovedManifests<CheckedManifest>;
+}
+
 /** Checks boot proofs, each on its own. */
 export async function checkBootProofs(
   inputs: readonly BootProofInput[],
-  context: VerifyContext,
+  context: BootProofContext,
 ): Promise<CheckedBootProofs> {
   const checked = await inTurns(inputs, AT_ONCE, (input, index) => checkBootProof(input, context, `boot[${index}]`));
   return {
@@ -155,7 +161,7 @@ export async function checkBootProofs(
 /** Checks a boot proof, bare or in its wrapper, or of one that was verified before. */
 async function checkBootProof(
   { input, wantedKeys }: BootProofInput,
-  context: VerifyContext,
+  context: BootProofContext,
   subject: CheckSubject,
 ): Promise<CheckedBootProof> {
   if (VerifiedBootProof.isVerified(input)) return recheckBootProof(input, wantedKeys, context, subject);
@@ -163,7 +169,7 @@ async function checkBootProof(
   const { value: proof, whole } = checkDecoding(input, checklist);
   const [checked, approved] = await Promise.all([
     checkDocument(proof, context, checklist),
-    checkManifest(proof, context.cache, checklist),
+    checkManifest(proof, context, checklist),
   ]);
   const { document } = checked;
   const bound = [
@@ -198,6 +204,7 @@ async function checkBootProof(
         TOKEN,
       )
     : null;
+  keepManifest(proof, approved, verified, context);
   return {
     checklist,
     verified,
@@ -280,13 +287,45 @@ interface ApprovedManifest extends HashedManifest {
 }
 
 /** What could be read, and hashed, of the manifest; and the facts, where it is the one that its own set approved. */
-interface CheckedManifest {
+export interface CheckedManifest {
   readonly manifest: Manifest | undefined;
   readonly manifestHash: Uint8Array | undefined;
   readonly facts: ApprovedManifest | null;
 }
 
+/** What {@link askManifest} answers, of manifest and envelope alone. */
+const MANIFEST_CHECKS: readonly CheckId[] = [
+  "manifest.decode",
+  "envelope.decode",
+  "envelope.manifest",
+  "envelope.approvals",
+  "envelope.shares",
+];
+
+/** {@link askManifest}, or what it answered before: nothing of it depends on the caller. */
 async function checkManifest(
+  proof: ReadBootProof,
+  { cache, manifests }: BootProofContext,
+  checklist: Checklist,
+): Promise<CheckedManifest> {
+  const known = manifests?.find(proof);
+  if (known === undefined) return askManifest(proof, cache, checklist);
+  checklist.adopt(known.checks);
+  return known.checked;
+}
+
+/** Only where the whole boot proof is verified: what anybody can make displaces nothing. */
+function keepManifest(
+  proof: ReadBootProof,
+  checked: CheckedManifest,
+  verified: VerifiedBootProof | null,
+  { manifests }: BootProofContext,
+): void {
+  const checks = verified?.checks.filter(({ id }) => MANIFEST_CHECKS.includes(id));
+  if (checks !== undefined) manifests?.keep(proof, checked, checks);
+}
+
+async function askManifest(
   proof: ReadBootProof,
   cache: SignatureCache,
   checklist: Checklist,

@@ -38,11 +38,12 @@ export class PublicKey implements VerifyingKey {
 export class SignatureCache {
   readonly #limit: number;
   readonly #keys = new Map<string, PublicKey>();
-  readonly #valid = new Map<string, true>();
+  /** Of each curve apart: app proofs, of which there are more than of all else, do not displace links of paths. */
+  readonly #valid: Readonly<Record<Curve, Map<string, true>>> = { "P-256": new Map(), "P-384": new Map() };
 
   /**
-   * `limit`: how many signatures, and how many keys, are kept; the least recently used go first. Throws TypeError below
-   * 1.
+   * `limit`: how many signatures of each curve, and how many keys, are kept; the least recently used go first. Throws
+   * TypeError below 1.
    */
   constructor(limit: number = DEFAULT_LIMIT) {
     if (!Number.isInteger(limit) || limit < 1) throw new TypeError("limit: a whole number of 1 or more wanted");
@@ -69,14 +70,11 @@ export class SignatureCache {
     const whole = concatBytes(key.point, signature, message);
     const proof = whole.subarray(key.point.length, key.point.length + signature.length);
     const signed = whole.subarray(key.point.length + signature.length);
-    const name = `${key.curve}:${proof.length}:${toHex(await sha256(whole))}`;
-    if (this.#valid.has(name)) {
-      this.#keep(this.#valid, name, true);
-      return true;
-    }
-    const valid = await key.verify(signed, proof);
-    if (valid) this.#keep(this.#valid, name, true);
-    return valid;
+    const known = this.#valid[key.curve];
+    const name = `${proof.length}:${toHex(await sha256(whole))}`;
+    const isValid = known.has(name) || (await key.verify(signed, proof));
+    if (isValid) this.#keep(known, name, true);
+    return isValid;
   }
 
   #publicKey(curve: Curve, point: Uint8Array): PublicKey {

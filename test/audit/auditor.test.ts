@@ -1,0 +1,270 @@
+/** An auditor answers what verification of the same evidence answers, whatever it judged before. */
+import { describe, expect, it } from "vitest";
+import { Auditor } from "../../src/audit/auditor.js";
+import { resultLine } from "../../src/audit/result.js";
+import { type AuditOptions, auditSetting, policyDigest, settingDigest } from "../../src/audit/setting.js";
+import { NO_POLICY_ANY_ENCLAVE, verifyEvidence } from "../../src/bootproof.js";
+import { packBundle } from "../../src/bundle/pack.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { generateQosKeyPair } from "../../src/lab/qos.js";
+import { ACCEPTED } from "../attacks/accepted.table.js";
+import { APP_PROOF_ATTACKS } from "../attacks/app-proof.table.js";
+import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
+import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
+import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
+import { POLICY_ATTACKS } from "../attacks/policy.table.js";
+import { AT, type Attack, NOW, after, forge, lab, optionsOf, put } from "../attacks/support.js";
+import { bootProofVectors, readVectorJson } from "../support/vectors.js";
+import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import { auditorOf, entry, expected, judged, line, whole } from "./support.js";
+
+/** The rows that are judged by what a setting has. */
+const ROWS = [
+  ...DOCUMENT_ATTACKS,
+  ...CHAIN_ATTACKS,
+  ...BOOT_PROOF_ATTACKS,
+  ...APP_PROOF_ATTACKS,
+  ...POLICY_ATTACKS,
+  ...ACCEPTED,
+].filter(({ judge = {} }: Pick<Attack, "judge">) => {
+  return !judge.bare && !judge.ephemeralKey && !judge.nonce && !judge.measurements && !judge.expected;
+});
+
+describe("an auditor and a verification", () => {
+  it("agree on every attack, and on all that is accepted, one auditor for all of a setting", async () => {
+    const auditors = new Map<string, Auditor>();
+    for (const { name, forge: alterations, judge } of ROWS) {
+      const evidence = forge(alterations);
+      const given = judge?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
+      const text = JSON.stringify(given);
+      // Of an entry these are malformed, or ask for the setting's boot proofs.
+      if (given.bootProofs.length === 0 || given.activity === null) continue;
+      const { policy, now, at, trustAnchors, allowDebug } = optionsOf(evidence, judge);
+      const more = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };
+      const setting = auditSetting({ policy, now, ...(at && { at }), ...more });
+      const key = await settingDigest(setting);
+      const auditor = auditors.get(key) ?? (await Auditor.of(setting));
+      auditors.set(key, auditor);
+      const parsed = JSON.parse(text) as typeof given;
+      const bootProofsOnly = parsed.appProofs === undefined && parsed.activity === undefined;
+      const { report } = await verifyEvidence(parsed, { ...optionsOf(evidence, judge), bootProofsOnly });
+      const answer = await judged(auditor, text);
+      expect(answer, name).toEqual(expected(report));
+      expect(await judged(auditor, text), `${name}, again`).toEqual(answer);
+    }
+    expect(ROWS.length).toBeGreaterThan(150);
+  });
+
+  it("agree on genuine evidence, the app proofs standing alone", async () => {
+    for (const { bootProofs, appProofs, now } of bootProofVectors()) {
+      const boots = bootProofs.map((file) => readVectorJson(file));
+      const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(now) } as const;
+      const auditor = await auditorOf({ ...options, bootProofs: boots.map((boot) => JSON.stringify(boot)) });
+      for (const boot of boots) {
+        const { report } = await verifyEvidence({ bootProofs: [boot] }, options);
+        expect(await judged(auditor, boot)).toEqual(expected(report));
+      }
+      for (const app of appProofs.map((file) => readVectorJson(file))) {
+        const answers = await Promise.all(
+          boots.map((boot) => verifyEvidence({ bootProofs: [boot], appProofs: [app] }, options)),
+        );
+        const accepted = answers.some(({ report }) => report.verdict === "authentic");
+        expect((await judged(auditor, app)).verdict).toBe(accepted ? "authentic" : "rejected");
+      }
+    }
+  });
+});
+
+const boot = JSON.stringify(whole.bootProof);
+const app = whole.appProofs[0]!;
+const otherKey = generateQosKeyPair();
+const other = forge({ ephemeralKey: otherKey });
+
+describe("app proofs that stand alone", () => {
+  it("are rejected where no boot proof of their key is given, and told why", async () => {
+    const reason = expect.stringContaining("no boot proof was given with it") as string;
+    for (const value of [app, { appProofs: [app] }, whole.activity])
+      expect(await judged(await auditorOf(), value)).toEqual({ verdict: "rejected", failed: ["app.key"], reason });
+    const auditor = await auditorOf({ bootProofs: [JSON.stringify(other.bootProof)] });
+    expect(await judged(auditor, app)).toEqual({ verdict: "rejected", failed: ["app.key"], reason });
+  });
+
+  it("are judged under the boot proof of their key alone: those of other enclaves weigh nothing", async () => {
+    const broken = JSON.stringify({ ...other.bootProof, qosManifestB64: "AAAA" });
+    const auditor = await auditorOf({ bootProofs: [broken, boot] });
+    expect(auditor.bootProofs.map(({ verdict }) => verdict)).toEqual(["rejected", "verified"]);
+    expect((await judged(auditor, app)).verdict).toBe("verified");
+    const result = await judged(auditor, other.appProofs[0]);
+    expect(result).toMatchObject({ verdict: "rejected" });
+    expect(result.failed).toEqual(expect.arrayContaining(["manifest.decode"]));
+  });
+
+  it("are judged under the boot proof of a key that is accepted, wherever it stands", async () => {
+    const stale = JSON.stringify(forge({ at: after(-86_400) }).bootProof);
+    const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)], { maxAge: "1h" })));
+    const auditor = await auditorOf({ policy, bootProofs: [JSON.stringify([JSON.parse(stale), JSON.parse(boot)])] });
+    expect(auditor.bootProofs.map(({ verdict, stale: old }) => [verdict, old])).toEqual([
+      ["rejected", true],
+      ["verified", undefined],
+    ]);
+    expect((await judged(auditor, app)).verdict).toBe("verified");
+  });
+
+  it("have an entry's own boot proofs alone where it has any", async () => {
+    const auditor = await auditorOf({ bootProofs: [boot] });
+    const entry = { bootProofs: [other.bootProof], appProofs: [app] };
+    expect(await judged(auditor, entry)).toEqual({ verdict: "rejected", failed: ["app.key"] });
+  });
+});
+
+describe("rules of a policy about app proofs", () => {
+  const required = { appProofs: { required: true } };
+  const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)], required)));
+
+  it("are not applied to boot proofs alone, as by verify, and to all else", async () => {
+    const auditor = await auditorOf({ policy });
+    expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
+    expect((await judged(auditor, { bootProofs: [whole.bootProof] })).verdict).toBe("verified");
+    const none = await judged(auditor, { bootProofs: [whole.bootProof], appProofs: [] });
+    expect(none).toMatchObject({ verdict: "rejected", failed: ["policy.app-proof"] });
+  });
+});
+
+describe("a bundle", () => {
+  it("is judged by the caller's policy, and not by its own", async () => {
+    const policy = labPolicy(whole.anchorPem, [labDeployment(lab)]);
+    const { bundle } = await packBundle({ bootProofs: [whole.bootProof] }, { policy: policy as never, now: NOW });
+    expect((await judged(await auditorOf(), bundle)).verdict).toBe("verified");
+    const another = { ...labDeployment(lab), namespace: "another" };
+    const strict = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [another])));
+    const result = await judged(await auditorOf({ policy: strict }), bundle);
+    expect(result).toEqual({ verdict: "rejected", failed: ["policy.deployment", "policy.namespace"] });
+  });
+});
+
+describe("what is remembered", () => {
+  it("does not answer for another document of the same key, or other labels", async () => {
+    const auditor = await auditorOf();
+    expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
+    for (const [path, id] of [
+      ["enclaveApp", "policy.labels"],
+      ["qosManifestVersion", "manifest.decode"],
+    ] as const) {
+      const altered = put(path, path === "enclaveApp" ? "another" : "v1")(whole.bootProof);
+      const result = await judged(auditor, altered);
+      expect(result.verdict, path).toBe("rejected");
+      expect(result.failed, path).toContain(id);
+      expect((await judged(auditor, { bootProofs: [altered], appProofs: [app] })).verdict).toBe("rejected");
+    }
+    const unsigned = { ...whole.bootProof, cloudAttestationDocB64: other.bootProof["cloudAttestationDocB64"]! };
+    expect((await judged(auditor, unsigned)).failed).toContain("bind.key");
+    expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
+  });
+
+  it("does not carry an approval to another manifest, or to other approvals", async () => {
+    const auditor = await auditorOf();
+    await judged(auditor, whole.bootProof);
+    for (const row of BOOT_PROOF_ATTACKS.filter(({ forge: made, judge }) => made?.alterManifest && !judge)) {
+      const evidence = forge(row.forge);
+      const result = await judged(auditor, evidence.bootProof);
+      expect(result.verdict, row.name).toBe("rejected");
+      expect(await judged(await auditorOf(), evidence.bootProof), row.name).toEqual(result);
+    }
+  });
+
+  it("is asked anew what depends on time, anchors and policy", async () => {
+    const long = after(400 * 86_400);
+    const text = JSON.stringify({ bootProofs: [whole.bootProof], appProofs: [app] });
+    const anchor = { policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] } as const;
+    const rows = [
+      [{ at: "now", now: long }, ["chain.validity"]],
+      [{ policy: NO_POLICY_ANY_ENCLAVE }, ["chain.anchor"]],
+      [{ ...anchor, at: AT }, []],
+    ] as const;
+    for (const [options, failed] of rows) {
+      const auditor = await auditorOf({ ...options, bootProofs: [boot] });
+      // Twice, and with the boot proof of the setting: what was verified before is no answer.
+      for (const value of [text, text, JSON.stringify(app)])
+        expect((await judged(auditor, value)).failed, JSON.stringify(failed)).toEqual(
+          expect.arrayContaining([...failed]),
+        );
+    }
+  });
+
+  it("makes the second entry of a boot proof the same line as the first, in whatever company", async () => {
+    const auditor = await auditorOf();
+    const text = { bootProofs: [whole.bootProof], appProofs: [app] };
+    const first = await line(auditor, text);
+    const lines = await Promise.all(Array.from({ length: 20 }, () => line(auditor, text)));
+    expect(new Set([first, ...lines]).size).toBe(1);
+  });
+});
+
+describe("a setting", () => {
+  const { policy }: Pick<AuditOptions, "policy"> = optionsOf(whole);
+
+  it("is the same after JSON and after a clone, and its digest tells settings apart", async () => {
+    const base: AuditOptions = { policy, now: NOW, bootProofs: [boot] };
+    const setting = auditSetting(base);
+    expect(JSON.parse(JSON.stringify(setting))).toEqual(setting);
+    const auditor = await Auditor.of(structuredClone(setting));
+    expect((await judged(auditor, app)).verdict).toBe("verified");
+    const others: AuditOptions[] = [
+      { ...base, now: after(301) },
+      { ...base, at: "now" as const },
+      { ...base, at: AT },
+      { ...base, allowDebug: true },
+      { ...base, bootProofs: [] },
+      { ...base, policy: NO_POLICY_ANY_ENCLAVE },
+      { ...base, policy: NO_POLICY_ANY_ENCLAVE, trustAnchors: [parseTrustAnchor("lab", whole.anchorPem)] },
+    ];
+    const digests = await Promise.all([base, ...others].map((each) => settingDigest(auditSetting(each))));
+    expect(new Set(digests).size).toBe(digests.length);
+    expect(await settingDigest(auditSetting({ ...base, at: "document", allowDebug: false }))).toBe(digests[0]);
+    expect(await policyDigest(auditSetting({ ...base, now: AT }))).toBe(await policyDigest(setting));
+    expect(await policyDigest(auditSetting(others.at(-1)!))).not.toBe(await policyDigest(auditSetting(others.at(-2)!)));
+  });
+
+  it("has the certificates of the files that its policy names", async () => {
+    const file: JsonObject = {
+      ...labPolicy(whole.anchorPem, [labDeployment(lab)]),
+      trustAnchors: [{ file: "lab.pem" }],
+    };
+    const named = parsePolicy(JSON.stringify(file), { readFile: () => whole.anchorPem });
+    const auditor = await auditorOf({ policy: named });
+    expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
+  });
+
+  it("of what is no boot proof is refused", async () => {
+    await expect(auditorOf({ bootProofs: ["{"] })).rejects.toThrow(/malformed json/);
+    await expect(auditorOf({ bootProofs: ["[]"] })).rejects.toThrow(/the list is empty/);
+  });
+});
+
+describe("a line", () => {
+  it("has its members in one order, and no more than what depends on entry and setting", () => {
+    const result = {
+      documentTimes: ["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
+      deployments: ["a\u001b"],
+      reason: "why",
+      stale: true,
+      failed: ["policy.age"],
+      verdict: "rejected",
+      file: "a.json",
+      n: 7,
+    } as const;
+    expect(resultLine(result)).toBe(
+      '{"n":7,"file":"a.json","verdict":"rejected","failed":["policy.age"],"stale":true,"reason":"why",' +
+        '"deployments":["a\\u001b"]}',
+    );
+    expect(resultLine({ n: 1, verdict: "verified", failed: [] })).toBe('{"n":1,"verdict":"verified","failed":[]}');
+  });
+
+  it("tells the documents' times beside the line", async () => {
+    const later = forge({ at: after(1) });
+    const result = await (await auditorOf()).judge(3, entry([later.bootProof, whole.bootProof]));
+    expect(result).toMatchObject({ n: 3, documentTimes: [AT.toISOString(), after(1).toISOString()] });
+  });
+});

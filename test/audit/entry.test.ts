@@ -1,0 +1,127 @@
+/** What an entry is, and what is none: told by its content, with a reason, and never by an error. */
+import { describe, expect, it } from "vitest";
+import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/audit/entry.js";
+import { parsePolicy } from "../../src/appraise/policy.js";
+import { resultLine } from "../../src/audit/result.js";
+import { toBase64, toHex, toUtf8 } from "../../src/bytes.js";
+import { MAX_APP_PROOFS } from "../../src/decode/app-proof.js";
+import { packEvidence } from "../../src/bundle/pack.js";
+import { labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { lab } from "../attacks/support.js";
+import { anyBytes, fc, mutated } from "../support/property.js";
+import { readVector } from "../support/vectors.js";
+import { auditorOf, entry, judged, whole } from "./support.js";
+
+const { bootProof, appProofs, activity, document } = whole;
+const [appProof] = appProofs;
+const bundle = packEvidence({ bootProofs: [bootProof], appProofs });
+const accepted = { verdict: "verified", failed: [], deployments: ["lab.1"] };
+
+const KINDS: readonly (readonly [name: string, value: unknown])[] = [
+  ["a boot proof", bootProof],
+  ["a boot proof in its wrapper", { bootProof }],
+  ["a boot proof in base64", toBase64(entry(bootProof))],
+  ["a list of boot proofs", [bootProof, bootProof]],
+  ["a wrapped list of boot proofs", { bootProofs: [bootProof] }],
+  ["an app proof", appProof],
+  ["an app proof in its wrapper", { appProof }],
+  ["a list of app proofs", appProofs],
+  ["a wrapped list of app proofs", { appProofs }],
+  ["an activity", activity],
+  ["an activity in its wrapper", { activity }],
+  ["boot proofs with app proofs", { bootProofs: [bootProof], appProofs }],
+  ["boot proofs with an empty list of app proofs", { bootProofs: [bootProof], appProofs: [] }],
+  ["boot proofs with an activity", { bootProofs: [bootProof], activity }],
+  ["app proofs with an activity", { appProofs, activity }],
+  ["all three", { bootProofs: [bootProof], appProofs, activity }],
+  ["a bundle", bundle],
+];
+
+describe("an entry", () => {
+  it.each(KINDS)("is judged: %s", async (_, value) => {
+    const auditor = await auditorOf({ bootProofs: [JSON.stringify(bootProof)] });
+    expect(await judged(auditor, value)).toEqual(accepted);
+  });
+
+  it.each([
+    ["bytes", document],
+    ["base64", toUtf8(toBase64(document))],
+    ["hex", toUtf8(toHex(document))],
+  ])("is a bare attestation document in %s", async (_, bytes) => {
+    const policy = labPolicy(whole.anchorPem, [
+      { name: "any image of mine", kind: "nitro", pcrs: labDeployment(lab)["pcrs"]! },
+    ]);
+    const auditor = await auditorOf({ policy: parsePolicy(JSON.stringify(policy)) });
+    expect(await judged(auditor, bytes)).toEqual({ ...accepted, deployments: ["any image of mine"] });
+    expect((await judged(await auditorOf(), bytes)).verdict).toBe("rejected");
+  });
+
+  const WRONG: readonly (readonly [name: string, value: unknown, reason: RegExp])[] = [
+    ["nothing", "", /^empty$/],
+    ["white space", "  \t", /white space/],
+    ["broken JSON", "{", /^json: .*line 1/],
+    ["a member that is there twice", '{"activity":1,"activity":2}', /appears twice/],
+    ["text after the value", `${JSON.stringify(bootProof)} {}`, /text after the end/],
+    ["another JSON", { some: "thing" }, /"some", which no kind of evidence has/],
+    ["a JSON scalar", "7", /./],
+    ["an empty list", [], /empty JSON list/],
+    ["an unknown member beside evidence", { bootProofs: [bootProof], appproofs: [] }, /^appproofs: unknown member$/],
+    ["an unknown member beside an activity", { activity, bootproofs: [] }, /^bootproofs: unknown member$/],
+    ["an empty list of boot proofs", { bootProofs: [], appProofs }, /^bootProofs: empty/],
+    ["an empty list of app proofs alone", { appProofs: [] }, /no evidence in it/],
+    ["an activity that is null", { bootProofs: [bootProof], activity: null }, /^activity: null/],
+    ["app proofs that are null", { bootProofs: [bootProof], appProofs: null }, /^appProofs: null/],
+    ["boot proofs that are null", { bootProofs: null, appProofs }, /^bootProofs: null/],
+    ["boot proofs that are no list", { bootProofs: bootProof, appProofs }, /^bootProofs: an object, an array wanted/],
+    ["more boot proofs than are judged", Array.from({ length: 257 }, () => bootProof), /257 boot proofs, at most 256/],
+    ["more app proofs", Array.from({ length: MAX_APP_PROOFS + 1 }, () => appProof), /at most 2048/],
+    [
+      "more with the activity's",
+      { appProofs: Array.from({ length: MAX_APP_PROOFS }, () => appProof), activity },
+      /2048/,
+    ],
+    ["a bundle of another version", { ...bundle, bundle: "bootproof-bundle/9" }, /^bundle: bundle: /],
+    ["a policy", labPolicy(whole.anchorPem, [labDeployment(lab)]), /^no evidence: a policy$/],
+    ["a certificate", whole.anchorPem, /^no evidence: a certificate$/],
+    ["a report", { format: "bootproof-report/1" }, /^no evidence: a report/],
+    ["an API key", { publicKey: "a", privateKey: "b" }, /^no evidence: an API key, which is a secret/],
+    ["a request", { type: "ACTIVITY_TYPE_X", parameters: {} }, /^no evidence: a request$/],
+    ["a page", "<!doctype html>", /HTML/],
+    ["what steers a terminal", { "\u001b[2J": 1 }, /^(?!.*\u001b)/],
+  ];
+  it.each(WRONG)("is none, with a reason: %s", async (_, value, reason) => {
+    const { verdict, failed, ...rest } = await judged(await auditorOf(), entry(value));
+    expect({ verdict, failed }).toEqual({ verdict: "malformed", failed: [] });
+    expect(rest.reason).toMatch(reason);
+    expect(rest.reason!.length).toBeLessThan(400);
+  });
+
+  it("is none: a published release", async () => {
+    const reason = "no evidence: a release";
+    expect(await judged(await auditorOf(), readVector("releases/r2025.9.3.yaml"))).toMatchObject({ reason });
+  });
+
+  it("has a size", async () => {
+    const long = new Uint8Array(MAX_ENTRY_BYTES + 1).fill(0x20);
+    expect(readEntry(long)).toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
+    expect(readEntry(long.subarray(1))).not.toEqual({ kind: "malformed", reason: TOO_LONG_REASON });
+  });
+
+  it("never throws, whatever the bytes", () => {
+    const kinds = ["evidence", "document", "bundle", "malformed"];
+    fc.assert(fc.property(anyBytes(), (bytes) => kinds.includes(readEntry(bytes).kind)));
+    fc.assert(fc.property(fc.json().map(toUtf8), (bytes) => kinds.includes(readEntry(bytes).kind)));
+  });
+
+  it("is judged, whatever was changed in it", async () => {
+    const auditor = await auditorOf({ bootProofs: [JSON.stringify(bootProof)] });
+    const original = entry({ bootProofs: [bootProof], appProofs });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(mutated(original), mutated(entry(appProof)), mutated(entry(bundle))), async (bytes) => {
+        const result = await auditor.judge(1, bytes);
+        expect(JSON.parse(resultLine(result))).toMatchObject({ n: 1, verdict: result.verdict });
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
