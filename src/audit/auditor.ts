@@ -62,9 +62,9 @@ export class Auditor {
       case "document":
         return { n, ...(await this.#judgeDocument(entry.document)) };
       case "bundle":
-        return { n, ...(await this.#judge(entry.bundle.evidence)) };
+        return { n, ...(await this.#judge(entry.bundle.evidence, false)) };
       case "evidence":
-        return { n, ...(await this.#judge(entry.evidence)) };
+        return { n, ...(await this.#judge(entry.evidence, entry.isBootProofs)) };
     }
   }
 
@@ -74,26 +74,20 @@ export class Auditor {
     return resultOf(judged, [judged.attestation]);
   }
 
-  async #judge(evidence: Evidence): Promise<EntryResult> {
+  async #judge(evidence: Evidence, bootProofsOnly: boolean): Promise<EntryResult> {
     if (evidence.bootProofs.length === 0) return this.#judgeUnderSetting(evidence);
     const names = await Promise.all(evidence.bootProofs.map(nameOf));
     const bootProofs = evidence.bootProofs.map((bootProof, index) => this.#recall(names[index]!) ?? bootProof);
-    const judged = await this.#judgeUnder(evidence, bootProofs);
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, { ...this.#setting, bootProofsOnly });
     judged.bootProofs.forEach((verified, index) => this.#remember(names[index]!, verified));
     return resultOf(judged, attestationsOf(judged));
   }
 
   async #judgeUnderSetting(evidence: Evidence): Promise<EntryResult> {
     const bootProofs = this.#bootProofsFor(evidence);
-    const judged = await this.#judgeUnder(evidence, bootProofs);
+    const judged = await judgeEvidence({ ...evidence, bootProofs }, this.#setting);
     const result = resultOf(judged, attestationsOf(judged));
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
-  }
-
-  /** As `verify` judges files: where boot proofs alone are there, they alone are asked for. */
-  #judgeUnder(evidence: Evidence, bootProofs: readonly unknown[]): Promise<JudgedEvidence> {
-    const bootProofsOnly = evidence.appProofs === undefined && evidence.activity === undefined;
-    return judgeEvidence({ ...evidence, bootProofs }, { ...this.#setting, bootProofsOnly });
   }
 
   /** Of the setting, those whose keys the app proofs name: all others are of other enclaves. */

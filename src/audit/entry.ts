@@ -17,8 +17,11 @@ export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 
 /** An entry, read: nothing of it is verified, and its evidence may be good or not. */
 export type Entry =
-  /** Without boot proofs where it has none of its own: those of the setting stand in. */
-  | { readonly kind: "evidence"; readonly evidence: Evidence }
+  /**
+   * Without boot proofs where it has none of its own: those of the setting stand in. `isBootProofs`: it is boot proofs
+   * as such, and no set of evidence that others may be missing from.
+   */
+  | { readonly kind: "evidence"; readonly evidence: Evidence; readonly isBootProofs: boolean }
   | { readonly kind: "document"; readonly document: Uint8Array }
   | { readonly kind: "bundle"; readonly bundle: Bundle }
   | { readonly kind: "malformed"; readonly reason: string };
@@ -85,13 +88,13 @@ function entryOfMembers(json: JsonObject): Entry {
   const evidence = evidenceIn(reader, []);
   const { bootProofs, appProofs = [], activity } = evidence;
   if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "no evidence in it");
-  return faults.length > 0 ? malformed(faultText(faults)) : { kind: "evidence", evidence };
+  return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 
 /** How each kind of JSON is read; of what is known and is no evidence, what it is. The compiler holds it total. */
 const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entry)>> = {
-  "boot proof": (json) => evidenceOf({ bootProofs: [json] }),
-  "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs })),
+  "boot proof": (json) => evidenceOf({ bootProofs: [json] }, true),
+  "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs }), true),
   "app proof": (json) => evidenceOf({ bootProofs: [], appProofs: appProofList(json) }),
   "app proofs": (json) => bounded("app proofs", appProofList(json), (appProofs) => ({ bootProofs: [], appProofs })),
   activity: (json) => evidenceOf({ bootProofs: [], activity: json }),
@@ -115,8 +118,8 @@ function noEvidence(kind: EvidenceKind): string {
   return `no evidence: ${typeof is === "string" ? is : kind}`;
 }
 
-function evidenceOf(evidence: Evidence): Entry {
-  return { kind: "evidence", evidence };
+function evidenceOf(evidence: Evidence, isBootProofs = false): Entry {
+  return { kind: "evidence", evidence, isBootProofs };
 }
 
 const MOST = { "boot proofs": MAX_BUNDLE_BOOT_PROOFS, "app proofs": MAX_APP_PROOFS };
@@ -126,7 +129,8 @@ function bounded(
   what: keyof typeof MOST,
   list: readonly unknown[],
   evidence: (list: readonly unknown[]) => Evidence,
+  isBootProofs = false,
 ): Entry {
   if (list.length > MOST[what]) return malformed(`${list.length} ${what}, at most ${MOST[what]} wanted`);
-  return evidenceOf(evidence(list));
+  return evidenceOf(evidence(list), isBootProofs);
 }

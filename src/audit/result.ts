@@ -5,7 +5,9 @@ import { printableJson } from "../decode/json.js";
 import type { Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
-/** What depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
+/**
+ * What depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result").
+ */
 export interface AuditResult {
   /** The entry's place in the input, from 1: of NDJSON the line. */
   readonly n: number;
@@ -20,6 +22,8 @@ export interface AuditResult {
   readonly reason?: string;
   /** The deployments of the policy that matched, each once. */
   readonly deployments?: readonly string[];
+  /** Rules of the policy that the entry was not asked, being no more than boot proofs or a document. */
+  readonly notApplied?: readonly string[];
   /** RFC 3339, of accepted entries: when the oldest and the newest document was made. Not in the line. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
@@ -33,7 +37,8 @@ export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
 }
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */
-export function resultLine({ n, file, verdict, failed, stale, reason, deployments }: AuditResult): string {
+export function resultLine(result: AuditResult): string {
+  const { n, file, verdict, failed, stale, reason, deployments, notApplied } = result;
   return printableJson(
     JSON.stringify({
       n,
@@ -43,6 +48,7 @@ export function resultLine({ n, file, verdict, failed, stale, reason, deployment
       ...(stale && { stale }),
       ...(reason !== undefined && { reason }),
       ...(deployments && { deployments }),
+      ...(notApplied && { notApplied }),
     }),
   );
 }
@@ -60,12 +66,14 @@ export function resultOf(
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
   const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
   const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
+  const notApplied = appraisal?.notApplied ?? [];
   const isRejected = verdict === "rejected";
   return {
     verdict,
     failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
     ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
+    ...(!isRejected && notApplied.length > 0 && { notApplied }),
     ...(!isRejected &&
       times.length > 0 && { documentTimes: [timeText(Math.min(...times)), timeText(Math.max(...times))] as const }),
   };

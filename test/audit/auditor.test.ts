@@ -48,8 +48,7 @@ describe("an auditor and a verification", () => {
       const auditor = auditors.get(key) ?? (await Auditor.of(setting));
       auditors.set(key, auditor);
       const parsed = JSON.parse(text) as typeof given;
-      const bootProofsOnly = parsed.appProofs === undefined && parsed.activity === undefined;
-      const { report } = await verifyEvidence(parsed, { ...optionsOf(evidence, judge), bootProofsOnly });
+      const { report } = await verifyEvidence(parsed, { ...optionsOf(evidence, judge), bootProofsOnly: false });
       const answer = await judged(auditor, text);
       expect(answer, name).toEqual(expected(report));
       expect(await judged(auditor, text), `${name}, again`).toEqual(answer);
@@ -123,12 +122,19 @@ describe("rules of a policy about app proofs", () => {
   const required = { appProofs: { required: true } };
   const policy = parsePolicy(JSON.stringify(labPolicy(whole.anchorPem, [labDeployment(lab)], required)));
 
-  it("are not applied to boot proofs alone, as by verify, and to all else", async () => {
+  it("are not applied to boot proofs as such, and the result says so", async () => {
     const auditor = await auditorOf({ policy });
-    expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
-    expect((await judged(auditor, { bootProofs: [whole.bootProof] })).verdict).toBe("verified");
-    const none = await judged(auditor, { bootProofs: [whole.bootProof], appProofs: [] });
-    expect(none).toMatchObject({ verdict: "rejected", failed: ["policy.app-proof"] });
+    for (const alone of [whole.bootProof, { bootProof: whole.bootProof }, [whole.bootProof]])
+      expect(await judged(auditor, alone)).toMatchObject({ verdict: "verified", notApplied: ["appProofs.required"] });
+  });
+
+  it("are applied to every set of evidence, so that none is left out unseen", async () => {
+    const auditor = await auditorOf({ policy });
+    const own = labPolicy(whole.anchorPem, [labDeployment(lab)]);
+    const { bundle } = await packBundle({ bootProofs: [whole.bootProof] }, { policy: own as never, now: NOW });
+    const bootProofs = [whole.bootProof];
+    for (const set of [{ bootProofs }, { bootProofs, appProofs: [] }, bundle])
+      expect(await judged(auditor, set)).toMatchObject({ verdict: "rejected", failed: ["policy.app-proof"] });
   });
 });
 
