@@ -1,11 +1,10 @@
 /** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
-import type { AuditResult } from "./result.js";
-import { resultLine } from "./result.js";
 import type { Judge } from "./batch.js";
 import { Auditor } from "./auditor.js";
 import { type InputBatch, inputBatches } from "./node-source.js";
 import { ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
+import { type AuditResult, type JudgedEvidence, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
 import type { AuditSetting } from "./setting.js";
@@ -26,6 +25,8 @@ export interface AuditFilesOptions {
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AbortSignal;
+  /** Told what the boot proofs of the setting came to themselves, in their order, before anything else. */
+  readonly onBootProofs?: (judged: readonly JudgedEvidence[]) => void;
   /** After each part of the results. */
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
@@ -54,7 +55,8 @@ export async function auditFiles(options: AuditFilesOptions): Promise<AuditFiles
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, setting: options.setting };
   // Before anything is made that would be left behind.
-  await Auditor.of(options.setting);
+  const { bootProofs } = await Auditor.of(options.setting);
+  options.onBootProofs?.(bootProofs);
   const state = options.state === undefined ? null : await openState(options.state, question);
   try {
     return await withState(options, state);
