@@ -144,6 +144,7 @@ const importersOf = (pattern: RegExp): string[] =>
 /** What the package exports from. */
 const ENTRIES = [
   "src/index.ts",
+  "src/audit/index.ts",
   "src/client/index.ts",
   "src/client/key-file.ts",
   "src/formats/index.ts",
@@ -184,9 +185,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   index: FACADE,
   client: FACADE,
   watch: [...FACADE, "client"],
+  audit: FACADE,
   lab: [...FACADE, "client"],
-  cli: [...FACADE, "formats", "page", "client", "watch", "lab"],
-  bin: [...FACADE, "index", "formats", "page", "client", "watch", "lab", "cli"],
+  cli: [...FACADE, "formats", "page", "client", "watch", "audit", "lab"],
+  bin: [...FACADE, "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 
 describe("the graph of imports", () => {

@@ -59,18 +59,27 @@ export function decodeBundle(input: unknown): Bundle {
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
   reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
-  return { evidence: evidenceOf(reader), judgement: judgementOf(reader) };
+  const { bootProofs, appProofs = [], activity } = evidenceIn(reader, ["bootProofs", "appProofs"]);
+  const evidence = { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+  return { evidence, judgement: judgementOf(reader) };
 }
 
-function evidenceOf(reader: MemberReader): Evidence {
-  const bootProofs = list(reader, "bootProofs", MAX_BUNDLE_BOOT_PROOFS);
-  const appProofs = list(reader, "appProofs", MAX_APP_PROOFS) ?? [];
+/** The evidence in `bootProofs`, `appProofs` and `activity`, bounded. `required`: the lists that may not be missing. */
+export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs" | "appProofs")[]): Evidence {
+  const listOf = (name: "bootProofs" | "appProofs", most: number): JsonValue[] | undefined =>
+    required.includes(name) || reader.get(name) !== undefined ? list(reader, name, most) : undefined;
+  const bootProofs = listOf("bootProofs", MAX_BUNDLE_BOOT_PROOFS);
+  const appProofs = listOf("appProofs", MAX_APP_PROOFS);
   if (bootProofs?.length === 0) reader.fault("bootProofs", "empty: at least one wanted");
   const activity = reader.get("activity");
   const inside = activity === undefined ? 0 : (readActivity(activity).value.appProofs?.length ?? 0);
-  if (appProofs.length + inside > MAX_APP_PROOFS)
+  if ((appProofs?.length ?? 0) + inside > MAX_APP_PROOFS)
     reader.fault("appProofs", `with the activity's more than ${MAX_APP_PROOFS}`);
-  return { bootProofs: bootProofs ?? [], appProofs, ...(activity !== undefined && { activity }) };
+  return {
+    bootProofs: bootProofs ?? [],
+    ...(appProofs && { appProofs }),
+    ...(activity !== undefined && { activity }),
+  };
 }
 
 /** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */

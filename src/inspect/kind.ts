@@ -71,7 +71,7 @@ function recogniseContent(bytes: Uint8Array): Recognised | null {
 }
 
 /** Whether a file is JSON, if it is anything: then its faults are faults of JSON. */
-function beginsAsJson(bytes: Uint8Array): boolean {
+export function beginsAsJson(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   // Borsh begins with a length of four bytes, some of them zero, whatever the first one looks like.
   return (first === 0x7b || first === 0x5b) && !bytes.subarray(0, 4).includes(0);

@@ -1,0 +1,129 @@
+/** What one entry of an audit is: a line of NDJSON, or a file. Told by what is in it, as `inspect` tells it. */
+import type { Evidence } from "../bootproof.js";
+import { type Bundle, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, evidenceIn } from "../bundle/file.js";
+import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
+import { bootProofList } from "../decode/boot-proof.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { MemberReader } from "../decode/json-members.js";
+import { FaultList, MalformedError, faultText } from "../errors.js";
+import { type EvidenceKind, beginsAsJson, kindOfJson, recognise } from "../inspect/kind.js";
+import { describeUnrecognised } from "../inspect/unrecognised.js";
+import { printableStart } from "../report/printable.js";
+
+/** Bytes of one entry. What is longer is malformed, and never held whole by whoever cuts a stream into lines. */
+export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
+/** The reason of an entry that is longer. */
+export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
+
+/** An entry, read: nothing of it is verified, and its evidence may be good or not. */
+export type Entry =
+  /** Without boot proofs where it has none of its own: those of the setting stand in. */
+  | { readonly kind: "evidence"; readonly evidence: Evidence }
+  | { readonly kind: "document"; readonly document: Uint8Array }
+  | { readonly kind: "bundle"; readonly bundle: Bundle }
+  | { readonly kind: "malformed"; readonly reason: string };
+
+/** Characters of a reason: what is quoted in it somebody else chose. */
+const MAX_REASON = 300;
+
+/** Reads a line of NDJSON without its line feed, or the bytes of a file. Never throws: what is none is malformed. */
+export function readEntry(bytes: Uint8Array): Entry {
+  if (bytes.length > MAX_ENTRY_BYTES) return malformed(TOO_LONG_REASON);
+  try {
+    return entryOf(bytes);
+  } catch (error) {
+    if (error instanceof MalformedError) return malformed(`${error.code}: ${faultText(error.faults)}`);
+    throw error;
+  }
+}
+
+function malformed(reason: string): Entry {
+  return { kind: "malformed", reason: printableStart(reason, MAX_REASON) };
+}
+
+function entryOf(bytes: Uint8Array): Entry {
+  if (beginsAsJson(bytes)) return entryOfJson(parseJson(bytes)) ?? malformed(describeUnrecognised(bytes));
+  const recognised = recognise(bytes);
+  if (recognised === null) return malformed(describeUnrecognised(bytes));
+  if (recognised.json !== undefined) return entryOf(recognised.bytes);
+  if (recognised.kind !== "attestation document") return malformed(noEvidence(recognised.kind));
+  return { kind: "document", document: recognised.bytes };
+}
+
+/** The members of evidence of several kinds, in one object. */
+const EVIDENCE_MEMBERS = ["bootProofs", "appProofs", "activity"];
+
+function entryOfJson(json: JsonValue): Entry | null {
+  const kind = kindOfJson(json);
+  if (isEvidenceObject(json, kind)) return entryOfMembers(json);
+  if (kind === null) return null;
+  const read = READERS[kind];
+  return typeof read === "string" ? malformed(noEvidence(kind)) : read(json);
+}
+
+/**
+ * Whether the object is of {@link EVIDENCE_MEMBERS}. A bare activity may carry app proofs, and what names its format is
+ * of that format.
+ */
+function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
+  if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
+  if (kind === "activity") return Object.hasOwn(json, "activity");
+  if (kind !== null && !KINDS_OF_MEMBERS.includes(kind)) return false;
+  return ["bootProofs", "appProofs"].some((name) => Object.hasOwn(json, name));
+}
+
+const KINDS_OF_MEMBERS: readonly EvidenceKind[] = ["bundle", "boot proofs", "app proofs"];
+
+/** Any of them, each at most once, and nothing else: a name that is misspelt would leave its evidence unjudged. */
+function entryOfMembers(json: JsonObject): Entry {
+  const faults = new FaultList();
+  const reader = new MemberReader(json, "", faults);
+  reader.refuseUnknown(EVIDENCE_MEMBERS);
+  const evidence = evidenceIn(reader, []);
+  const { bootProofs, appProofs = [], activity } = evidence;
+  if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "no evidence in it");
+  return faults.length > 0 ? malformed(faultText(faults)) : { kind: "evidence", evidence };
+}
+
+/** How each kind of JSON is read; of what is known and is no evidence, what it is. The compiler holds it total. */
+const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entry)>> = {
+  "boot proof": (json) => evidenceOf({ bootProofs: [json] }),
+  "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs })),
+  "app proof": (json) => evidenceOf({ bootProofs: [], appProofs: appProofList(json) }),
+  "app proofs": (json) => bounded("app proofs", appProofList(json), (appProofs) => ({ bootProofs: [], appProofs })),
+  activity: (json) => evidenceOf({ bootProofs: [], activity: json }),
+  bundle: (json) => ({ kind: "bundle", bundle: decodeBundle(json) }),
+  // Never as JSON.
+  "attestation document": "an attestation document",
+  manifest: "a manifest, which only a boot proof vouches for",
+  "manifest envelope": "a manifest envelope, which only a boot proof vouches for",
+  certificate: "a certificate",
+  certificates: "certificates",
+  policy: "a policy",
+  report: "a report, which is somebody's word",
+  release: "a release",
+  request: "a request",
+  "API key": "an API key, which is a secret: keep it from others",
+  "enclave image": "an enclave image",
+};
+
+function noEvidence(kind: EvidenceKind): string {
+  const is = READERS[kind];
+  return `no evidence: ${typeof is === "string" ? is : kind}`;
+}
+
+function evidenceOf(evidence: Evidence): Entry {
+  return { kind: "evidence", evidence };
+}
+
+const MOST = { "boot proofs": MAX_BUNDLE_BOOT_PROOFS, "app proofs": MAX_APP_PROOFS };
+
+/** Each is judged on its own: without a limit, a small line would be a long wait. */
+function bounded(
+  what: keyof typeof MOST,
+  list: readonly unknown[],
+  evidence: (list: readonly unknown[]) => Evidence,
+): Entry {
+  if (list.length > MOST[what]) return malformed(`${list.length} ${what}, at most ${MOST[what]} wanted`);
+  return evidenceOf(evidence(list));
+}

@@ -1,0 +1,8 @@
+/** What `bootproof/audit` exports: judging many entries, wherever JavaScript runs. */
+export { Auditor } from "./auditor.js";
+export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";
+export type { Entry } from "./entry.js";
+export { isAccepted, malformedResult, resultLine } from "./result.js";
+export type { AuditResult, JudgedEvidence } from "./result.js";
+export { auditSetting, policyDigest, settingDigest } from "./setting.js";
+export type { AuditOptions, AuditPolicy, AuditSetting } from "./setting.js";

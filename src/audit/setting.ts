@@ -1,0 +1,97 @@
+/** What an audit judges by, as plain data: for the state of a run, other threads and other machines. */
+import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { plainPolicy } from "../appraise/plain-policy.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
+import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { sha256 } from "../verify/digest.js";
+import { type TrustAnchor, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
+
+/** Everything that decides. JSON has all of it, and so has a structured clone. */
+export interface AuditSetting {
+  /** Null: none, any genuine enclave of anybody. */
+  readonly policy: AuditPolicy | null;
+  /** Without a policy, which names its own. Not there: AWS Nitro Enclaves Root G1 alone. */
+  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
+  /** RFC 3339, UTC, with milliseconds: the one present of the whole run, however often it is resumed. */
+  readonly now: string;
+  /** As in `VerifyOptions`; an instant as RFC 3339. */
+  readonly at?: string;
+  readonly allowDebug?: boolean;
+  /** JSON texts, each a boot proof or several, for app proofs and activities that come without any. */
+  readonly bootProofs: readonly string[];
+}
+
+/** A policy as it was written, with the certificates of the files that it names. */
+export interface AuditPolicy {
+  readonly text: string;
+  /** The PEM text of each file that it names as a trust anchor, by that name. */
+  readonly anchors?: Readonly<Record<string, string>>;
+}
+
+/** What an audit judges by, as a caller has it. */
+export interface AuditOptions {
+  readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
+  readonly now: Date;
+  readonly at?: "document" | "now" | Date;
+  readonly trustAnchors?: readonly TrustAnchor[];
+  readonly allowDebug?: boolean;
+  readonly bootProofs?: readonly string[];
+}
+
+/** The setting as plain data. Throws TypeError for a policy that was given as a value: there is no text of it. */
+export function auditSetting(options: AuditOptions): AuditSetting {
+  const { policy, now, at, trustAnchors, allowDebug, bootProofs = [] } = options;
+  return {
+    policy: policy === NO_POLICY_ANY_ENCLAVE ? null : policyText(policy),
+    ...(trustAnchors && {
+      trustAnchors: trustAnchors.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) })),
+    }),
+    now: now.toISOString(),
+    ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
+    ...(allowDebug !== undefined && { allowDebug }),
+    bootProofs: [...bootProofs],
+  };
+}
+
+function policyText(policy: Policy): AuditPolicy {
+  const { bytes, anchors } = plainPolicy(policy);
+  // It was read from them as JSON, so that they are UTF-8.
+  return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
+}
+
+/** The options of each verification under the setting. Throws MalformedError for a policy or anchor that is none. */
+export function verifyOptionsOf({ policy, trustAnchors, now, at, allowDebug }: AuditSetting): VerifyOptions {
+  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
+  return {
+    policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsedPolicy(policy),
+    now: new Date(now),
+    ...(at !== undefined && { at: at === "document" || at === "now" ? at : new Date(at) }),
+    ...(anchors && { trustAnchors: anchors }),
+    ...(allowDebug !== undefined && { allowDebug }),
+  };
+}
+
+function parsedPolicy({ text, anchors = {} }: AuditPolicy): Policy {
+  return parsePolicy(text, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
+}
+
+/** SHA-256, in hex, of all that decides: which run a state or a queue belongs to. */
+export async function settingDigest(setting: AuditSetting): Promise<string> {
+  const { now, at = "document", allowDebug = false, bootProofs } = setting;
+  return digestOf([...judgedBy(setting), now, at, allowDebug, bootProofs]);
+}
+
+/** SHA-256, in hex, of policy and trust anchors alone: what a worker was told by its own caller. */
+export async function policyDigest(setting: Pick<AuditSetting, "policy" | "trustAnchors">): Promise<string> {
+  return digestOf(judgedBy(setting));
+}
+
+function judgedBy({ policy, trustAnchors }: Pick<AuditSetting, "policy" | "trustAnchors">): unknown[] {
+  const anchors = Object.entries(policy?.anchors ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [policy && [policy.text, anchors], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
+}
+
+/** Lists alone, in one order: JSON writes them in one way. */
+async function digestOf(parts: readonly unknown[]): Promise<string> {
+  return toHex(await sha256(toUtf8(JSON.stringify(parts))));
+}
