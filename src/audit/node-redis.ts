@@ -1,6 +1,8 @@
 /** The connection to the server of a queue: Redis or Valkey, by packages that are loaded when they are needed. */
 import type { Redis, RedisOptions } from "ioredis";
 
+type ClientOptions = Omit<RedisOptions, "replyMapping">;
+
 /** Why a queue cannot be used at all: `url` and `missing` are the caller's to mend, `unreachable` may pass. */
 export class QueueError extends Error {
   override readonly name = "QueueError";
@@ -16,7 +18,7 @@ export class QueueError extends Error {
 interface Address {
   /** Without user and password: what messages say. */
   readonly shown: string;
-  readonly options: RedisOptions;
+  readonly options: ClientOptions;
 }
 
 /** Throws QueueError, which does not repeat the URL: there may be a password in it. */
@@ -60,7 +62,7 @@ const RETRY_MS = 2000;
 /** After which a server that says nothing is taken for gone; nothing here blocks for as long. */
 const SILENCE_MS = 15_000;
 
-const PATIENT: RedisOptions = {
+const PATIENT: ClientOptions = {
   lazyConnect: true,
   // What is asked while the server is away waits, and is asked when it is back.
   maxRetriesPerRequest: null,
@@ -120,8 +122,8 @@ export async function connect(
   startMs: number = START_MS,
 ): Promise<Connection> {
   const { shown, options } = parseQueueUrl(url);
-  const [bullmq, { Redis }] = await loadPackages();
-  const client = new Redis({ ...PATIENT, ...options });
+  const { bullmq, Client } = await loadPackages();
+  const client = new Client({ ...PATIENT, ...options });
   try {
     await firstReady(client, shown, startMs);
   } catch (error) {
@@ -132,9 +134,10 @@ export async function connect(
 }
 
 /** Loaded when they are needed: whoever uses no queue installs neither. */
-async function loadPackages(): Promise<[typeof import("bullmq"), typeof import("ioredis")]> {
+async function loadPackages(): Promise<{ bullmq: typeof import("bullmq"); Client: typeof Redis }> {
   try {
-    return await Promise.all([import("bullmq"), import("ioredis")]);
+    const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
+    return { bullmq, Client };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === "ERR_MODULE_NOT_FOUND" ? "are not both installed" : `cannot be loaded (${message})`;
