@@ -51,6 +51,8 @@ const MISSING = 2;
 const PATIENCE = 5;
 /** Parts of what ended a worker: few of them, since each may end another worker. */
 const PARTS = 16;
+/** How many workers an entry ends that stands alone, until it is given up. */
+const TRIES = 3;
 /** How long the end waits for what is taken away from the server. */
 const CLEANUP_MS = 2000;
 const KEPT_EVENTS = 100;
@@ -169,12 +171,14 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(piecesOf(part, size).map((piece) => this.#judgePart(piece))));
   }
 
-  /** Tried again, as long as it may be the workers' fault. */
+  /** Workers are killed for other reasons, too: it has to end several, while they are well. */
   async #judgeAlone(part: Part): Promise<JudgedPart> {
-    for (;;) {
+    for (let ended = 1; ; ended++) {
       const judged = await this.#ask(part);
       if (judged !== null) return judged;
+      if (ended < TRIES) continue;
       if (await this.#areWorkersWell(part.first)) return this.#giveUp(part);
+      ended = 0;
     }
   }
 

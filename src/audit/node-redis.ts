@@ -80,24 +80,29 @@ export class Connection {
   readonly bullmq: typeof import("bullmq");
   readonly #others: Redis[] = [];
   #isClosed = false;
+  #isAway = false;
 
   constructor(shown: string, client: Redis, bullmq: typeof import("bullmq"), note: (text: string) => void) {
     this.shown = shown;
     this.client = client;
     this.bullmq = bullmq;
-    let isAway = false;
     client.on("close", () => {
-      if (!isAway && !this.#isClosed) note(`${shown}: the connection is lost; it is tried again until it is there`);
-      isAway = true;
+      if (!this.#isAway && !this.#isClosed) note(`${shown}: the connection is lost; it is tried again until it is there`);
+      this.#isAway = true;
     });
     client.on("ready", () => {
-      if (isAway) note(`${shown}: connected again`);
-      isAway = false;
+      if (this.#isAway) note(`${shown}: connected again`);
+      this.#isAway = false;
     });
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** Whether there is no connection just now. */
+  get isAway(): boolean {
+    return this.#isAway;
   }
 
   /** Another client, for commands that wait on the server and let no others pass. */

@@ -6,6 +6,7 @@ import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
+import { UNJUDGED_REASON } from "./judge.js";
 import { TRUSTED, isOutage } from "./node-queue.js";
 import { type Connection, connect } from "./node-redis.js";
 import {
@@ -37,6 +38,11 @@ export interface RunWorkerOptions {
   readonly onNote?: (text: string) => void;
   /** Aborted: it takes nothing more, finishes what it has, and ends. */
   readonly signal?: AbortSignal;
+  /**
+   * A worker that is not heard of for so long is dead, and its batches are for others; it is heard of in half of that.
+   * Default: 5,000. The event loop has to be free meanwhile, as threads leave it.
+   */
+  readonly lockMs?: number;
   /** What judges the batches of a setting, in place of threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
@@ -46,14 +52,12 @@ export interface WorkerSummary {
   readonly entries: number;
 }
 
-/** A worker that says nothing for so long is dead, and its batch is for another one. Threads keep it able to speak. */
 const LOCK_MS = 5000;
-const STALLED_CHECK_MS = 2000;
-/** How often a batch may end its worker, until its producer is told. */
-const MAX_STALLED = 1;
 const TICK_MS = 2000;
 /** How long what is judged at the end is waited for. */
 const FINISH_MS = 20_000;
+const LOOK_MS = 250;
+const IDLE_LOOKS = 4;
 /** A setting that nobody asked for in so long is let go of. */
 const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
@@ -102,10 +106,12 @@ class QueueWorker {
   readonly #connection: Connection;
   readonly #standing: Standing;
   readonly #threads: number;
+  readonly #lockMs: number;
   readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #seats = new Map<string, Seat>();
   readonly #said = new Set<string>();
   #isTicking = false;
+  #active = 0;
   #batches = 0;
   #entries = 0;
   #end: (error?: unknown) => void = () => {};
@@ -114,6 +120,7 @@ class QueueWorker {
     this.#connection = connection;
     this.#standing = standing;
     this.#threads = options.workers ?? availableParallelism();
+    this.#lockMs = options.lockMs ?? LOCK_MS;
     this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
   }
 
@@ -141,16 +148,20 @@ class QueueWorker {
   #worker(): Worker {
     const worker = new this.#connection.bullmq.Worker(
       this.#standing.peer.queue,
-      (job: QueuedJob<unknown>) => this.#take(job),
+      async (job: QueuedJob<unknown>) => {
+        this.#active++;
+        await this.#take(job).finally(() => this.#active--);
+      },
       {
         connection: this.#connection.client,
         prefix: PREFIX,
         skipVersionCheck: true,
         // One is judged while the next one is on its way.
         concurrency: 2 * this.#threads,
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: MAX_STALLED,
+        lockDuration: this.#lockMs,
+        stalledInterval: this.#lockMs / 4,
+        // Its producer is told at once, which cuts it into parts: one of them may have been the reason.
+        maxStalledCount: 0,
       },
     );
     worker.on("error", (error) => this.#sayError(error));
@@ -164,11 +175,19 @@ class QueueWorker {
       if (milliseconds > 0) await worker.close();
       await withdraw(client, "workers", this.#standing.peer.id);
     })();
-    const timeout = new Promise((resolve) => setTimeout(resolve, milliseconds || TICK_MS).unref());
-    await Promise.race([closing.catch(() => {}), timeout]);
+    await Promise.race([closing.catch(() => {}), this.#patience(milliseconds)]);
     this.#connection.close();
     await worker.close(true).catch(() => {});
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
+  }
+
+  /** Nothing comes to its end while the server is away; and what has nothing to do may wait for the server's word. */
+  async #patience(milliseconds: number): Promise<void> {
+    let idle = 0;
+    for (let left = milliseconds; left >= 0 && idle < IDLE_LOOKS; left -= LOOK_MS) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
+      idle = this.#active === 0 || this.#connection.isAway ? idle + 1 : 0;
+    }
   }
 
   /** Resolves where nothing is answered, too: the producer finds that its job is gone, and puts it there again. */
@@ -180,26 +199,27 @@ class QueueWorker {
     const seat = await this.#seatFor(job);
     if (seat === null) return;
     try {
-      await this.#judge(queued.id!, job, seat);
+      await this.#judge(queued.id!, job, await seat.judge);
+    } catch (error) {
+      this.#end(error);
     } finally {
       seat.active--;
       seat.usedAt = Date.now();
     }
   }
 
-  async #judge(id: string, { run, digest, first, entries }: Job, seat: Seat): Promise<void> {
+  async #judge(id: string, { run, digest, first, entries }: Job, judge: Judge): Promise<void> {
     const answer = { run, job: id, digest, results: null, slowest: null };
     const { client } = this.#connection;
     const { seal } = this.#standing;
     try {
-      const judge = await seat.judge;
       const { results, slowest = null } = await judge.judge({ index: this.#batches++, first, entries });
       await putAnswer(client, { ...answer, results, slowest }, seal);
       this.#entries += entries.length;
     } catch (error) {
       if (this.#connection.isClosed) return;
       await putAnswer(client, answer, seal);
-      this.#end(error);
+      throw error;
     }
   }
 
@@ -216,8 +236,16 @@ class QueueWorker {
     return taken(seat);
   }
 
+  /**
+   * A judge that has shown that it judges: one that fails at whatever it is given would have its producer look for the
+   * fault in the entries.
+   */
   async #seated(setting: AuditSetting): Promise<Judge> {
-    return this.#judgeOf(setting);
+    const judge = await this.#judgeOf(setting);
+    const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
+    const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
+    if (!isWell) throw new Error("nothing can be judged here: an empty entry ends what judges it, too");
+    return judge;
   }
 
   /** Of the producer what is its own, of this worker the policy: what both come to has to have the digest. */
