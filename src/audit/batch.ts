@@ -1,5 +1,5 @@
 /** Entries on their way to whoever judges them, and what comes back. */
-import type { AuditResult } from "./auditor.js";
+import type { AuditResult } from "./result.js";
 
 /** Some entries of the input that follow one another. Plain data: it goes to other threads and machines. */
 export interface Batch {

@@ -1,7 +1,7 @@
 /** An audit from end to end: batches in, judged several at once, results out in the order of the input. */
 import { CHECK_IDS, type CheckId } from "../checks.js";
-import { type AuditResult, resultLine } from "./auditor.js";
-import type { Batch, JudgedBatch, Judge } from "./batch.js";
+import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { type AuditResult, isAccepted, resultLine } from "./result.js";
 
 /** What came of all entries so far. Plain data, of a size that does not grow with them. */
 export interface AuditSummary {
@@ -72,11 +72,6 @@ export interface AuditEnd {
 const BATCHES_EACH = 2;
 /** Bytes of entries on their way, but for a single batch. */
 const MAX_BYTES = 64 * 1024 * 1024;
-
-/** Whether the entry is good: what exit code 0 of `verify` means. */
-export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
-  return verdict === "verified" || verdict === "authentic";
-}
 
 /** Judges everything of a source. Rejects with what source, judge or `write` reject with. */
 export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<AuditEnd> {
@@ -238,7 +233,8 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     if (result.stale === true) stale++;
     for (const id of result.failed) failures[id] = (failures[id] ?? 0) + 1;
     for (const name of result.deployments ?? []) deployments.set(name, (deployments.get(name) ?? 0) + 1);
-    const [from, to] = timesOf(result);
+    // All times are written in one way, and so are in order as text.
+    const [from, to] = result.documentTimes ?? [];
     if (from !== undefined && (oldest === null || from < oldest)) oldest = from;
     if (to !== undefined && (newest === null || to > newest)) newest = to;
   }
@@ -252,10 +248,4 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     oldest,
     newest,
   };
-}
-
-/** The first and the last time that it has; all are written in one way, and so are in order as text. */
-function timesOf({ documentTimes = [] }: AuditResult): readonly (string | undefined)[] {
-  const sorted = [...documentTimes].sort();
-  return [sorted[0], sorted.at(-1)];
 }

@@ -1,4 +1,5 @@
 /** All commands, each under the heading that it has in the help, in the order of the help. */
+import { addAuditCommand } from "./audit.js";
 import { addBundleCommand } from "./bundle.js";
 import { addCompletionCommand } from "./completion.js";
 import { addDiffCommand } from "./diff.js";
@@ -20,6 +21,7 @@ import { addWatchCommand } from "./watch.js";
 
 const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
+  ["audit", "evidence", addAuditCommand],
   ["fetch", "evidence", addFetchCommand],
   ["bundle", "evidence", addBundleCommand],
   ["page", "evidence", addPageCommand],
