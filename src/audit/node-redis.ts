@@ -3,10 +3,13 @@ import type { Redis, RedisOptions } from "ioredis";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
-/** Why a queue cannot be used at all: `url` and `missing` are the caller's to mend, `unreachable` may pass. */
+/**
+ * Why a queue is not used, or no more: `url` and `missing` are the caller's to mend, `unreachable` may pass; `judge`: a
+ * worker whose judge failed.
+ */
 export class QueueError extends Error {
   override readonly name = "QueueError";
-  readonly code: "url" | "missing" | "unreachable";
+  readonly code: "url" | "missing" | "unreachable" | "judge";
 
   constructor(code: QueueError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

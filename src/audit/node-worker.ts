@@ -8,7 +8,7 @@ import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import { TRUSTED, isOutage } from "./node-queue.js";
-import { type Connection, connect } from "./node-redis.js";
+import { type Connection, QueueError, connect } from "./node-redis.js";
 import {
   type Job,
   type Peer,
@@ -66,7 +66,7 @@ const MAX_SAID = 1000;
  * Judges batches of producers that hold the same policy and trust anchors, are of the same version of this package, and
  * share the secret; of all others it tells, and takes nothing. Resolves when the signal was aborted and what it had is
  * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for it
- * are missing, and with what a judge rejects with: then nothing more can be judged here.
+ * are missing, and where a judge rejects: then nothing more can be judged here.
  */
 export async function runWorker(
   url: string,
@@ -141,7 +141,7 @@ class QueueWorker {
     clearInterval(timer);
     if (error === undefined) onNote(`${shown}: ending; batches that it has are finished first`);
     await this.#finish(worker, error === undefined ? FINISH_MS : 0);
-    if (error !== undefined) throw error;
+    if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
   }
 
@@ -244,7 +244,7 @@ class QueueWorker {
     const judge = await this.#judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
     const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
-    if (!isWell) throw new Error("nothing can be judged here: an empty entry ends what judges it, too");
+    if (!isWell) throw new Error("an empty entry ends what judges it, too");
     return judge;
   }
 
@@ -304,6 +304,11 @@ class QueueWorker {
     const message = error instanceof Error ? error.message : String(error);
     if (!/lock/i.test(message)) this.#say(printable(message));
   }
+}
+
+function judgeFailure(error: unknown): QueueError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
 }
 
 /** What a producer tells of its setting; null where it is not there, or no such thing. */
