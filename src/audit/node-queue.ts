@@ -62,11 +62,7 @@ const KEPT_EVENTS = 100;
  * {@link QueueError} where the server cannot be reached within ten seconds, or the packages for it are missing. From
  * then on it goes on through whatever a network or a server does.
  */
-export async function queueJudge(
-  url: string,
-  setting: AuditSetting,
-  options: QueueJudgeOptions = {},
-): Promise<Judge> {
+export async function queueJudge(url: string, setting: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const { onNote = () => {} } = options;
   const [digest, policy] = await Promise.all([settingDigest(setting), policyDigest(setting)]);
   const seal = new Seal(options.secret);
@@ -171,18 +167,20 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(piecesOf(part, size).map((piece) => this.#judgePart(piece))));
   }
 
-  /** Workers are killed for other reasons, too: it has to end several, while they are well. */
+  /**
+   * Workers end for other reasons, too: it has to end several in turn, each time while there are others that judge.
+   * Whoever ends whatever it is given has its word about no entry.
+   */
   async #judgeAlone(part: Part): Promise<JudgedPart> {
-    for (let ended = 1; ; ended++) {
+    for (let ended = 0; ended < TRIES; ) {
       const judged = await this.#ask(part);
       if (judged !== null) return judged;
-      if (ended < TRIES) continue;
-      if (await this.#areWorkersWell(part.first)) return this.#giveUp(part);
-      ended = 0;
+      ended = (await this.#areWorkersWell(part.first)) ? ended + 1 : 0;
     }
+    return this.#giveUp(part);
   }
 
-  /** Workers that end whatever they are given say nothing about an entry: an empty one has to come through. */
+  /** An empty entry has to come through. */
   async #areWorkersWell(n: number): Promise<boolean> {
     const judged = await this.#ask({ first: n, entries: [new Uint8Array()] });
     if (judged === null) this.#say(`workers end whatever they are given, an empty entry too: look at what they say`);
@@ -337,7 +335,9 @@ const FOREIGN = "it is for other entries, or another setting";
 /** What ioredis says of connections that end. */
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message);
+  return (
+    /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
+  );
 }
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {

@@ -28,7 +28,8 @@ interface Address {
 export function parseQueueUrl(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : null;
   const database = /^\/?$|^\/(\d{1,5})$/.exec(url?.pathname ?? "-");
-  const isWhole = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && url.search + url.hash === "";
+  const isWhole =
+    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && url.search + url.hash === "";
   if (!isWhole || database === null) throw noUrl();
   const { protocol, hostname, port } = url;
   const db = Number(database[1] ?? 0);
@@ -48,7 +49,10 @@ export function parseQueueUrl(text: string): Address {
 const DEFAULT_PORT = 6379;
 
 function noUrl(): QueueError {
-  return new QueueError("url", "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database");
+  return new QueueError(
+    "url",
+    "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database",
+  );
 }
 
 function decoded(part: string): string {
@@ -89,8 +93,16 @@ export class Connection {
     this.shown = shown;
     this.client = client;
     this.bullmq = bullmq;
+    // BullMQ makes some of its own, and does not always end them.
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (...args) => {
+      const other = duplicate(...args);
+      this.#others.push(other);
+      return other;
+    };
     client.on("close", () => {
-      if (!this.#isAway && !this.#isClosed) note(`${shown}: the connection is lost; it is tried again until it is there`);
+      if (!this.#isAway && !this.#isClosed)
+        note(`${shown}: the connection is lost; it is tried again until it is there`);
       this.#isAway = true;
     });
     client.on("ready", () => {
@@ -112,7 +124,6 @@ export class Connection {
   open(): Redis {
     const other = this.client.duplicate();
     other.on("error", () => {});
-    this.#others.push(other);
     return other;
   }
 

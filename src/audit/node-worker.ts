@@ -56,8 +56,9 @@ const LOCK_MS = 5000;
 const TICK_MS = 2000;
 /** How long what is judged at the end is waited for. */
 const FINISH_MS = 20_000;
-const LOOK_MS = 250;
-const IDLE_LOOKS = 4;
+const LOOK_MS = 100;
+const IDLE_LOOKS = 3;
+const CLOSE_MS = 1000;
 /** A setting that nobody asked for in so long is let go of. */
 const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
@@ -168,25 +169,26 @@ class QueueWorker {
     return worker;
   }
 
-  /** What is not finished by then is for others, when its lock has run out. */
+  /**
+   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no end
+   * where a connection is away.
+   */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
-    const { client } = this.#connection;
-    const closing = (async () => {
-      if (milliseconds > 0) await worker.close();
-      await withdraw(client, "workers", this.#standing.peer.id);
-    })();
-    await Promise.race([closing.catch(() => {}), this.#patience(milliseconds)]);
+    const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
+    void Promise.allSettled(leaving);
+    await this.#idle(milliseconds);
+    const closed = worker.close(true).catch(() => {});
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
     this.#connection.close();
-    await worker.close(true).catch(() => {});
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
-  /** Nothing comes to its end while the server is away; and what has nothing to do may wait for the server's word. */
-  async #patience(milliseconds: number): Promise<void> {
-    let idle = 0;
-    for (let left = milliseconds; left >= 0 && idle < IDLE_LOOKS; left -= LOOK_MS) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
-      idle = this.#active === 0 || this.#connection.isAway ? idle + 1 : 0;
+  /** Until there is nothing to do for a moment, in which the last answer is confirmed; or the server is away. */
+  async #idle(milliseconds: number): Promise<void> {
+    let looks = 0;
+    for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      looks = this.#active === 0 || this.#connection.isAway ? looks + 1 : 0;
     }
   }
 

@@ -33,11 +33,12 @@ const { url, setting, lockMs, slowMs } = JSON.parse(process.argv[2]!) as ChildOp
 process.on("SIGTERM", () => controller.abort());
 const controller = new AbortController();
 const onNote = (note: string): void => void process.send?.({ note });
-await runWorker(url, setting, {
+const running = runWorker(url, setting, {
   workers: 1,
   lockMs,
   onNote,
   signal: controller.signal,
   judgeOf: (each) => fragile(each, slowMs),
 });
-process.exit(0);
+await running.catch(() => process.exit(1));
+process.disconnect();

@@ -37,8 +37,7 @@ export async function redisServer({
   keeps = false,
   password,
 }: { readonly keeps?: boolean; readonly password?: string } = {}): Promise<RedisServer> {
-  if (executable === undefined)
-    throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
+  if (executable === undefined) throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
   const folder = mkdtempSync(join(tmpdir(), "bootproof-redis-"));
   const port = await freePort();
   const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
@@ -57,7 +56,12 @@ export async function redisServer({
     server = undefined;
   };
   await start();
-  const client = new Redis({ port, host: "127.0.0.1", maxRetriesPerRequest: null, ...(password !== undefined && { password }) });
+  const client = new Redis({
+    port,
+    host: "127.0.0.1",
+    maxRetriesPerRequest: null,
+    ...(password !== undefined && { password }),
+  });
   client.on("error", () => {});
   return {
     port,
