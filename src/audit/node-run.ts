@@ -1,8 +1,10 @@
 /** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
+import { realpath } from "node:fs/promises";
+import { dirname, resolve, sep } from "node:path";
 import type { Judge } from "./batch.js";
 import { Auditor } from "./auditor.js";
-import { type InputBatch, inputBatches } from "./node-source.js";
-import { ResultsFile } from "./node-results.js";
+import { type InputBatch, STDIN_INPUT, inputBatches } from "./node-source.js";
+import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type JudgedEvidence, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
@@ -57,11 +59,22 @@ export async function auditFiles(options: AuditFilesOptions): Promise<AuditFiles
   // Before anything is made that would be left behind.
   const { bootProofs } = await Auditor.of(options.setting);
   options.onBootProofs?.(bootProofs);
+  for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
   const state = options.state === undefined ? null : await openState(options.state, question);
   try {
     return await withState(options, state);
   } finally {
     await state?.close();
+  }
+}
+
+/** What is written while a folder is read would be an entry of it, or not, as it happens. */
+async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
+  const folder = await realpath(dirname(resolve(file))).catch(() => null);
+  for (const input of inputs) {
+    const found = input === STDIN_INPUT ? null : await realpath(input).catch(() => null);
+    if (folder !== null && found !== null && `${folder}${sep}`.startsWith(`${found}${sep}`))
+      throw new AuditFileError(file, `inside ${input}, which is audited: it would be an entry of it`);
   }
 }
 
