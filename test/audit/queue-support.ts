@@ -14,10 +14,12 @@ const evidence = forgeEvidence({ lab, at: AT });
 export const POLICY = labPolicy(evidence.anchorPem, [labDeployment(lab)]);
 export const BOOT_PROOF = JSON.stringify(evidence.bootProof);
 
+export const NOW = new Date(AT.getTime() + 60_000).toISOString();
+
 /** Judged under `POLICY`, or one of another name; app proofs that stand alone under the one boot proof. */
 export function settingOf(name = "lab"): AuditSetting {
   const policy = parsePolicy(toUtf8(JSON.stringify({ ...POLICY, name })));
-  return auditSetting({ policy, now: new Date(AT.getTime() + 60_000), bootProofs: [BOOT_PROOF] });
+  return auditSetting({ policy, now: new Date(NOW), bootProofs: [BOOT_PROOF] });
 }
 
 /** Of most kinds; few are boot proofs, which cost more than everything else. */
