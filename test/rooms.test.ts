@@ -500,7 +500,18 @@ describe("packages", () => {
 
   it("classic-level, which has compiled code and an install script, is the lab's store's alone", () => {
     expect(importersOf(/^classic-level/)).toEqual(["src/lab/store.ts"]);
-    expect(Object.keys(manifest.peerDependencies)).toEqual(["classic-level"]);
+  });
+
+  it("what a queue takes is loaded by the one file that connects, and by none that is not asked for it", () => {
+    const QUEUE = /^(?:bullmq|ioredis)$/;
+    const values = all.filter(({ imports }) =>
+      imports.some(({ specifier, typeOnly }) => QUEUE.test(specifier) && !typeOnly),
+    );
+    expect(values.map(({ file }) => file)).toEqual(["src/audit/node-redis.ts"]);
+    const imports = values.flatMap(({ imports }) => imports.filter(({ specifier }) => QUEUE.test(specifier)));
+    expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
+    expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
+    expect(Object.keys(manifest.peerDependencies)).toEqual(["bullmq", "classic-level", "ioredis"]);
   });
 });
 

@@ -2,17 +2,19 @@
 import type { Command } from "commander";
 import type { AuditFilesEnd } from "../audit/node.js";
 import type { AuditSetting, JudgedEvidence, Judge } from "../audit/index.js";
-import { fromUtf8 } from "../bytes.js";
 import { parseJson } from "../decode/json.js";
 import { printable } from "../report/printable.js";
+import { auditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
-import { type Io, UnreachableError, UsageError } from "./io.js";
+import { type Io, UsageError } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { PIN_FIRST, WHY_A_POLICY, readTrustAnchor } from "./verify.js";
+import { queueOptions, queueProblem } from "./queue.js";
+import { PIN_FIRST, WHY_A_POLICY } from "./verify.js";
+import { workersOf } from "./worker.js";
 import { isSameFile } from "./write-whole.js";
 
 interface AuditFlags {
@@ -149,15 +151,6 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, sta
     if (inputs.some((input) => input === path || isSameFile(input, path!))) args.fault(`${path}: is an INPUT, too`);
 }
 
-const MOST_WORKERS = 1024;
-
-function workersOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("workers")) return undefined;
-  const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
-  if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: a number of threads wanted, from 1 to ${MOST_WORKERS}`);
-}
-
 function optionsOf(args: ArgumentReader, flags: AuditFlags, io: Io): AuditRequest["options"] {
   const { at, allowDebug = false } = flags;
   const isWord = at === undefined || at === "document" || at === "now";
@@ -202,27 +195,13 @@ async function run(request: AuditRequest, io: Io): Promise<number> {
   }
 }
 
-/** As plain data: what judges is another copy of the library than this file's. */
-async function settingOf({ policy, trustAnchor, bootProofs, options }: AuditRequest, io: Io): Promise<AuditSetting> {
-  const [{ readPolicyFile }, { plainPolicy }, { certificatePem }] = await Promise.all([
-    import("./policy.js"),
-    import("../appraise/plain-policy.js"),
-    import("../verify/trust-anchor.js"),
-  ]);
+async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   const files = new InputFiles(io);
-  const read =
-    policy === null ? undefined : await readPolicyFile(files, policy, { command: "audit", option: "--policy" });
-  const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, "audit");
+  const held = await auditPolicy(files, request, "audit");
   const texts: string[] = [];
-  for (const path of bootProofs) texts.push((await bootProofText(files, path, "audit")) ?? "");
+  for (const path of request.bootProofs) texts.push((await bootProofText(files, path, "audit")) ?? "");
   files.throwFaults();
-  const plain = read && plainPolicy(read.policy);
-  return {
-    policy: plain ? { text: fromUtf8(plain.bytes)!, ...(plain.anchors && { anchors: plain.anchors }) } : null,
-    ...(anchor && { trustAnchors: [{ name: anchor.name, pem: certificatePem(anchor.certificate.der) }] }),
-    ...options,
-    bootProofs: texts,
-  };
+  return { ...held, ...request.options, bootProofs: texts };
 }
 
 async function bootProofText(files: InputFiles, path: string, command: FileCommand): Promise<string | undefined> {
@@ -236,9 +215,9 @@ async function bootProofText(files: InputFiles, path: string, command: FileComma
 }
 
 async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
-  const { threadJudge } = await import("../audit/node.js");
+  const { queueJudge, threadJudge } = await import("../audit/node.js");
   if (queue === undefined) return threadJudge(setting, workers === undefined ? {} : { threads: workers });
-  throw new UnreachableError([`--queue ${queue}: not there yet ${typeof io}`]);
+  return queueJudge(queue, setting, queueOptions(io));
 }
 
 function warnOfBootProofs(judged: readonly JudgedEvidence[], io: Io): void {
@@ -304,7 +283,8 @@ function emptyInput({ inputs }: AuditRequest): UsageError {
 function problemOf(error: unknown, { state }: AuditRequest): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message } = error;
-  if (name === "QueueError") return new UnreachableError([message]);
+  const ofQueue = queueProblem(error);
+  if (ofQueue !== null) return ofQueue;
   if (name === "MalformedError") return new UsageError([message]);
   if (name !== "AuditInputError" && name !== "AuditFileError") return error;
   const file = nameOf((error as Error & { readonly file: string }).file);

@@ -18,10 +18,12 @@ import { addPolicyCommand } from "./policy.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 import { addWatchCommand } from "./watch.js";
+import { addWorkerCommand } from "./worker.js";
 
 const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
   ["audit", "evidence", addAuditCommand],
+  ["worker", "evidence", addWorkerCommand],
   ["fetch", "evidence", addFetchCommand],
   ["bundle", "evidence", addBundleCommand],
   ["page", "evidence", addPageCommand],
