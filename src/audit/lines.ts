@@ -5,8 +5,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Cuts chunks into lines, without their line feeds, and without the carriage return before one. Of a line that is longer
- * than the limit there is one byte more than that, however long it is: the rest is never held.
+ * Cuts chunks into lines, without their line feeds, and without the carriage return before one. Of a line that is
+ * longer than the limit there is one byte more than that, however long it is: the rest is never held.
  */
 export class LineCutter {
   readonly #limit: number;

@@ -64,8 +64,8 @@ export class ResultsFile {
       if (!found.isFile() || found.size < mark.length || (await results.#tail()) !== mark.tail)
         throw new AuditFileError(
           path,
-          "this is not the file of results that the state is of, or it was changed since: give the one that it is of; " +
-            "or start anew, with another state and another file for the results",
+          "this is not the file of results that the state is of, or it was changed since: give the one that it is " +
+            "of; or start anew, with another state and another file for the results",
         );
       await inWords(path, handle.truncate(mark.length));
       return results;

@@ -20,7 +20,7 @@ export interface AuditFilesOptions {
   readonly out: string | ((lines: string) => Promise<void> | void);
   /** The file that has the state of the run: where there is one, the run goes on. Wants `out` to be a file. */
   readonly state?: string;
-  /** With `state`: whether {@link setting} has a `now` that a state has to have too. Otherwise that of the state counts. */
+  /** With `state`: whether it has to have the `now` of {@link setting}, too. Otherwise that of the state counts. */
   readonly isNowGiven?: boolean;
   /** What judges: threads, one for each core, unless said otherwise. It is closed at the end. */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
@@ -105,8 +105,10 @@ interface Running {
 }
 
 async function audited(options: AuditFilesOptions, { state, keeper, before }: Running): Promise<AuditFilesEnd> {
-  const { inputs, stdin, judge: judgeOf = threadJudge, onProgress, onlyFailures, failFast, signal } = options;
+  const { inputs, stdin, judge: judgeOf = threadJudge, onProgress, signal } = options;
+  const { onlyFailures = false, failFast = false } = options;
   const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
+  const done = before?.summary ?? NO_ENTRIES;
   const source = inputBatches(inputs, {
     ...(stdin && { stdin }),
     from: before?.position ?? null,
@@ -118,9 +120,9 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
       source,
       judge,
       lineOf,
-      summary: before?.summary ?? NO_ENTRIES,
-      ...(onlyFailures !== undefined && { onlyFailures }),
-      ...(failFast !== undefined && { failFast }),
+      summary: done,
+      onlyFailures,
+      failFast,
       ...(signal && { signal }),
       write: async (part) => {
         await keeper.add(part.lines, { position: part.batch.end, summary: part.summary });
@@ -128,7 +130,7 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
       },
     });
     await keeper.save(end === "aborted" ? null : end);
-    return { end, summary, slowest, before: before?.summary.entries ?? 0 };
+    return { end, summary, slowest, before: done.entries };
   } finally {
     await judge.close();
   }

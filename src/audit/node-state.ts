@@ -15,10 +15,10 @@ import type { AuditPosition } from "./node-source.js";
 import type { AuditSummary } from "./run.js";
 import type { AuditSetting } from "./setting.js";
 
-export const STATE_FORMAT = "bootproof-audit-state/1";
+const STATE_FORMAT = "bootproof-audit-state/1";
 
 /** What a run was asked: another one goes on only where it is asked the same. */
-export interface AuditQuestion {
+interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
@@ -184,13 +184,13 @@ function refuseOther(path: string, before: StateFile, question: AuditQuestion): 
   if (other.length > 0)
     throw new AuditFileError(
       path,
-      `the state of a run that was asked otherwise: ${other.join(", ")} ${other.length > 1 ? "are" : "is"} not as then. ` +
-        `Ask as then, or start anew with another state and another file for the results`,
+      `the state of a run that was asked otherwise: ${other.join(", ")} ${other.length > 1 ? "are" : "is"} not as ` +
+        `then. Ask as then, or start anew with another state and another file for the results`,
     );
   if (before.tool !== TOOL.version)
     throw new AuditFileError(
       path,
-      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge otherwise: end the ` +
-        `run with that one, or start anew with another state and another file for the results`,
+      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge otherwise: end ` +
+        `the run with that one, or start anew with another state and another file for the results`,
     );
 }

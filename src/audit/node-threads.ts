@@ -38,7 +38,7 @@ class ThreadJudge implements Judge {
   #waiting: (() => void)[] = [];
   #running = 0;
   #isClosed = false;
-  #break = (_reason: unknown): void => {};
+  #break: (reason: unknown) => void = () => {};
 
   constructor(setting: AuditSetting, { threads = availableParallelism(), module, maxHeapMiB }: ThreadOptions) {
     this.concurrency = threads;

@@ -47,7 +47,7 @@ export interface AuditedPart<B extends Batch> {
 export interface AuditRun<B extends Batch> {
   readonly source: AsyncIterable<B>;
   readonly judge: Judge;
-  /** Takes the results, part by part; until it has taken one nothing else is handed to it, and in the end nothing read. */
+  /** Takes the results, part by part: until it has taken one it is handed no other, and before long nothing is read. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
   /** The line of a result, without line feed, where it is to say more than `resultLine` does. */
   readonly lineOf?: (result: AuditResult, batch: B) => string;
@@ -68,7 +68,7 @@ export interface AuditEnd {
   readonly slowest: Slowest | null;
 }
 
-/** Batches on their way, for each that can be worked on at once: one is judged while the next one waits for its turn. */
+/** Batches on their way, for each that can be worked on at once: one is judged, and the next one waits for its turn. */
 const BATCHES_EACH = 2;
 /** Bytes of entries on their way, but for a single batch. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -224,28 +224,33 @@ function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): 
 
 function withResults(before: AuditSummary, results: readonly AuditResult[]): AuditSummary {
   const verdicts = { ...before.verdicts };
-  const failures: Partial<Record<CheckId, number>> = { ...before.failures };
-  const deployments = new Map(Object.entries(before.deployments));
-  let { oldest, newest, accepted, stale } = before;
-  for (const result of results) {
-    verdicts[result.verdict]++;
-    if (isAccepted(result)) accepted++;
-    if (result.stale === true) stale++;
-    for (const id of result.failed) failures[id] = (failures[id] ?? 0) + 1;
-    for (const name of result.deployments ?? []) deployments.set(name, (deployments.get(name) ?? 0) + 1);
-    // All times are written in one way, and so are in order as text.
-    const [from, to] = result.documentTimes ?? [];
-    if (from !== undefined && (oldest === null || from < oldest)) oldest = from;
-    if (to !== undefined && (newest === null || to > newest)) newest = to;
-  }
+  for (const { verdict } of results) verdicts[verdict]++;
+  const failures = counted(
+    before.failures,
+    results.flatMap(({ failed }) => failed),
+  );
+  const deployments = counted(
+    before.deployments,
+    results.flatMap((result) => result.deployments ?? []),
+  );
+  // All times are written in one way, and so are in order as text.
+  const times = [before.oldest, before.newest, ...results.flatMap(({ documentTimes = [] }) => documentTimes)]
+    .filter((time) => time !== null)
+    .sort();
   return {
     entries: before.entries + results.length,
-    accepted,
+    accepted: before.accepted + results.filter(isAccepted).length,
     verdicts,
-    stale,
-    failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (id in failures ? [[id, failures[id]!]] : []))),
+    stale: before.stale + results.filter(({ stale }) => stale === true).length,
+    failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (failures.has(id) ? [[id, failures.get(id)!]] : []))),
     deployments: Object.fromEntries([...deployments].sort(([a], [b]) => (a < b ? -1 : 1))),
-    oldest,
-    newest,
+    oldest: times[0] ?? null,
+    newest: times.at(-1) ?? null,
   };
+}
+
+function counted(before: Readonly<Record<string, number>>, names: readonly string[]): Map<string, number> {
+  const counts = new Map(Object.entries(before));
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }

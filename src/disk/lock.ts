@@ -26,8 +26,8 @@ export interface Lock {
 }
 
 /**
- * Makes the lock, in the place of one whose process is gone. `what` it is that one process has at a time: "log". Rejects
- * with {@link InUseError}.
+ * Makes the lock, in the place of one whose process is gone. `what` it is that one process has at a time: "log".
+ * Rejects with {@link InUseError}.
  */
 export async function takeLock(path: string, what: string): Promise<Lock> {
   const id = randomUUID();

@@ -49,9 +49,9 @@ interface Place {
 }
 
 /**
- * Opens a log to add to it, or makes one for its owner alone. Rejects with {@link LogInUseError} where another process has
- * it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as it
- * is then.
+ * Opens a log to add to it, or makes one for its owner alone. Rejects with {@link LogInUseError} where another process
+ * has it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as
+ * it is then.
  */
 export async function openLog(path: string, { onNote = () => {} }: OpenLogOptions = {}): Promise<OpenedLog> {
   const file = linked(path);

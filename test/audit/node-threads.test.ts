@@ -1,4 +1,4 @@
-/** Threads that judge, and die: by process.exit, out of memory, by an error that nobody caught. Needs `npm run build`. */
+/** Threads that judge, and die: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,10 @@ export default async ({ index, first, bytes, ends }) => {
       process.exit(1);
     }
     if (entry === "memory") { const all = []; for (;;) all.push(new Array(100000).fill({}).map(() => ({}))); }
-    if (entry === "error") { setImmediate(() => { throw new Error("nobody caught it"); }); await new Promise(() => {}); }
+    if (entry === "error") {
+      setImmediate(() => { throw new Error("nobody caught it"); });
+      await new Promise(() => {});
+    }
     if (entry === "reject") throw new Error("the setting is none");
     results.push({ n: first + at, verdict: "verified", failed: [] });
   }

@@ -1,4 +1,4 @@
-/** `bootproof audit`, in this process: its command line, its lines, what it says. Needs `npm run build`, for threads. */
+/** `bootproof audit`, in this process: its command line, lines and words. Needs `npm run build`, for threads. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -74,7 +74,7 @@ const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size
 const whole = await run(...asked, "--", input);
 
 describe("the built command audits", () => {
-  it("everything, in the order of the input, the same with any number of threads, from stdin, and to a file", async () => {
+  it("everything, in its order, the same with any number of threads, from stdin and to a file", async () => {
     expect(whole.code).toBe(1);
     const lines = whole.stdout.split("\n").slice(0, -1);
     expect(lines.map((text) => (JSON.parse(text) as { n: number }).n)).toEqual(lines.map((_, at) => at + 1));
