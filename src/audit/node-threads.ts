@@ -33,12 +33,11 @@ class ThreadJudge implements Judge {
   readonly #watched = new WeakSet<PoolThread>();
   /** What threads died of: all else that a batch rejects with is no matter of its entries. */
   readonly #deaths = new WeakSet<object>();
-  /** Rejects where no thread can be started. */
-  readonly #broken: Promise<never>;
+  /** What rejects each batch that is with a thread, for where no thread can be started. */
+  readonly #rejects = new Set<(reason: Error) => void>();
   #waiting: (() => void)[] = [];
   #running = 0;
   #isClosed = false;
-  #break: (reason: unknown) => void = () => {};
 
   constructor(setting: AuditSetting, { threads = availableParallelism(), module, maxHeapMiB }: ThreadOptions) {
     this.concurrency = threads;
@@ -54,8 +53,6 @@ class ThreadJudge implements Judge {
     });
     // Of a thread that was doing nothing, which is told below.
     this.#pool.on("error", () => {});
-    this.#broken = new Promise((_, reject) => (this.#break = reject));
-    this.#broken.catch(() => {});
   }
 
   async judge(batch: Batch): Promise<JudgedBatch> {
@@ -81,7 +78,7 @@ class ThreadJudge implements Judge {
       const packed = pack(batch);
       const judged = this.#pool.run(packed, { transferList: [packed.bytes.buffer as ArrayBuffer] });
       this.#watch();
-      return (await Promise.race([judged, this.#broken])) as JudgedBatch;
+      return await this.#unlessBroken(judged as Promise<JudgedBatch>);
     } catch (error) {
       if (!this.#deaths.has(error as object)) throw error;
       return null;
@@ -89,6 +86,14 @@ class ThreadJudge implements Judge {
       this.#running--;
       this.#waiting.shift()?.();
     }
+  }
+
+  /** With a promise that lasts, a race would keep the results of every batch. */
+  #unlessBroken(judged: Promise<JudgedBatch>): Promise<JudgedBatch> {
+    return new Promise<JudgedBatch>((resolve, reject) => {
+      this.#rejects.add(reject);
+      judged.then(resolve, reject).finally(() => this.#rejects.delete(reject));
+    });
   }
 
   /** Never more than there are threads: what waits in the pool would wait for a thread that has died. */
@@ -109,7 +114,8 @@ class ThreadJudge implements Judge {
         isDead = true;
         this.#deaths.add(error);
         // It has judged nothing yet: the next one would come no further.
-        if (!isReady) this.#break(new Error(`no thread can be started: ${error.message}`));
+        if (isReady) return;
+        for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
       thread.once("exit", () => {
         if (!isDead && !this.#isClosed) thread.emit("error", new Error("it ended by itself"));

@@ -78,11 +78,11 @@ export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<Audit
   const { source, judge, signal } = run;
   const pipeline = new Pipeline(source[Symbol.asyncIterator](), judge);
   const results = new Results(run);
-  const aborted = abortion(signal);
+  const aborted = new Abortion(signal);
   try {
     for (;;) {
-      const next = await Promise.race([pipeline.next(), aborted.comes]);
-      if (signal?.aborted === true || next === "aborted") return results.endOf("aborted");
+      const next = await aborted.or(pipeline.next());
+      if (next === "aborted") return results.endOf("aborted");
       if (next === null) return results.endOf("done");
       await run.write(results.add(next.batch, next.judged));
       if (results.hasFailed && run.failFast === true) return results.endOf("failed");
@@ -93,18 +93,29 @@ export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<Audit
   }
 }
 
-interface Abortion {
-  readonly comes: Promise<"aborted">;
-  readonly forget: () => void;
-}
+/** Ends one wait after the other, without a promise of its own that would keep what each of them came to. */
+class Abortion {
+  readonly #signal: AbortSignal | undefined;
+  #wake: () => void = () => {};
+  readonly #listener = (): void => this.#wake();
 
-function abortion(signal: AbortSignal | undefined): Abortion {
-  let listener = (): void => {};
-  const comes = new Promise<"aborted">((resolve) => {
-    listener = () => resolve("aborted");
-    signal?.addEventListener("abort", listener);
-  });
-  return { comes, forget: () => signal?.removeEventListener("abort", listener) };
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#listener);
+  }
+
+  /** What the work comes to, or that the abortion came first. */
+  or<T>(work: Promise<T>): Promise<T | "aborted"> {
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve("aborted");
+      if (this.#signal?.aborted === true) resolve("aborted");
+      work.then(resolve, reject);
+    });
+  }
+
+  forget(): void {
+    this.#signal?.removeEventListener("abort", this.#listener);
+  }
 }
 
 interface InFlight<B> {
