@@ -29,7 +29,7 @@ const shared = {
 /** What the command loads when it needs it: modules of large rooms, and those that take a package of their own. */
 const LOADED_LATER = new RegExp(
   [
-    String.raw`^\.\.\/(?:client|lab|page|watch)\/`,
+    String.raw`^\.\.\/(?:audit|client|lab|page|watch)\/`,
     String.raw`^\.\.\/image\/measure\.js$`,
     String.raw`^\.\.\/report\/explanations\.js$`,
     String.raw`^\.\/(?:completion-script|yaml|noble|noble-ed25519|noble-p521)\.js$`,
@@ -131,6 +131,19 @@ writeFileSync(
   "/** What runs in a page: for `renderPage` and its like. */\nexport declare const PAGE_SCRIPT: string;\n",
 );
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
+
+/** What runs in a thread of an audit, in one file, since each thread reads it anew. */
+await build({
+  ...shared,
+  minify: true,
+  entryPoints: ["src/audit/node-thread.ts"],
+  format: "esm",
+  outfile: "dist/audit/thread.js",
+});
+writeFileSync(
+  "dist/audit/thread.d.ts",
+  "/** What runs in a thread of an audit: for its pool, and nobody else. */\nexport {};\n",
+);
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 
 const { outputFiles } = await build({ ...shared, entryPoints: ["bin/schemas.ts"], format: "esm", write: false });

@@ -145,6 +145,9 @@ const importersOf = (pattern: RegExp): string[] =>
 const ENTRIES = [
   "src/index.ts",
   "src/audit/index.ts",
+  "src/audit/node.ts",
+  // What runs in a thread.
+  "src/audit/node-thread.ts",
   "src/client/index.ts",
   "src/client/key-file.ts",
   "src/formats/index.ts",
@@ -184,8 +187,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   formats: [...FACADE, "page"],
   index: FACADE,
   client: FACADE,
-  watch: [...FACADE, "client"],
-  audit: FACADE,
+  // Files that outlive a process: for what runs on Node.
+  disk: DECODE,
+  watch: [...FACADE, "client", "disk"],
+  audit: [...FACADE, "disk"],
   lab: [...FACADE, "client"],
   cli: [...FACADE, "formats", "page", "client", "watch", "audit", "lab"],
   bin: [...FACADE, "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
@@ -304,6 +309,7 @@ function circlesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "bin/schemas.ts SCHEMAS": "what the build writes, which no source imports: the shipped files are held against it",
   "src/appraise/public-keys.ts PUBLIC_KEYS": "evidence is made with these very keys",
+  "src/cli/audit-text.ts progressText": "what is said depends on a clock",
   "src/cli/options.ts parseTime": "a unit with many cases",
   "src/client/stamp.ts derSignature": "a unit with many cases",
   "src/lab/cbor.ts RawCbor": "the place for an encoding that the lab's encoder does not make",
@@ -449,17 +455,18 @@ describe("packages", () => {
     expect(importersOf(/^(?:commander|yaml)$/).filter((file) => !file.startsWith("src/cli/"))).toEqual([]);
   });
 
-  it("Node is in cli, bin, lab, the client's key file and what keeps a watch's log in one alone", () => {
+  it("Node is in cli, bin, lab, disk, the client's key file and what is for Node of watch and audit alone", () => {
     expect(
       importersOf(/^node:/).filter(
         (file) =>
-          !/^(?:src\/cli|bin|src\/lab)\/|^src\/watch\/node[\w-]*\.ts$/.test(file) && file !== "src/client/key-file.ts",
+          !/^(?:src\/cli|bin|src\/lab|src\/disk)\/|^src\/(?:watch|audit)\/node[\w-]*\.ts$/.test(file) &&
+          file !== "src/client/key-file.ts",
       ),
     ).toEqual([]);
   });
 
-  it("what bootproof/watch exports imports nothing of Node", () => {
-    const reached = reachableFrom("src/watch/index.ts");
+  it.each(["watch", "audit"])("what bootproof/%s exports imports nothing of Node", (room) => {
+    const reached = reachableFrom(`src/${room}/index.ts`);
     expect(reached.length).toBeGreaterThan(20);
     expect(reached.filter(({ imports }) => imports.some(({ specifier }) => /^node:/.test(specifier)))).toEqual([]);
   });
@@ -500,7 +507,18 @@ describe("packages", () => {
 
   it("classic-level, which has compiled code and an install script, is the lab's store's alone", () => {
     expect(importersOf(/^classic-level/)).toEqual(["src/lab/store.ts"]);
-    expect(Object.keys(manifest.peerDependencies)).toEqual(["classic-level"]);
+  });
+
+  it("what a queue takes is loaded by the one file that connects, and by none that is not asked for it", () => {
+    const QUEUE = /^(?:bullmq|ioredis)$/;
+    const values = all.filter(({ imports }) =>
+      imports.some(({ specifier, typeOnly }) => QUEUE.test(specifier) && !typeOnly),
+    );
+    expect(values.map(({ file }) => file)).toEqual(["src/audit/node-redis.ts"]);
+    const imports = values.flatMap(({ imports }) => imports.filter(({ specifier }) => QUEUE.test(specifier)));
+    expect(imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic)).toEqual([]);
+    expect(importersOf(QUEUE).filter((file) => !file.startsWith("src/audit/node-"))).toEqual([]);
+    expect(Object.keys(manifest.peerDependencies)).toEqual(["bullmq", "classic-level", "ioredis"]);
   });
 });
 

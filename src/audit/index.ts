@@ -1,8 +1,12 @@
 /** What `bootproof/audit` exports: judging many entries, wherever JavaScript runs. */
 export { Auditor } from "./auditor.js";
+export type { Batch, Judge, JudgedBatch } from "./batch.js";
 export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";
 export type { Entry } from "./entry.js";
+export { UNJUDGED_REASON, judgeBatch, localJudge, unjudgedResult } from "./judge.js";
 export { isAccepted, malformedResult, resultLine } from "./result.js";
 export type { AuditResult, EntryResult } from "./result.js";
+export { NO_ENTRIES, runAudit } from "./run.js";
+export type { AuditEnd, AuditRun, AuditSummary, AuditedPart, Slowest } from "./run.js";
 export { auditSetting, policyDigest, settingDigest } from "./setting.js";
 export type { AuditOptions, AuditPolicy, AuditSetting } from "./setting.js";

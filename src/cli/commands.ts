@@ -1,4 +1,5 @@
 /** All commands, each under the heading that it has in the help, in the order of the help. */
+import { addAuditCommand } from "./audit.js";
 import { addBundleCommand } from "./bundle.js";
 import { addCompletionCommand } from "./completion.js";
 import { addDiffCommand } from "./diff.js";
@@ -17,9 +18,12 @@ import { addPolicyCommand } from "./policy.js";
 import { addStampCommand } from "./stamp.js";
 import { addVerifyCommand } from "./verify.js";
 import { addWatchCommand } from "./watch.js";
+import { addWorkerCommand } from "./worker.js";
 
 const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
+  ["audit", "evidence", addAuditCommand],
+  ["worker", "evidence", addWorkerCommand],
   ["fetch", "evidence", addFetchCommand],
   ["bundle", "evidence", addBundleCommand],
   ["page", "evidence", addPageCommand],

@@ -5,6 +5,10 @@ interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  /** Of a stream: whether it has more to write than it should hold. */
+  readonly writableNeedDrain?: boolean | undefined;
+  /** Of a stream: `drain`, when it has written what it held; `error`, when nobody reads it any more. */
+  once?(event: "drain" | "error", listener: () => void): unknown;
 }
 
 export interface Io {

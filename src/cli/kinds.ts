@@ -7,14 +7,14 @@ import type { InputFiles } from "./files.js";
 
 /** The options that take a file, and the commands that have each, the one to be named first. */
 const OPTIONS = {
-  "--boot-proof": ["verify", "pin", "bundle"],
+  "--boot-proof": ["verify", "pin", "bundle", "audit"],
   "--app-proof": ["verify", "bundle"],
   "--activity": ["verify", "bundle", "fetch"],
   "--attestation": ["verify"],
-  "--policy": ["verify", "bundle", "page", "measure", "watch"],
+  "--policy": ["verify", "bundle", "page", "measure", "watch", "audit", "worker"],
   "--add-to": ["pin"],
   POLICY: ["policy check", "policy drop"],
-  "--trust-anchor": ["verify", "pin"],
+  "--trust-anchor": ["verify", "pin", "audit", "worker"],
   "--request": ["verify"],
   "--release": ["pin"],
   "--manifest-set": ["pin"],

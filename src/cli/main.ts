@@ -48,6 +48,10 @@ function ioOf(given: ProcessIo, progress: Progress | null, shown: (text: string)
     isTTY,
     columns,
     rows,
+    get writableNeedDrain() {
+      return given.stdout.writableNeedDrain;
+    },
+    once: (event, listener) => given.stdout.once?.(event, listener),
     write: (text) => {
       progress?.end();
       return given.stdout.write(text);

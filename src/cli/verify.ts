@@ -109,9 +109,9 @@ ${CONNECTION_HELP}
 Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file,
 3 not to be fetched.`;
 
-const WHY_A_POLICY =
+export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
-const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
+export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
 

@@ -3,13 +3,14 @@
  * verified, and what a kill in mid-write left behind is taken away. A broken chain is never added to.
  */
 import { createReadStream, realpathSync } from "node:fs";
-import { type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isJsonObject, parseJson } from "../decode/json.js";
+import { InUseError, type Lock, takeLock } from "../disk/lock.js";
+import { diskReason, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
-import { type Lock, takeLock } from "./node-lock.js";
 import { LogState, type LogStore, isRefusal } from "./store.js";
 
 /** A log that cannot be read, written or gone on with. */
@@ -22,6 +23,11 @@ export class LogError extends Error {
     super(message);
     this.fault = fault;
   }
+}
+
+/** Another process has the log, or may have it. */
+export class LogInUseError extends Error {
+  override readonly name = "LogInUseError";
 }
 
 export interface OpenLogOptions {
@@ -43,13 +49,13 @@ interface Place {
 }
 
 /**
- * Opens a log to add to it, or makes one for its owner alone. Rejects with `LogInUseError` where another process has
- * it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as it
- * is then.
+ * Opens a log to add to it, or makes one for its owner alone. Rejects with {@link LogInUseError} where another process
+ * has it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as
+ * it is then.
  */
 export async function openLog(path: string, { onNote = () => {} }: OpenLogOptions = {}): Promise<OpenedLog> {
   const file = linked(path);
-  const lock = await asLogError(takeLock(`${file}.lock`));
+  const lock = await asLogError(takeLock(`${file}.lock`, "log"));
   let handle: FileHandle | null = null;
   try {
     handle = await asLogError(openFile(file));
@@ -234,47 +240,15 @@ async function readMark(path: string): Promise<Mark | null> {
   return typeof n === "number" && typeof hash === "string" ? { n, hash } : null;
 }
 
-/** Whole or not at all. */
-async function writeMark(path: string, { n, hash }: Mark): Promise<void> {
-  const beside = `${path}.new`;
-  const file = await open(beside, "w", 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify({ log: LOG_FORMAT, n, hash })}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(beside, path);
-  await syncFolder(dirname(path));
+function writeMark(path: string, { n, hash }: Mark): Promise<void> {
+  return writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash })}\n`);
 }
-
-/** So that a new name survives a power cut; where folders cannot be opened, the system does it in its own time. */
-async function syncFolder(path: string): Promise<void> {
-  try {
-    const folder = await open(path, "r");
-    await folder.sync().finally(() => folder.close());
-  } catch {
-    // The file itself is written.
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file or folder",
-  ENOTDIR: "there is no such folder",
-  EISDIR: "a directory, where a file is wanted",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "a file system that cannot be written",
-  ENOSPC: "no space left",
-  EDQUOT: "no space left",
-  EFBIG: "no space left: a file may not be larger",
-  EIO: "the disk does not work",
-};
 
 /** What the system says, in words. */
 function logError(error: unknown): unknown {
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === "string" ? new LogError(REASONS[code] ?? code) : error;
+  if (error instanceof InUseError) return new LogInUseError(error.message);
+  const reason = diskReason(error);
+  return reason === null ? error : new LogError(reason);
 }
 
 async function asLogError<T>(work: Promise<T>): Promise<T> {

@@ -2,9 +2,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 
-export { LogError, openLog, readLog } from "./node-log.js";
+export { LogError, LogInUseError, openLog, readLog } from "./node-log.js";
 export type { OpenLogOptions, OpenedLog } from "./node-log.js";
-export { LogInUseError } from "./node-lock.js";
 export { runCommand } from "./node-command.js";
 export type { CommandOptions } from "./node-command.js";
 

@@ -1,4 +1,4 @@
-/** One process a log: a file beside it, made by whoever comes first, that says who that is. For Node. */
+/** One process a file: a lock beside it, made by whoever comes first, that says who that is. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
@@ -6,9 +6,9 @@ import { hostname } from "node:os";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 
-/** Another process has the log, or may have it. */
-export class LogInUseError extends Error {
-  override readonly name = "LogInUseError";
+/** Another process has the file, or may have it. */
+export class InUseError extends Error {
+  override readonly name = "InUseError";
 }
 
 /** Who holds a lock. A process id is given again: with the time of its start it is one process. */
@@ -25,8 +25,11 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Makes the file, in the place of one whose process is gone. Rejects with {@link LogInUseError}. */
-export async function takeLock(path: string): Promise<Lock> {
+/**
+ * Makes the lock, in the place of one whose process is gone. `what` it is that one process has at a time: "log".
+ * Rejects with {@link InUseError}.
+ */
+export async function takeLock(path: string, what: string): Promise<Lock> {
   const id = randomUUID();
   const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname(), id };
   const own = JSON.stringify(holder);
@@ -35,19 +38,22 @@ export async function takeLock(path: string): Promise<Lock> {
     if (await created(path, own)) return lock;
     const found = await readFile(path, "utf8").catch(() => null);
     // Released between the two.
-    if (found !== null && (await takenOver(path, found, own))) return lock;
+    if (found !== null && (await takenOver(path, { found, own, what }))) return lock;
   }
-  throw new LogInUseError(inUse(path, null));
+  throw new InUseError(inUse(path, what, null));
 }
 
 /**
  * Puts the own lock in the place of the one that was found, where its process is gone. Of those that find it so, one at
  * a time looks again, by a lock on this very lock: else a second one would replace what the first one has just made.
  */
-async function takenOver(path: string, found: string, own: string): Promise<boolean> {
+async function takenOver(
+  path: string,
+  { found, own, what }: { readonly found: string; readonly own: string; readonly what: string },
+): Promise<boolean> {
   const holder = holderOf(found);
-  if (holder === null || isThere(holder)) throw new LogInUseError(inUse(path, holder));
-  const turn = await takeLock(`${path}.${holder.id}`);
+  if (holder === null || isThere(holder)) throw new InUseError(inUse(path, what, holder));
+  const turn = await takeLock(`${path}.${holder.id}`, what);
   try {
     if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
     const beside = `${path}.${randomUUID()}`;
@@ -113,10 +119,10 @@ function startOf(pid: number): string | null {
   }
 }
 
-function inUse(path: string, holder: Holder | null): string {
+function inUse(path: string, what: string, holder: Holder | null): string {
   const who =
     holder === null
       ? "another process"
       : `process ${holder.pid}${holder.host === hostname() ? "" : ` of ${holder.host}`}`;
-  return `in use by ${who}: one process a log. If it does not run any more, remove ${path}`;
+  return `in use by ${who}: one process a ${what}. If it does not run any more, remove ${path}`;
 }

@@ -1,0 +1,55 @@
+/** Bytes cut into lines. */
+import { concatBytes } from "../bytes.js";
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/**
+ * Cuts chunks into lines, without their line feeds, and without the carriage return before one. Of a line that is
+ * longer than the limit there is one byte more than that, however long it is: the rest is never held.
+ */
+export class LineCutter {
+  readonly #limit: number;
+  /** The start of a line whose end has not come yet. */
+  #parts: Uint8Array[] = [];
+  #held = 0;
+  #length = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** The lines that end in this chunk, and where they do: behind the line feed. They may be parts of the chunk. */
+  *cut(chunk: Uint8Array): Generator<{ readonly line: Uint8Array; readonly end: number }> {
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      this.#hold(chunk.subarray(start, end));
+      start = end + 1;
+      yield { line: this.#line(), end: start };
+    }
+    this.#hold(chunk.subarray(start));
+  }
+
+  /** The last line, where no line feed ends it; null where there is none. */
+  rest(): Uint8Array | null {
+    return this.#length === 0 ? null : this.#line();
+  }
+
+  #hold(part: Uint8Array): void {
+    this.#length += part.length;
+    // Two more: the first that is too many, and a carriage return that does not count.
+    const room = this.#limit + 2 - this.#held;
+    if (part.length === 0 || room <= 0) return;
+    this.#parts.push(part.subarray(0, room));
+    this.#held += Math.min(part.length, room);
+  }
+
+  #line(): Uint8Array {
+    const whole = this.#parts.length === 1 ? this.#parts[0]! : concatBytes(...this.#parts);
+    const isWhole = this.#length === this.#held;
+    this.#parts = [];
+    [this.#held, this.#length] = [0, 0];
+    const line = isWhole && whole.at(-1) === CR ? whole.subarray(0, -1) : whole;
+    return line.subarray(0, this.#limit + 1);
+  }
+}

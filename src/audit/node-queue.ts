@@ -1,0 +1,373 @@
+/**
+ * The producer's side of a queue: batches go to workers on other machines, and what they answer is checked. A batch is
+ * held here until its answer came, so that a server which forgets everything loses nothing.
+ */
+import type { Queue } from "bullmq";
+import type { Redis } from "ioredis";
+import { TOOL } from "../version.js";
+import { readResults } from "./answered.js";
+import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { UNJUDGED_REASON, unjudgedResult } from "./judge.js";
+import { type Connection, connect } from "./node-redis.js";
+import {
+  type Answer,
+  type DeadLetter,
+  type Peer,
+  PREFIX,
+  Seal,
+  addDeadLetter,
+  announce,
+  difference,
+  jobDigest,
+  keepSetting,
+  keys,
+  newRunId,
+  peersOf,
+  queueName,
+  readAnswer,
+  sha256Hex,
+  withdraw,
+  writeJob,
+} from "./node-queue-wire.js";
+import type { AuditResult } from "./result.js";
+import { type AuditSetting, policyDigest, settingDigest } from "./setting.js";
+
+export interface QueueJudgeOptions {
+  /** Shared with the workers: what goes through the server is sealed by it. */
+  readonly secret?: string;
+  /** Told what whoever waits should know: outages, workers that are missing, answers that are refused. */
+  readonly onNote?: (text: string) => void;
+  /** How many batches are on their way at once, and as many wait. Default: 16. */
+  readonly concurrency?: number;
+}
+
+const CONCURRENCY = 16;
+/** Bytes of the entries of one job; a longer entry is a job by itself. */
+const MAX_JOB_BYTES = 1024 * 1024;
+const TICK_MS = 1000;
+/** How often a job may be found missing until it is put there again: its answer may be on its way. */
+const MISSING = 2;
+/** Ticks without a worker until that is told. */
+const PATIENCE = 5;
+/** Parts of what ended a worker: few of them, since each may end another worker. */
+const PARTS = 16;
+/** How many workers an entry ends that stands alone, until it is given up. */
+const TRIES = 3;
+/** How long the end waits for what is taken away from the server. */
+const CLEANUP_MS = 2000;
+const KEPT_EVENTS = 100;
+
+/**
+ * A judge whose batches are judged by workers at the same queue ({@link runWorker}), under this setting. Throws
+ * {@link QueueError} where the server cannot be reached within ten seconds, or the packages for it are missing. From
+ * then on it goes on through whatever a network or a server does.
+ */
+export async function queueJudge(url: string, setting: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
+  const { onNote = () => {} } = options;
+  const [digest, policy] = await Promise.all([settingDigest(setting), policyDigest(setting)]);
+  const seal = new Seal(options.secret);
+  const connection = await connect(url, onNote);
+  if (!seal.isThere) onNote(`${connection.shown}: ${TRUSTED}`);
+  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
+  const judge = new QueueJudge(connection, { setting, digest, seal, peer, onNote }, options.concurrency ?? CONCURRENCY);
+  await judge.start();
+  return judge;
+}
+
+/** Said by both sides. */
+export const TRUSTED =
+  "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
+
+interface Run {
+  readonly setting: AuditSetting;
+  readonly digest: string;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  readonly onNote: (text: string) => void;
+}
+
+/** Entries that follow one another, on their way as one job. */
+interface Part {
+  readonly first: number;
+  readonly entries: readonly Uint8Array[];
+}
+
+/** A part that is waited for. */
+interface Task extends Part {
+  readonly id: string;
+  readonly digest: string;
+  readonly settle: (judged: JudgedPart | null) => void;
+  /** Whether the server has confirmed that it is there. */
+  isThere: boolean;
+  missing: number;
+}
+
+type JudgedPart = Omit<JudgedBatch, "index">;
+
+class QueueJudge implements Judge {
+  readonly concurrency: number;
+  readonly #connection: Connection;
+  readonly #run: Run;
+  readonly #queue: Queue;
+  readonly #reader: Redis;
+  readonly #tasks = new Map<string, Task>();
+  readonly #said = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isTicking = false;
+  #lonelyTicks = 0;
+  #attempts = 0;
+
+  constructor(connection: Connection, run: Run, concurrency: number) {
+    this.concurrency = concurrency;
+    this.#connection = connection;
+    this.#run = run;
+    this.#reader = connection.open();
+    this.#queue = new connection.bullmq.Queue(run.peer.queue, {
+      connection: connection.client,
+      prefix: PREFIX,
+      skipVersionCheck: true,
+      streams: { events: { maxLen: KEPT_EVENTS } },
+    });
+    this.#queue.on("error", (error) => this.#sayError(error));
+  }
+
+  async start(): Promise<void> {
+    await this.#announce();
+    void this.#read();
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS);
+  }
+
+  async judge({ index, first, entries }: Batch): Promise<JudgedBatch> {
+    const parts = await Promise.all(partsOf(first, entries).map((part) => this.#judgePart(part)));
+    return { index, ...joined(parts) };
+  }
+
+  async close(): Promise<void> {
+    if (this.#connection.isClosed) return;
+    clearInterval(this.#timer);
+    const { client } = this.#connection;
+    const { id } = this.#run.peer;
+    const leaving = [
+      withdraw(client, "producers", id),
+      client.del(keys.setting(id), keys.answers(id)),
+      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
+    ];
+    const timeout = new Promise((resolve) => setTimeout(resolve, CLEANUP_MS).unref());
+    await Promise.race([Promise.allSettled(leaving), timeout]);
+    this.#connection.close();
+    await this.#queue.close().catch(() => {});
+  }
+
+  /** What ends its workers is cut into parts, until the entry that does it stands alone. */
+  async #judgePart(part: Part): Promise<JudgedPart> {
+    const judged = await this.#ask(part);
+    if (judged !== null) return judged;
+    if (part.entries.length === 1) return this.#judgeAlone(part);
+    const size = Math.ceil(part.entries.length / PARTS);
+    return joined(await Promise.all(piecesOf(part, size).map((piece) => this.#judgePart(piece))));
+  }
+
+  /**
+   * Workers end for other reasons, too: it has to end several in turn, each time while there are others that judge.
+   * Whoever ends whatever it is given has its word about no entry.
+   */
+  async #judgeAlone(part: Part): Promise<JudgedPart> {
+    for (let ended = 0; ended < TRIES; ) {
+      const judged = await this.#ask(part);
+      if (judged !== null) return judged;
+      ended = (await this.#areWorkersWell(part.first)) ? ended + 1 : 0;
+    }
+    return this.#giveUp(part);
+  }
+
+  /** An empty entry has to come through. */
+  async #areWorkersWell(n: number): Promise<boolean> {
+    const judged = await this.#ask({ first: n, entries: [new Uint8Array()] });
+    if (judged === null) this.#say(`workers end whatever they are given, an empty entry too: look at what they say`);
+    return judged !== null;
+  }
+
+  async #giveUp({ first: n, entries }: Part): Promise<JudgedPart> {
+    const { peer, onNote } = this.#run;
+    const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entries[0]!), reason: UNJUDGED_REASON };
+    onNote(`entry ${n} (SHA-256 ${letter.sha256}): ${UNJUDGED_REASON}; it is in the list ${keys.deadLetters}`);
+    await addDeadLetter(this.#connection.client, letter);
+    return { results: [unjudgedResult(n)] };
+  }
+
+  /** Null where workers came to their end over it. */
+  async #ask(part: Part): Promise<JudgedPart | null> {
+    const { peer, digest: setting } = this.#run;
+    const id = `${peer.id}-${part.first}-${part.entries.length}-${this.#attempts++}`;
+    return new Promise((resolve, reject) => {
+      const settle = (judged: JudgedPart | null): void => {
+        this.#tasks.delete(id);
+        resolve(judged);
+      };
+      const digest = jobDigest(setting, part.first, part.entries);
+      const task: Task = { ...part, id, digest, settle, isThere: false, missing: 0 };
+      this.#tasks.set(id, task);
+      this.#enqueue(task).catch(reject);
+    });
+  }
+
+  /** What is there already stays as it is. */
+  async #enqueue(task: Task): Promise<void> {
+    const { peer, digest: setting, seal } = this.#run;
+    const job = { ...task, run: peer.id, setting };
+    task.isThere = false;
+    await this.#queue.add("batch", writeJob(task.id, job, seal), {
+      jobId: task.id,
+      removeOnComplete: true,
+      removeOnFail: { age: 3600, count: 1000 },
+    });
+    task.missing = 0;
+    task.isThere = true;
+  }
+
+  /** Reads answers as they come. What was read is taken away before more is asked for: nothing is read past. */
+  async #read(): Promise<void> {
+    const stream = keys.answers(this.#run.peer.id);
+    while (!this.#connection.isClosed) {
+      try {
+        const found = await this.#reader.xread("COUNT", 100, "BLOCK", TICK_MS, "STREAMS", stream, "0");
+        const messages = found?.[0]?.[1] ?? [];
+        for (const [, fields] of messages) this.#take(fields);
+        if (messages.length > 0) await this.#reader.xdel(stream, ...messages.map(([id]) => id));
+      } catch (error) {
+        this.#sayError(error);
+        await new Promise((resolve) => setTimeout(resolve, TICK_MS).unref());
+      }
+    }
+  }
+
+  #take(fields: readonly string[]): void {
+    const [text, seal] = ["answer", "seal"].map((name) => fields[fields.indexOf(name) + 1] ?? "");
+    if (!this.#run.seal.holds("answer", text!, seal!)) return this.#refuse(SEAL);
+    const answer = readAnswer(text!);
+    if (answer === null) return this.#refuse(FORM);
+    const task = this.#tasks.get(answer.job);
+    // Of a job that another worker has answered.
+    if (task === undefined) return;
+    if (answer.run !== this.#run.peer.id || answer.digest !== task.digest) return this.#refuse(FOREIGN);
+    if (answer.results === null) return task.settle(null);
+    this.#settle(task, answer);
+  }
+
+  #settle(task: Task, { results: written, slowest }: Answer): void {
+    const results = readResults(written, task.first, task.entries.length);
+    if (results === null) return this.#refuse(FORM);
+    this.#lonelyTicks = 0;
+    // A worker whose threads end says so of each entry: that it is the entry's fault has to be found here.
+    if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
+    task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
+  }
+
+  #refuse(why: string): void {
+    this.#say(`an answer is refused: ${why}`);
+  }
+
+  /** Makes itself known, and looks for what is missing. */
+  async #tick(): Promise<void> {
+    if (this.#isTicking) return;
+    this.#isTicking = true;
+    try {
+      await this.#announce();
+      for (const task of [...this.#tasks.values()]) await this.#look(task);
+      if (this.#tasks.size > 0) await this.#lookForWorkers();
+    } catch (error) {
+      this.#sayError(error);
+    } finally {
+      this.#isTicking = false;
+    }
+  }
+
+  async #announce(): Promise<void> {
+    const { peer, setting } = this.#run;
+    const { now, at, allowDebug, bootProofs } = setting;
+    // Policy and trust anchors are each worker's own, which come to the same digest.
+    await keepSetting(this.#connection.client, peer.id, JSON.stringify({ now, at, allowDebug, bootProofs }));
+    await announce(this.#connection.client, "producers", peer);
+  }
+
+  async #look(task: Task): Promise<void> {
+    if (!task.isThere) return;
+    const state = await this.#queue.getJobState(task.id);
+    if (!this.#tasks.has(task.id)) return;
+    if (state === "failed") {
+      await this.#queue.remove(task.id);
+      task.settle(null);
+    } else if (state === "unknown" || state === "completed") {
+      if (++task.missing >= MISSING) await this.#enqueue(task);
+    } else task.missing = 0;
+  }
+
+  async #lookForWorkers(): Promise<void> {
+    const { peer } = this.#run;
+    const workers = await peersOf(this.#connection.client, "workers");
+    if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
+    else if (++this.#lonelyTicks === PATIENCE) {
+      const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
+      const found = others.map((why) => `; one that is there ${why}`).join("");
+      this.#run.onNote(`${this.#connection.shown}: no worker takes anything, and this waits for one${found}`);
+    }
+  }
+
+  /** Once. */
+  #say(text: string): void {
+    if (this.#said.size >= MAX_SAID || this.#said.has(text)) return;
+    this.#said.add(text);
+    this.#run.onNote(`${this.#connection.shown}: ${text}`);
+  }
+
+  /** Outages are told by the connection. */
+  #sayError(error: unknown): void {
+    if (this.#connection.isClosed || isOutage(error)) return;
+    this.#say(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const MAX_SAID = 100;
+const SEAL = "its seal does not hold: BOOTPROOF_QUEUE_SECRET is another there, or somebody made it up";
+const FORM = "it is not what a worker of this version answers";
+const FOREIGN = "it is for other entries, or another setting";
+
+/** What ioredis says of connections that end. */
+export function isOutage(error: unknown): boolean {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return (
+    /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
+  );
+}
+
+function isAmong(n: number, results: readonly AuditResult[]): boolean {
+  return n >= results[0]!.n && n <= results.at(-1)!.n;
+}
+
+/** In pieces of so many bytes. */
+function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
+  const parts: { first: number; entries: Uint8Array[] }[] = [];
+  let bytes = Infinity;
+  entries.forEach((entry, index) => {
+    if (bytes + entry.length > MAX_JOB_BYTES) {
+      parts.push({ first: first + index, entries: [] });
+      bytes = 0;
+    }
+    parts.at(-1)!.entries.push(entry);
+    bytes += entry.length;
+  });
+  return parts;
+}
+
+/** In pieces of so many entries. */
+function piecesOf({ first, entries }: Part, size: number): Part[] {
+  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
+    first: first + index * size,
+    entries: entries.slice(index * size, (index + 1) * size),
+  }));
+}
+
+function joined(parts: readonly JudgedPart[]): JudgedPart {
+  const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
+  return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
+}

@@ -1,0 +1,190 @@
+/** The connection to the server of a queue: Redis or Valkey, by packages that are loaded when they are needed. */
+import type { Redis, RedisOptions } from "ioredis";
+
+type ClientOptions = Omit<RedisOptions, "replyMapping">;
+
+/**
+ * Why a queue is not used, or no more: `url` and `missing` are the caller's to mend, `unreachable` may pass; `judge`: a
+ * worker whose judge failed.
+ */
+export class QueueError extends Error {
+  override readonly name = "QueueError";
+  readonly code: "url" | "missing" | "unreachable" | "judge";
+
+  constructor(code: QueueError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Where the server is. */
+interface Address {
+  /** Without user and password: what messages say. */
+  readonly shown: string;
+  readonly options: ClientOptions;
+}
+
+/** Throws QueueError, which does not repeat the URL: there may be a password in it. */
+export function parseQueueUrl(text: string): Address {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const database = /^\/?$|^\/(\d{1,5})$/.exec(url?.pathname ?? "-");
+  const isWhole =
+    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && url.search + url.hash === "";
+  if (!isWhole || database === null) throw noUrl();
+  const { protocol, hostname, port } = url;
+  const db = Number(database[1] ?? 0);
+  return {
+    shown: `${protocol}//${hostname}:${port || DEFAULT_PORT}${db === 0 ? "" : `/${db}`}`,
+    options: {
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(port || DEFAULT_PORT),
+      db,
+      ...(url.username !== "" && { username: decoded(url.username) }),
+      ...(url.password !== "" && { password: decoded(url.password) }),
+      ...(protocol === "rediss:" && { tls: {} }),
+    },
+  };
+}
+
+const DEFAULT_PORT = 6379;
+
+function noUrl(): QueueError {
+  return new QueueError(
+    "url",
+    "a URL such as redis://127.0.0.1:6379 wanted: redis:// or rediss://, host, port, /database",
+  );
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw noUrl();
+  }
+}
+
+/** How long a start waits for the server. */
+const START_MS = 10_000;
+const RETRY_MS = 2000;
+/** After which a server that says nothing is taken for gone; nothing here blocks for as long. */
+const SILENCE_MS = 15_000;
+
+const PATIENT: ClientOptions = {
+  lazyConnect: true,
+  // What is asked while the server is away waits, and is asked when it is back.
+  maxRetriesPerRequest: null,
+  retryStrategy: (attempt) => Math.min(100 * attempt, RETRY_MS),
+  // A server that became a replica: the connection is made anew, to whoever is the primary now.
+  reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
+  connectTimeout: 5000,
+  socketTimeout: SILENCE_MS,
+};
+
+/** A server that answered once. From then on outages are told, once when one begins and once when it ends. */
+export class Connection {
+  readonly shown: string;
+  readonly client: Redis;
+  readonly bullmq: typeof import("bullmq");
+  readonly #others: Redis[] = [];
+  #isClosed = false;
+  #isAway = false;
+
+  constructor(shown: string, client: Redis, bullmq: typeof import("bullmq"), note: (text: string) => void) {
+    this.shown = shown;
+    this.client = client;
+    this.bullmq = bullmq;
+    // BullMQ makes some of its own, and does not always end them.
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (...args) => {
+      const other = duplicate(...args);
+      this.#others.push(other);
+      return other;
+    };
+    client.on("close", () => {
+      if (!this.#isAway && !this.#isClosed)
+        note(`${shown}: the connection is lost; it is tried again until it is there`);
+      this.#isAway = true;
+    });
+    client.on("ready", () => {
+      if (this.#isAway) note(`${shown}: connected again`);
+      this.#isAway = false;
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether there is no connection just now. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Another client, for commands that wait on the server and let no others pass. */
+  open(): Redis {
+    const other = this.client.duplicate();
+    other.on("error", () => {});
+    return other;
+  }
+
+  /** What is asked and not answered rejects. */
+  close(): void {
+    this.#isClosed = true;
+    for (const client of [this.client, ...this.#others]) client.disconnect();
+  }
+}
+
+/** Connects. Throws QueueError where the packages are missing, or there is no server within ten seconds. */
+export async function connect(
+  url: string,
+  note: (text: string) => void,
+  startMs: number = START_MS,
+): Promise<Connection> {
+  const { shown, options } = parseQueueUrl(url);
+  const { bullmq, Client } = await loadPackages();
+  const client = new Client({ ...PATIENT, ...options });
+  try {
+    await firstReady(client, shown, startMs);
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  return new Connection(shown, client, bullmq, note);
+}
+
+/** Loaded when they are needed: whoever uses no queue installs neither. */
+async function loadPackages(): Promise<{ bullmq: typeof import("bullmq"); Client: typeof Redis }> {
+  try {
+    const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
+    return { bullmq, Client };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ERR_MODULE_NOT_FOUND" ? "are not both installed" : `cannot be loaded (${message})`;
+    throw new QueueError(
+      "missing",
+      `a queue takes the packages bullmq and ioredis, which ${reason}: npm install bullmq@6 ioredis@6`,
+      { cause: error },
+    );
+  }
+}
+
+function firstReady(client: Redis, shown: string, startMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let last = "no answer";
+    const fail = (): void => reject(new QueueError("unreachable", `${shown}: the queue cannot be reached: ${last}`));
+    const timer = setTimeout(fail, startMs);
+    client.on("error", (error: NodeJS.ErrnoException) => {
+      last = error.message || error.code || error.name;
+      // A wrong password does not become right by waiting.
+      if (!/NOAUTH|WRONGPASS|NOPERM|invalid password|DB index/i.test(last)) return;
+      clearTimeout(timer);
+      fail();
+    });
+    client.once("ready", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    // Rejects at the first attempt that fails; the attempts go on.
+    client.connect().catch(() => {});
+  });
+}

@@ -1,0 +1,130 @@
+/** The file of results: only ever added to; and cut back to what a state knows of, where a run goes on. */
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { diskReason, syncFolder } from "../disk/whole.js";
+
+/** A file of results or a state that cannot be written, or is not what was left. */
+export class AuditFileError extends Error {
+  override readonly name = "AuditFileError";
+  readonly file: string;
+
+  constructor(file: string, message: string) {
+    super(message);
+    this.file = file;
+  }
+}
+
+/** How much of the file counts, and what its last part is. */
+export interface ResultsMark {
+  readonly length: number;
+  /** SHA-256 of its last bytes. */
+  readonly tail: string;
+}
+
+const TAIL = 64 * 1024;
+
+export class ResultsFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  #length: number;
+
+  private constructor(path: string, handle: FileHandle, length: number) {
+    this.path = path;
+    this.#handle = handle;
+    this.#length = length;
+  }
+
+  /** A new one, for its owner alone. Rejects with {@link AuditFileError} where there is a file with something in it. */
+  static async create(path: string): Promise<ResultsFile> {
+    const handle = await opened(path, "a+");
+    try {
+      const found = await handle.stat();
+      if (!found.isFile()) throw new AuditFileError(path, "a device, a pipe or the like, where results are to be kept");
+      if (found.size > 0)
+        throw new AuditFileError(
+          path,
+          "there is something in it already, and results are never written over: give another name; or, to go on " +
+            "with a run, the --state that it was started with",
+        );
+      await syncFolder(dirname(path));
+      return new ResultsFile(path, handle, 0);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** The one that was left: what was written after the mark is taken away. */
+  static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
+    const handle = await opened(path, "r+");
+    try {
+      const results = new ResultsFile(path, handle, mark.length);
+      const found = await handle.stat();
+      if (!found.isFile() || found.size < mark.length || (await results.#tail()) !== mark.tail)
+        throw new AuditFileError(
+          path,
+          "this is not the file of results that the state is of, or it was changed since: give the one that it is " +
+            "of; or start anew, with another state and another file for the results",
+        );
+      await inWords(path, handle.truncate(mark.length));
+      return results;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async append(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length;) {
+      const written = this.#handle.write(bytes, at, bytes.length - at, this.#length);
+      const { bytesWritten } = await inWords(this.path, written);
+      at += bytesWritten;
+      this.#length += bytesWritten;
+    }
+  }
+
+  /** What was written is on the disk when this is answered. */
+  async mark(): Promise<ResultsMark> {
+    await inWords(this.path, this.#handle.sync());
+    return { length: this.#length, tail: await this.#tail() };
+  }
+
+  async #tail(): Promise<string> {
+    const start = Math.max(0, this.#length - TAIL);
+    const bytes = Buffer.alloc(this.#length - start);
+    for (let at = 0; at < bytes.length;) {
+      const { bytesRead } = await inWords(this.path, this.#handle.read(bytes, at, bytes.length - at, start + at));
+      if (bytesRead === 0) break;
+      at += bytesRead;
+    }
+    return createHash("sha256").update(bytes).digest("hex");
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+async function opened(path: string, flags: string): Promise<FileHandle> {
+  const known = await open(path, flags, 0o600).catch((error: unknown) => error as Error);
+  if (!(known instanceof Error)) return known;
+  const gone = flags === "r+" && (known as NodeJS.ErrnoException).code === "ENOENT";
+  if (!gone) return inWords(path, Promise.reject(known));
+  throw new AuditFileError(
+    path,
+    "the results so far are not there, and the state alone has no part of them: give the file that they are in; or " +
+      "start anew, with another state",
+  );
+}
+
+/** What the system says, in words. */
+export async function inWords<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const reason = diskReason(error);
+    throw reason === null ? error : new AuditFileError(path, reason);
+  }
+}

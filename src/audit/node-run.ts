@@ -1,0 +1,178 @@
+/** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
+import { realpath } from "node:fs/promises";
+import { dirname, resolve, sep } from "node:path";
+import type { Judge } from "./batch.js";
+import { Auditor } from "./auditor.js";
+import { type InputBatch, STDIN_INPUT, inputBatches } from "./node-source.js";
+import { AuditFileError, ResultsFile } from "./node-results.js";
+import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
+import { type AuditResult, type EntryResult, resultLine } from "./result.js";
+import { threadJudge } from "./node-threads.js";
+import { type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
+import type { AuditSetting } from "./setting.js";
+
+export interface AuditFilesOptions {
+  /** Files of lines, folders, or `-` for {@link stdin}: see `inputBatches`. */
+  readonly inputs: readonly string[];
+  readonly setting: AuditSetting;
+  readonly stdin?: AsyncIterable<Uint8Array>;
+  /** Where results go: a file, which is not there yet or empty; or whatever takes text. */
+  readonly out: string | ((lines: string) => Promise<void> | void);
+  /** The file that has the state of the run: where there is one, the run goes on. Wants `out` to be a file. */
+  readonly state?: string;
+  /** With `state`: whether it has to have the `now` of {@link setting}, too. Otherwise that of the state counts. */
+  readonly isNowGiven?: boolean;
+  /** What judges: threads, one for each core, unless said otherwise. It is closed at the end. */
+  readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
+  readonly onlyFailures?: boolean;
+  readonly failFast?: boolean;
+  readonly signal?: AbortSignal;
+  /** Told what the boot proofs of the setting came to themselves, in their order, before anything else. */
+  readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
+  /** After each part of the results. */
+  readonly onProgress?: (progress: AuditFilesProgress) => void;
+}
+
+/** How far it has come, with what was done before it went on. */
+export interface AuditFilesProgress {
+  readonly bytes: number;
+  readonly summary: AuditSummary;
+}
+
+export interface AuditFilesEnd extends AuditEnd {
+  /** Entries that were judged before, by the state. */
+  readonly before: number;
+  /** Of this process alone. */
+  readonly slowest: Slowest | null;
+}
+
+/** From one writing of the state to the next, at least: each waits for the disk. */
+const SAVE_EVERY_MS = 500;
+
+/**
+ * Audits files. Rejects with `AuditInputError` for an input that cannot be read or was changed, with `AuditFileError`
+ * for results or a state that cannot be written or gone on with, and with `MalformedError` for a setting that is none.
+ */
+export async function auditFiles(options: AuditFilesOptions): Promise<AuditFilesEnd> {
+  const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
+  const question = { inputs, onlyFailures, failFast, isNowGiven, setting: options.setting };
+  // Before anything is made that would be left behind.
+  const { bootProofs } = await Auditor.of(options.setting);
+  options.onBootProofs?.(bootProofs);
+  for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
+  const state = options.state === undefined ? null : await openState(options.state, question);
+  try {
+    return await withState(options, state);
+  } finally {
+    await state?.close();
+  }
+}
+
+/** What is written while a folder is read would be an entry of it, or not, as it happens. */
+async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
+  const folder = await realpath(dirname(resolve(file))).catch(() => null);
+  for (const input of inputs) {
+    const found = input === STDIN_INPUT ? null : await realpath(input).catch(() => null);
+    if (folder !== null && found !== null && `${folder}${sep}`.startsWith(`${found}${sep}`))
+      throw new AuditFileError(file, `inside ${input}, which is audited: it would be an entry of it`);
+  }
+}
+
+async function withState(options: AuditFilesOptions, state: OpenedState | null): Promise<AuditFilesEnd> {
+  const { out } = options;
+  const before = state?.before ?? null;
+  if (state !== null && typeof out !== "string") throw new TypeError("out: a file wanted, since there is a state");
+  const results = typeof out === "string" ? await resultsOf(out, before) : null;
+  const keeper = new Keeper(out, { results, state, before });
+  try {
+    if (before !== null && before.end !== null)
+      return { end: before.end, summary: before.summary, slowest: null, before: before.summary.entries };
+    await keeper.save();
+    return await audited(options, { state, keeper, before });
+  } finally {
+    await results?.close();
+  }
+}
+
+function resultsOf(path: string, before: AuditProgress | null): Promise<ResultsFile> {
+  return before === null ? ResultsFile.create(path) : ResultsFile.resume(path, before.results);
+}
+
+interface Running {
+  readonly state: OpenedState | null;
+  readonly keeper: Keeper;
+  readonly before: AuditProgress | null;
+}
+
+async function audited(options: AuditFilesOptions, { state, keeper, before }: Running): Promise<AuditFilesEnd> {
+  const { inputs, stdin, judge: judgeOf = threadJudge, onProgress, signal } = options;
+  const { onlyFailures = false, failFast = false } = options;
+  const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
+  const done = before?.summary ?? NO_ENTRIES;
+  const source = inputBatches(inputs, {
+    ...(stdin && { stdin }),
+    from: before?.position ?? null,
+    digest: state !== null,
+  });
+  const judge = await judgeOf(setting);
+  try {
+    const { end, summary, slowest } = await runAudit<InputBatch>({
+      source,
+      judge,
+      lineOf,
+      summary: done,
+      onlyFailures,
+      failFast,
+      ...(signal && { signal }),
+      write: async (part) => {
+        await keeper.add(part.lines, { position: part.batch.end, summary: part.summary });
+        onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
+      },
+    });
+    await keeper.save(end === "aborted" ? null : end);
+    return { end, summary, slowest, before: done.entries };
+  } finally {
+    await judge.close();
+  }
+}
+
+function lineOf(result: AuditResult, { first, files }: InputBatch): string {
+  const file = files[result.n - first] ?? null;
+  return resultLine(file === null ? result : { ...result, file });
+}
+
+/** Results first, and then the state that knows of them. */
+class Keeper {
+  readonly #out: AuditFilesOptions["out"];
+  readonly #results: ResultsFile | null;
+  readonly #state: OpenedState | null;
+  #progress: Pick<AuditProgress, "position" | "summary">;
+  #savedAt = -Infinity;
+
+  constructor(
+    out: AuditFilesOptions["out"],
+    parts: {
+      readonly results: ResultsFile | null;
+      readonly state: OpenedState | null;
+      readonly before: AuditProgress | null;
+    },
+  ) {
+    this.#out = out;
+    this.#results = parts.results;
+    this.#state = parts.state;
+    this.#progress = parts.before ?? { position: null, summary: NO_ENTRIES };
+  }
+
+  async add(lines: string, progress: Pick<AuditProgress, "position" | "summary">): Promise<void> {
+    if (typeof this.#out === "function") await this.#out(lines);
+    else await this.#results!.append(lines);
+    this.#progress = progress;
+    if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
+  }
+
+  async save(end: AuditProgress["end"] = null): Promise<void> {
+    if (this.#state === null || this.#results === null) return;
+    await this.#state.save({ ...this.#progress, results: await this.#results.mark(), end });
+    this.#savedAt = performance.now();
+  }
+}

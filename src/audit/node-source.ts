@@ -1,0 +1,303 @@
+/**
+ * What is audited: lines of files and of stdin, and the files of folders, in an order that stays the same; and how far
+ * a run had come, so that another one goes on there.
+ */
+import { type Hash, createHash } from "node:crypto";
+import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { diskReason } from "../disk/whole.js";
+import type { Batch } from "./batch.js";
+import { MAX_ENTRY_BYTES } from "./entry.js";
+import { LineCutter } from "./lines.js";
+
+/** Stands for stdin. */
+export const STDIN_INPUT = "-";
+
+/** An input that cannot be read, or is another one than it was. */
+export class AuditInputError extends Error {
+  override readonly name = "AuditInputError";
+  /** The input, or the file inside it. */
+  readonly file: string;
+
+  constructor(file: string, message: string) {
+    super(message);
+    this.file = file;
+  }
+}
+
+/** How far the inputs were read. */
+export interface AuditPosition {
+  /** Entries, and bytes, of all inputs. */
+  readonly entries: number;
+  readonly bytes: number;
+  /** The input that is being read, from 0; how much of it was, bytes or of a folder files; and its entries. */
+  readonly input: number;
+  readonly offset: number;
+  readonly inputEntries: number;
+  /** SHA-256 of everything up to here; null where nobody asked for it. */
+  readonly digest: string | null;
+}
+
+/** A batch of the inputs. */
+export interface InputBatch extends Batch {
+  /** How far they were read with it. */
+  readonly end: AuditPosition;
+  /** The place of each entry, for its result; null where its number says it. */
+  readonly files: readonly (string | null)[];
+}
+
+export interface InputOptions {
+  readonly stdin?: AsyncIterable<Uint8Array>;
+  /** Where to go on. Throws {@link AuditInputError} where what stands before it is not what was read. */
+  readonly from?: AuditPosition | null;
+  /** Whether positions are to have a digest, so that another run can go on there. */
+  readonly digest?: boolean;
+}
+
+/** Entries of a batch: handing it over costs little, and no thread waits long for the last one. */
+const MAX_ENTRIES = 64;
+const CHUNK = 256 * 1024;
+
+/**
+ * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: of that each
+ * file is an entry, those of the folders inside it too, in the order of the bytes of their names.
+ */
+export async function* inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
+  const { digest = false, stdin } = options;
+  const from = (options.from?.entries ?? 0) > 0 ? options.from! : null;
+  const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;
+  const reader = new InputReader(inputs, { from, hash, stdin });
+  for (const input of inputs.keys()) yield* reader.read(input);
+}
+
+/** Bytes of all inputs; null where that is not known before they are read. */
+export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
+  const sizes = await Promise.all(
+    inputs.map(async (input) => {
+      const found = input === STDIN_INPUT ? null : await stat(input).catch(() => null);
+      return found?.isFile() === true ? found.size : null;
+    }),
+  );
+  return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
+}
+
+class InputReader {
+  readonly #inputs: readonly string[];
+  readonly #from: AuditPosition | null;
+  readonly #hash: Hash | null;
+  readonly #stdin: AsyncIterable<Uint8Array> | undefined;
+  #index = 0;
+  /** Where the last batch ended, and then everything that was read. */
+  #at: Omit<AuditPosition, "digest">;
+  #entries: Uint8Array[] = [];
+  #files: (string | null)[] = [];
+
+  constructor(
+    inputs: readonly string[],
+    parts: {
+      readonly from: AuditPosition | null;
+      readonly hash: Hash | null;
+      readonly stdin: AsyncIterable<Uint8Array> | undefined;
+    },
+  ) {
+    this.#inputs = inputs;
+    this.#from = parts.from;
+    this.#hash = parts.hash;
+    this.#stdin = parts.stdin;
+    this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
+  }
+
+  /** What was read of it before is read again, and held against what it was. */
+  async *read(input: number): AsyncGenerator<InputBatch> {
+    const name = this.#inputs[input]!;
+    this.#hash?.update(`input ${input}\n`);
+    const before = this.#doneOf(input);
+    if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputEntries: 0 };
+    const isFolder = name !== STDIN_INPUT && (await told(name, stat(name))).isDirectory();
+    yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
+  }
+
+  /** Infinity: all of it. */
+  #doneOf(input: number): number {
+    if (this.#from === null || input > this.#from.input) return 0;
+    return input < this.#from.input ? Infinity : this.#from.offset;
+  }
+
+  async *#lines(name: string, before: number): AsyncGenerator<InputBatch> {
+    const cutter = new LineCutter(MAX_ENTRY_BYTES);
+    let left = before;
+    let isOpen = false;
+    for await (const chunk of this.#chunks(name)) {
+      const known = chunk.subarray(0, Math.min(left, chunk.length));
+      this.#hash?.update(known);
+      left -= known.length;
+      if (left === 0 && known.length > 0) {
+        this.#compare(name);
+        isOpen = known.at(-1) !== LF;
+      }
+      // What was the last line is the start of another one.
+      if (isOpen && known.length < chunk.length) throw changed(name);
+      yield* this.#cut(name, chunk.subarray(known.length), cutter);
+    }
+    if (left > 0 && left !== Infinity) throw changed(name);
+    const last = cutter.rest();
+    if (last !== null) this.#add(last, this.#placeOf(name, null));
+    if (this.#entries.length > 0) yield this.#flush();
+  }
+
+  /** After each chunk there is a batch: of a slow stdin, what is there is judged while the rest is on its way. */
+  async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
+    let [done, last] = [0, 0];
+    const take = (end: number): void => {
+      this.#hash?.update(chunk.subarray(done, end));
+      this.#at = { ...this.#at, offset: this.#at.offset + end - done, bytes: this.#at.bytes + end - done };
+      done = end;
+    };
+    for (const { line, end } of cutter.cut(chunk)) {
+      this.#add(line, this.#placeOf(name, null));
+      last = end;
+      if (this.#entries.length < MAX_ENTRIES) continue;
+      take(end);
+      yield this.#flush();
+    }
+    if (this.#entries.length > 0) {
+      take(last);
+      yield this.#flush();
+    }
+    take(chunk.length);
+  }
+
+  async *#folder(name: string, before: number): AsyncGenerator<InputBatch> {
+    let count = 0;
+    let size = 0;
+    for await (const { path, shown } of filesIn(Buffer.from(name), name)) {
+      const file = await told(shown, open(path));
+      try {
+        const found = await told(shown, file.stat());
+        const inside = shown.slice(name.length).replace(/^\/+/, "");
+        this.#hash?.update(`${inside}\0${found.size} ${found.mtimeMs}\n`);
+        count++;
+        if (count === before) this.#compare(name);
+        if (count <= before) continue;
+        const entry = await told(shown, start(file));
+        this.#at = { ...this.#at, offset: count, bytes: this.#at.bytes + entry.length };
+        this.#add(entry, this.#placeOf(name, inside));
+        size += entry.length;
+      } finally {
+        await file.close();
+      }
+      if (this.#entries.length < MAX_ENTRIES && size < CHUNK) continue;
+      size = 0;
+      yield this.#flush();
+    }
+    if (count < before && before !== Infinity) throw changed(name);
+    if (this.#entries.length > 0) yield this.#flush();
+  }
+
+  #add(entry: Uint8Array, file: string | null): void {
+    this.#entries.push(entry);
+    this.#files.push(file);
+  }
+
+  /** Of one file of lines the number is the line: nothing else has to be said. */
+  #placeOf(name: string, inside: string | null): string | null {
+    const isOne = this.#inputs.length === 1;
+    if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
+    const line = this.#at.inputEntries + this.#entries.length + 1;
+    return isOne ? null : `${name === STDIN_INPUT ? "stdin" : name}:${line}`;
+  }
+
+  #flush(): InputBatch {
+    const [entries, files] = [this.#entries, this.#files];
+    [this.#entries, this.#files] = [[], []];
+    const first = this.#at.entries + 1;
+    const { inputEntries } = this.#at;
+    this.#at = {
+      ...this.#at,
+      entries: this.#at.entries + entries.length,
+      inputEntries: inputEntries + entries.length,
+    };
+    return { index: this.#index++, first, entries, files, end: { ...this.#at, digest: this.#digest() } };
+  }
+
+  #digest(): string | null {
+    return this.#hash?.copy().digest("hex") ?? null;
+  }
+
+  #compare(name: string): void {
+    if (this.#from!.digest !== this.#digest()) throw changed(name);
+  }
+
+  #chunks(name: string): AsyncIterable<Uint8Array> {
+    if (name !== STDIN_INPUT) return chunksOf(name);
+    if (this.#stdin === undefined) throw new TypeError("stdin: wanted, since an input is -");
+    return this.#stdin;
+  }
+}
+
+const LF = 0x0a;
+
+function changed(name: string): AuditInputError {
+  const what = name === STDIN_INPUT ? "it is another one than" : "it was changed since";
+  return new AuditInputError(
+    name,
+    `${what} the run that the state is of: give it as it was; or start anew, with another state and another file for ` +
+      `the results`,
+  );
+}
+
+async function told<T>(file: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const reason = diskReason(error);
+    throw reason === null ? error : new AuditInputError(file, reason);
+  }
+}
+
+/** Each chunk is memory of its own, since entries are parts of it. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = await told(path, open(path));
+  try {
+    for (;;) {
+      const { buffer, bytesRead } = await told(path, file.read(Buffer.allocUnsafeSlow(CHUNK), 0, CHUNK, null));
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A whole file; or one byte more than an entry may have. */
+async function start(file: FileHandle): Promise<Uint8Array> {
+  const { size } = await file.stat();
+  // It may grow while it is read.
+  const buffer = Buffer.allocUnsafeSlow(Math.min(size, MAX_ENTRY_BYTES) + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return buffer.subarray(0, length);
+}
+
+/** Names are bytes to the system, and need be no text. */
+interface FoundFile {
+  readonly path: Buffer;
+  readonly shown: string;
+}
+
+/** The names of one folder at a time are held, and of those that it is in. */
+async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
+  const found = await told(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
+  found.sort((a, b) => Buffer.compare(a.name, b.name));
+  for (const entry of found) {
+    const path = Buffer.concat([folder, Buffer.from("/"), entry.name]);
+    const shown = `${shownFolder.replace(/\/+$/, "")}/${entry.name.toString()}`;
+    if (entry.isDirectory()) yield* filesIn(path, shown);
+    else if (entry.isFile() || (await told(shown, stat(path))).isFile()) yield { path, shown };
+    // Nothing is left out without a word.
+    else throw new AuditInputError(shown, "neither a file nor a folder: link to files alone, and audit it from there");
+  }
+}

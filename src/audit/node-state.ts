@@ -1,0 +1,196 @@
+/**
+ * The state of a run, in a file: how far it had come, and by what it judges, so that the next one goes on there and
+ * comes to the same results. One process at a time has it.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { CHECK_IDS } from "../checks.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
+import { InUseError, type Lock, takeLock } from "../disk/lock.js";
+import { writeSynced } from "../disk/whole.js";
+import { attempt } from "../errors.js";
+import { TOOL } from "../version.js";
+import { AuditFileError, type ResultsMark, inWords } from "./node-results.js";
+import type { AuditPosition } from "./node-source.js";
+import type { AuditSummary } from "./run.js";
+import type { AuditSetting } from "./setting.js";
+
+const STATE_FORMAT = "bootproof-audit-state/1";
+
+/** What a run was asked: another one goes on only where it is asked the same. */
+interface AuditQuestion {
+  readonly inputs: readonly string[];
+  readonly onlyFailures: boolean;
+  readonly failFast: boolean;
+  readonly setting: AuditSetting;
+  /** Whether the present was chosen by the caller, and not by the clock. */
+  readonly isNowGiven: boolean;
+}
+
+/** How far a run had come. */
+export interface AuditProgress {
+  /** Null: nothing was judged yet. */
+  readonly position: AuditPosition | null;
+  readonly results: ResultsMark;
+  readonly summary: AuditSummary;
+  /** Null: there is more to do. */
+  readonly end: "done" | "failed" | null;
+}
+
+interface StateFile extends AuditProgress {
+  readonly state: typeof STATE_FORMAT;
+  readonly tool: string;
+  readonly now: string;
+  readonly asked: Readonly<Record<string, unknown>>;
+}
+
+/** A state that is held by this process until it is closed. */
+export interface OpenedState {
+  /** The present of the run: of the first one that had this state. */
+  readonly now: string;
+  /** Where to go on; null: this is the first. */
+  readonly before: AuditProgress | null;
+  save(progress: AuditProgress): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Takes the state, which need not be there yet. Rejects with {@link AuditFileError} where another process has it, where
+ * it is none, and where it is of another question: it is left as it is.
+ */
+export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
+  const lock = await lockOf(path);
+  try {
+    const text = await inWords(
+      path,
+      readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return null;
+        throw error;
+      }),
+    );
+    const before = text === null ? null : stateOf(path, text);
+    if (before !== null) refuseOther(path, before, question);
+    const now = before?.now ?? question.setting.now;
+    const asked = askedIn(question);
+    return {
+      now,
+      before,
+      save: (progress) => inWords(path, writeSynced(path, stateText({ ...progress, now, asked }))),
+      close: () => lock.release(),
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function lockOf(path: string): Promise<Lock> {
+  try {
+    return await inWords(path, takeLock(`${path}.lock`, "state"));
+  } catch (error) {
+    throw error instanceof InUseError ? new AuditFileError(path, error.message) : error;
+  }
+}
+
+function stateText({ position, results, summary, end, now, asked }: Omit<StateFile, "state" | "tool">): string {
+  const state: StateFile = {
+    state: STATE_FORMAT,
+    tool: TOOL.version,
+    now,
+    asked,
+    position,
+    results,
+    summary,
+    end,
+  };
+  return `${JSON.stringify(state, undefined, 2)}\n`;
+}
+
+const ANEW = "Nothing was changed. Start anew with another state and another file for the results";
+
+/** Written whole or not at all: what is damaged was damaged by somebody else. */
+function stateOf(path: string, text: string): StateFile {
+  const json: unknown = attempt(() => parseJson(text)).value;
+  if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or no state of an audit. ${ANEW}`);
+  if (json["state"] !== STATE_FORMAT)
+    throw new AuditFileError(path, `no state of an audit, or one that another version of bootproof wrote. ${ANEW}`);
+  if (!isWhole(json)) throw new AuditFileError(path, `damaged: a member is missing, or is not what it was. ${ANEW}`);
+  return json as unknown as StateFile;
+}
+
+type Shape = (value: unknown) => boolean;
+const count: Shape = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const text: Shape = (value) => typeof value === "string";
+const orNull =
+  (shape: Shape): Shape =>
+  (value) =>
+    value === null || shape(value);
+const members =
+  (shapes: Readonly<Record<string, Shape>>): Shape =>
+  (value) =>
+    isJsonObject(value as never) &&
+    Object.entries(shapes).every(([name, shape]) => shape((value as Record<string, unknown>)[name]));
+const counts =
+  (isName: (name: string) => boolean): Shape =>
+  (value) =>
+    isJsonObject(value as never) &&
+    Object.entries(value as object).every(([name, each]) => isName(name) && count(each));
+
+const isWhole: Shape = members({
+  tool: text,
+  now: (value) => text(value) && !Number.isNaN(Date.parse(value as string)),
+  asked: members({}),
+  position: orNull(
+    members({ entries: count, bytes: count, input: count, offset: count, inputEntries: count, digest: text }),
+  ),
+  results: members({ length: count, tail: text }),
+  summary: members({
+    entries: count,
+    accepted: count,
+    verdicts: members({ verified: count, authentic: count, rejected: count, malformed: count }),
+    stale: count,
+    failures: counts((name) => (CHECK_IDS as readonly string[]).includes(name)),
+    deployments: counts(() => true),
+    oldest: orNull(text),
+    newest: orNull(text),
+  }),
+  end: (value) => value === null || value === "done" || value === "failed",
+});
+
+/** What was asked, each in one word or its digest; by the option that says it. */
+function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
+  const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
+  return {
+    INPUT: [...inputs],
+    "--policy": policy === null ? "none" : digestOf([policy.text, Object.entries(policy.anchors ?? {}).sort()]),
+    "--trust-anchor": digestOf(trustAnchors.map(({ name, pem }) => [name, pem])),
+    "--boot-proof": digestOf(bootProofs),
+    "--at": at,
+    "--allow-debug": allowDebug,
+    "--only-failures": onlyFailures,
+    "--fail-fast": failFast,
+  };
+}
+
+function digestOf(parts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** Of one run all results are by one measure. */
+function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
+  const asked = askedIn(question);
+  const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));
+  if (question.isNowGiven && question.setting.now !== before.now) other.push(`--now (it was ${before.now})`);
+  if (other.length > 0)
+    throw new AuditFileError(
+      path,
+      `the state of a run that was asked otherwise: ${other.join(", ")} ${other.length > 1 ? "are" : "is"} not as ` +
+        `then. Ask as then, or start anew with another state and another file for the results`,
+    );
+  if (before.tool !== TOOL.version)
+    throw new AuditFileError(
+      path,
+      `the state of a run of bootproof ${before.tool}, and this is ${TOOL.version}, which may judge otherwise: end ` +
+        `the run with that one, or start anew with another state and another file for the results`,
+    );
+}

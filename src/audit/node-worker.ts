@@ -1,0 +1,329 @@
+/** The worker's side of a queue: takes batches of its own policy, judges them, and answers. */
+import { availableParallelism } from "node:os";
+import type { Job as QueuedJob, Worker } from "bullmq";
+import { isJsonObject } from "../decode/json.js";
+import { printable } from "../report/printable.js";
+import { TOOL } from "../version.js";
+import { Auditor } from "./auditor.js";
+import type { Judge } from "./batch.js";
+import { UNJUDGED_REASON } from "./judge.js";
+import { TRUSTED, isOutage } from "./node-queue.js";
+import { type Connection, QueueError, connect } from "./node-redis.js";
+import {
+  type Job,
+  type Peer,
+  PREFIX,
+  Seal,
+  announce,
+  difference,
+  isProducerAlive,
+  jsonOf,
+  keys,
+  newRunId,
+  peersOf,
+  putAnswer,
+  queueName,
+  readJob,
+  withdraw,
+} from "./node-queue-wire.js";
+import { threadJudge } from "./node-threads.js";
+import { type AuditSetting, policyDigest, settingDigest } from "./setting.js";
+
+export interface RunWorkerOptions {
+  /** How many threads judge. As many as there are cores for this process, unless said otherwise. */
+  readonly workers?: number;
+  /** Shared with the producers: see `QueueJudgeOptions`. */
+  readonly secret?: string;
+  /** Told what whoever runs it should know: runs that it takes or leaves, outages, what is refused. */
+  readonly onNote?: (text: string) => void;
+  /** Aborted: it takes nothing more, finishes what it has, and ends. */
+  readonly signal?: AbortSignal;
+  /**
+   * A worker that is not heard of for so long is dead, and its batches are for others; it is heard of in half of that.
+   * Default: 5,000. The event loop has to be free meanwhile, as threads leave it.
+   */
+  readonly lockMs?: number;
+  /** What judges the batches of a setting, in place of threads. */
+  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
+}
+
+export interface WorkerSummary {
+  readonly batches: number;
+  readonly entries: number;
+}
+
+const LOCK_MS = 5000;
+const TICK_MS = 2000;
+/** How long what is judged at the end is waited for. */
+const FINISH_MS = 20_000;
+const LOOK_MS = 100;
+const IDLE_LOOKS = 3;
+const CLOSE_MS = 1000;
+/** A setting that nobody asked for in so long is let go of. */
+const IDLE_MS = 30_000;
+const MAX_SAID = 1000;
+
+/**
+ * Judges batches of producers that hold the same policy and trust anchors, are of the same version of this package, and
+ * share the secret; of all others it tells, and takes nothing. Resolves when the signal was aborted and what it had is
+ * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for it
+ * are missing, and where a judge rejects: then nothing more can be judged here.
+ */
+export async function runWorker(
+  url: string,
+  held: Pick<AuditSetting, "policy" | "trustAnchors">,
+  options: RunWorkerOptions = {},
+): Promise<WorkerSummary> {
+  const { onNote = () => {}, secret } = options;
+  const policy = await policyDigest(held);
+  const seal = new Seal(secret);
+  const connection = await connect(url, onNote);
+  if (!seal.isThere) onNote(`${connection.shown}: ${TRUSTED}`);
+  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
+  const worker = new QueueWorker(connection, { held, seal, peer, onNote }, options);
+  return worker.run(options.signal);
+}
+
+interface Standing {
+  readonly held: Pick<AuditSetting, "policy" | "trustAnchors">;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  readonly onNote: (text: string) => void;
+}
+
+/** What judges by one setting. */
+interface Seat {
+  readonly judge: Promise<Judge>;
+  active: number;
+  usedAt: number;
+}
+
+function taken(seat: Seat): Seat {
+  seat.active++;
+  return seat;
+}
+
+class QueueWorker {
+  readonly #connection: Connection;
+  readonly #standing: Standing;
+  readonly #threads: number;
+  readonly #lockMs: number;
+  readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
+  readonly #seats = new Map<string, Seat>();
+  readonly #said = new Set<string>();
+  #isTicking = false;
+  #active = 0;
+  #batches = 0;
+  #entries = 0;
+  #end: (error?: unknown) => void = () => {};
+
+  constructor(connection: Connection, standing: Standing, options: RunWorkerOptions) {
+    this.#connection = connection;
+    this.#standing = standing;
+    this.#threads = options.workers ?? availableParallelism();
+    this.#lockMs = options.lockMs ?? LOCK_MS;
+    this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
+  }
+
+  async run(signal: AbortSignal | undefined): Promise<WorkerSummary> {
+    const { client, shown } = this.#connection;
+    const { peer, onNote } = this.#standing;
+    const ended = new Promise<unknown>((resolve) => {
+      this.#end = resolve;
+      if (signal?.aborted) resolve(undefined);
+      signal?.addEventListener("abort", () => resolve(undefined));
+    });
+    await announce(client, "workers", peer);
+    const worker = this.#worker();
+    const timer = setInterval(() => void this.#tick(), TICK_MS);
+    onNote(`${shown}: ready for batches of policy ${peer.policy.slice(0, 16)}…`);
+    void this.#tick();
+    const error = await ended;
+    clearInterval(timer);
+    if (error === undefined) onNote(`${shown}: ending; batches that it has are finished first`);
+    await this.#finish(worker, error === undefined ? FINISH_MS : 0);
+    if (error !== undefined) throw judgeFailure(error);
+    return { batches: this.#batches, entries: this.#entries };
+  }
+
+  #worker(): Worker {
+    const worker = new this.#connection.bullmq.Worker(
+      this.#standing.peer.queue,
+      async (job: QueuedJob<unknown>) => {
+        this.#active++;
+        await this.#take(job).finally(() => this.#active--);
+      },
+      {
+        connection: this.#connection.client,
+        prefix: PREFIX,
+        skipVersionCheck: true,
+        // One is judged while the next one is on its way.
+        concurrency: 2 * this.#threads,
+        lockDuration: this.#lockMs,
+        stalledInterval: this.#lockMs / 4,
+        // Its producer is told at once, which cuts it into parts: one of them may have been the reason.
+        maxStalledCount: 0,
+      },
+    );
+    worker.on("error", (error) => this.#sayError(error));
+    return worker;
+  }
+
+  /**
+   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no end
+   * where a connection is away.
+   */
+  async #finish(worker: Worker, milliseconds: number): Promise<void> {
+    const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
+    void Promise.allSettled(leaving);
+    await this.#idle(milliseconds);
+    const closed = worker.close(true).catch(() => {});
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref())]);
+    this.#connection.close();
+    for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
+  }
+
+  /** Until there is nothing to do for a moment, in which the last answer is confirmed; or the server is away. */
+  async #idle(milliseconds: number): Promise<void> {
+    let looks = 0;
+    for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      looks = this.#active === 0 || this.#connection.isAway ? looks + 1 : 0;
+    }
+  }
+
+  /** Resolves where nothing is answered, too: the producer finds that its job is gone, and puts it there again. */
+  async #take(queued: QueuedJob<unknown>): Promise<void> {
+    const { seal } = this.#standing;
+    const job = readJob(queued.id!, queued.data, seal);
+    if (job === null) return this.#say(`a job is refused: ${seal.isThere ? "its seal or form does not hold" : "form"}`);
+    if (!(await isProducerAlive(this.#connection.client, job.run))) return;
+    const seat = await this.#seatFor(job);
+    if (seat === null) return;
+    try {
+      await this.#judge(queued.id!, job, await seat.judge);
+    } catch (error) {
+      this.#end(error);
+    } finally {
+      seat.active--;
+      seat.usedAt = Date.now();
+    }
+  }
+
+  async #judge(id: string, { run, digest, first, entries }: Job, judge: Judge): Promise<void> {
+    const answer = { run, job: id, digest, results: null, slowest: null };
+    const { client } = this.#connection;
+    const { seal } = this.#standing;
+    try {
+      const { results, slowest = null } = await judge.judge({ index: this.#batches++, first, entries });
+      await putAnswer(client, { ...answer, results, slowest }, seal);
+      this.#entries += entries.length;
+    } catch (error) {
+      if (this.#connection.isClosed) return;
+      await putAnswer(client, answer, seal);
+      throw error;
+    }
+  }
+
+  /** A seat that is taken; null, and said, where the job is of a setting that nobody here may judge by. */
+  async #seatFor({ run, setting: digest }: Job): Promise<Seat | null> {
+    const known = this.#seats.get(digest);
+    if (known !== undefined) return taken(known);
+    const setting = await this.#settingOf(run, digest);
+    if (setting === null) return null;
+    // Another batch may have been first.
+    const seat = this.#seats.get(digest) ?? { judge: this.#seated(setting), active: 0, usedAt: Date.now() };
+    this.#seats.set(digest, seat);
+    this.#say(`takes batches of run ${run.slice(0, 8)}…`);
+    return taken(seat);
+  }
+
+  /**
+   * A judge that has shown that it judges: one that fails at whatever it is given would have its producer look for the
+   * fault in the entries.
+   */
+  async #seated(setting: AuditSetting): Promise<Judge> {
+    const judge = await this.#judgeOf(setting);
+    const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
+    const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
+    if (!isWell) throw new Error("an empty entry ends what judges it, too");
+    return judge;
+  }
+
+  /** Of the producer what is its own, of this worker the policy: what both come to has to have the digest. */
+  async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
+    const told = readTold(await this.#connection.client.get(keys.setting(run)));
+    if (told === null) return null;
+    const setting: AuditSetting = { ...told, ...this.#standing.held };
+    try {
+      if ((await settingDigest(setting)) !== digest) throw new Error("its setting has another digest");
+      await Auditor.of(setting);
+      return setting;
+    } catch (error) {
+      this.#say(`run ${run.slice(0, 8)}…: nothing is taken from it: ${printable((error as Error).message)}`);
+      return null;
+    }
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isTicking) return;
+    this.#isTicking = true;
+    try {
+      const { client } = this.#connection;
+      await announce(client, "workers", this.#standing.peer);
+      for (const producer of await peersOf(client, "producers")) this.#lookAt(producer);
+      await this.#letGo();
+    } catch (error) {
+      this.#sayError(error);
+    } finally {
+      this.#isTicking = false;
+    }
+  }
+
+  #lookAt(producer: Peer): void {
+    const why = difference(this.#standing.peer, producer);
+    if (why !== null) this.#say(`takes nothing from run ${producer.id.slice(0, 8)}…: its producer ${why}`);
+  }
+
+  async #letGo(): Promise<void> {
+    const idle = [...this.#seats].filter(([, { active, usedAt }]) => active === 0 && Date.now() - usedAt > IDLE_MS);
+    for (const [digest, { judge }] of idle) {
+      this.#seats.delete(digest);
+      await (await judge).close();
+    }
+  }
+
+  /** Once. */
+  #say(text: string): void {
+    if (this.#said.size >= MAX_SAID || this.#said.has(text)) return;
+    this.#said.add(text);
+    this.#standing.onNote(`${this.#connection.shown}: ${text}`);
+  }
+
+  /** Outages are told by the connection; a lock that is lost in one costs the work of a batch, and nothing else. */
+  #sayError(error: unknown): void {
+    if (this.#connection.isClosed || isOutage(error)) return;
+    const message = error instanceof Error ? error.message : String(error);
+    if (!/lock/i.test(message)) this.#say(printable(message));
+  }
+}
+
+function judgeFailure(error: unknown): QueueError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new QueueError("judge", `nothing more can be judged here: ${message}`, { cause: error });
+}
+
+/** What a producer tells of its setting; null where it is not there, or no such thing. */
+function readTold(text: string | null): Omit<AuditSetting, "policy" | "trustAnchors"> | null {
+  const told = text === null ? null : jsonOf(text);
+  if (!isJsonObject(told)) return null;
+  const { now, at, allowDebug, bootProofs } = told;
+  if (typeof now !== "string" || !Array.isArray(bootProofs)) return null;
+  if (!bootProofs.every((each): each is string => typeof each === "string")) return null;
+  return {
+    now,
+    bootProofs,
+    ...(typeof at === "string" && { at }),
+    ...(typeof allowDebug === "boolean" && { allowDebug }),
+  };
+}

@@ -1,0 +1,13 @@
+/** What an audit takes of Node: threads, files, and a state that outlives a kill. */
+export { AuditInputError, STDIN_INPUT, inputBatches, inputBytes } from "./node-source.js";
+export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
+export { AuditFileError } from "./node-results.js";
+export { auditFiles } from "./node-run.js";
+export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress } from "./node-run.js";
+export { threadJudge } from "./node-threads.js";
+export type { ThreadOptions } from "./node-threads.js";
+export { queueJudge } from "./node-queue.js";
+export type { QueueJudgeOptions } from "./node-queue.js";
+export { QueueError } from "./node-redis.js";
+export { runWorker } from "./node-worker.js";
+export type { RunWorkerOptions, WorkerSummary } from "./node-worker.js";

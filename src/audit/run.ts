@@ -1,0 +1,267 @@
+/** An audit from end to end: batches in, judged several at once, results out in the order of the input. */
+import { CHECK_IDS, type CheckId } from "../checks.js";
+import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { type AuditResult, isAccepted, resultLine } from "./result.js";
+
+/** What came of all entries so far. Plain data, of a size that does not grow with them. */
+export interface AuditSummary {
+  readonly entries: number;
+  readonly accepted: number;
+  readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
+  /** Of the entries that were rejected, those for their age alone. */
+  readonly stale: number;
+  /** Entries in which the check failed, in the order of the checks. */
+  readonly failures: Readonly<Partial<Record<CheckId, number>>>;
+  /** Entries by the deployment of the policy that they are of. */
+  readonly deployments: Readonly<Record<string, number>>;
+  /** RFC 3339: the oldest and the newest time that a verified document states; null where there is none. */
+  readonly oldest: string | null;
+  readonly newest: string | null;
+}
+
+export const NO_ENTRIES: AuditSummary = {
+  entries: 0,
+  accepted: 0,
+  verdicts: { verified: 0, authentic: 0, rejected: 0, malformed: 0 },
+  stale: 0,
+  failures: {},
+  deployments: {},
+  oldest: null,
+  newest: null,
+};
+
+/** The entry that took longest: for who waits, and no part of any result. */
+export type Slowest = NonNullable<JudgedBatch["slowest"]>;
+
+/** A part of the results, to be kept before the next one comes. */
+export interface AuditedPart<B extends Batch> {
+  /** The batch that it is about. */
+  readonly batch: B;
+  /** Each line with its line feed. */
+  readonly lines: string;
+  /** With this part. */
+  readonly summary: AuditSummary;
+  readonly slowest: Slowest | null;
+}
+
+export interface AuditRun<B extends Batch> {
+  readonly source: AsyncIterable<B>;
+  readonly judge: Judge;
+  /** Takes the results, part by part: until it has taken one it is handed no other, and before long nothing is read. */
+  readonly write: (part: AuditedPart<B>) => Promise<void> | void;
+  /** The line of a result, without line feed, where it is to say more than `resultLine` does. */
+  readonly lineOf?: (result: AuditResult, batch: B) => string;
+  /** Lines of what was not accepted alone. */
+  readonly onlyFailures?: boolean;
+  /** Nothing after the first entry that was not accepted. */
+  readonly failFast?: boolean;
+  /** Of the entries before, where the run goes on. */
+  readonly summary?: AuditSummary;
+  /** Aborted: what is in flight is dropped, and what was written stays. */
+  readonly signal?: AbortSignal;
+}
+
+/** `done`: all of the input. `failed`: up to the first that was not accepted. `aborted`: somewhere. */
+export interface AuditEnd {
+  readonly end: "done" | "failed" | "aborted";
+  readonly summary: AuditSummary;
+  readonly slowest: Slowest | null;
+}
+
+/** Batches on their way, for each that can be worked on at once: one is judged, and the next one waits for its turn. */
+const BATCHES_EACH = 2;
+/** Bytes of entries on their way, but for a single batch. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Judges everything of a source. Rejects with what source, judge or `write` reject with. */
+export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<AuditEnd> {
+  const { source, judge, signal } = run;
+  const pipeline = new Pipeline(source[Symbol.asyncIterator](), judge);
+  const results = new Results(run);
+  const aborted = new Abortion(signal);
+  try {
+    for (;;) {
+      const next = await aborted.or(pipeline.next());
+      if (next === "aborted") return results.endOf("aborted");
+      if (next === null) return results.endOf("done");
+      await run.write(results.add(next.batch, next.judged));
+      if (results.hasFailed && run.failFast === true) return results.endOf("failed");
+    }
+  } finally {
+    aborted.forget();
+    pipeline.leave();
+  }
+}
+
+/** Ends one wait after the other, without a promise of its own that would keep what each of them came to. */
+class Abortion {
+  readonly #signal: AbortSignal | undefined;
+  #wake: () => void = () => {};
+  readonly #listener = (): void => this.#wake();
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#listener);
+  }
+
+  /** What the work comes to, or that the abortion came first. */
+  or<T>(work: Promise<T>): Promise<T | "aborted"> {
+    return new Promise((resolve, reject) => {
+      this.#wake = () => resolve("aborted");
+      if (this.#signal?.aborted === true) resolve("aborted");
+      work.then(resolve, reject);
+    });
+  }
+
+  forget(): void {
+    this.#signal?.removeEventListener("abort", this.#listener);
+  }
+}
+
+interface InFlight<B> {
+  readonly batch: B;
+  readonly bytes: number;
+  readonly judged: Promise<JudgedBatch>;
+}
+
+/** Reads ahead as far as there is room, and answers batches in their order. */
+class Pipeline<B extends Batch> {
+  readonly #source: AsyncIterator<B>;
+  readonly #judge: Judge;
+  readonly #inFlight: InFlight<B>[] = [];
+  #bytes = 0;
+  #reading: Promise<IteratorResult<B>> | null = null;
+  #hasEnded = false;
+
+  constructor(source: AsyncIterator<B>, judge: Judge) {
+    this.#source = source;
+    this.#judge = judge;
+  }
+
+  /** The next batch with what became of it; null at the end. Reads and judges others meanwhile. */
+  async next(): Promise<{ readonly batch: B; readonly judged: JudgedBatch } | null> {
+    for (;;) {
+      if (this.#hasRoom) this.#reading ??= this.#source.next();
+      const [head] = this.#inFlight;
+      if (head === undefined && this.#reading === null) return null;
+      // Whichever comes first: a source that waits keeps no result back, and no entry a source that has more.
+      const waits = [this.#reading?.then(isRead), head?.judged.then(isJudged)];
+      if ((await Promise.race(waits.filter((each) => each !== undefined))) === "read") await this.#take();
+      else return { batch: head!.batch, judged: await this.#remove(head!) };
+    }
+  }
+
+  get #hasRoom(): boolean {
+    if (this.#hasEnded) return false;
+    const isEmpty = this.#inFlight.length === 0;
+    return isEmpty || (this.#inFlight.length < BATCHES_EACH * this.#judge.concurrency && this.#bytes < MAX_BYTES);
+  }
+
+  async #take(): Promise<void> {
+    const { done, value: batch } = await this.#reading!;
+    this.#reading = null;
+    if (done === true) {
+      this.#hasEnded = true;
+      return;
+    }
+    const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
+    const judged = this.#judge.judge(batch);
+    // It may fail before it is the first that is waited for.
+    judged.catch(() => {});
+    this.#inFlight.push({ batch, bytes, judged });
+    this.#bytes += bytes;
+  }
+
+  #remove({ bytes, judged }: InFlight<B>): Promise<JudgedBatch> {
+    this.#inFlight.shift();
+    this.#bytes -= bytes;
+    return judged;
+  }
+
+  /** Not waited for: a source may be in the middle of a wait that never ends. */
+  leave(): void {
+    this.#reading?.catch(() => {});
+    this.#source.return?.().catch(() => {});
+  }
+}
+
+const isRead = (): "read" => "read";
+const isJudged = (): "judged" => "judged";
+
+/** What was judged, in its order. */
+class Results<B extends Batch> {
+  readonly #run: AuditRun<B>;
+  #summary: AuditSummary;
+  #slowest: Slowest | null = null;
+  /** Whether an entry was not accepted, of this run or before. */
+  hasFailed = false;
+
+  constructor(run: AuditRun<B>) {
+    this.#run = run;
+    this.#summary = run.summary ?? NO_ENTRIES;
+  }
+
+  add(batch: B, judged: JudgedBatch): AuditedPart<B> {
+    const { onlyFailures = false, lineOf = resultLine } = this.#run;
+    const results = this.#counted(checkedResults(batch, judged));
+    this.#summary = withResults(this.#summary, results);
+    this.hasFailed = this.#summary.accepted < this.#summary.entries;
+    const told = onlyFailures ? results.filter((result) => !isAccepted(result)) : results;
+    const lines = told.map((result) => `${lineOf(result, batch)}\n`).join("");
+    const { slowest } = judged;
+    if (slowest !== undefined && slowest.milliseconds > (this.#slowest?.milliseconds ?? -1)) this.#slowest = slowest;
+    return { batch, lines, summary: this.#summary, slowest: this.#slowest };
+  }
+
+  /** Up to the first that was not accepted, where nothing else is wanted. */
+  #counted(results: readonly AuditResult[]): readonly AuditResult[] {
+    const first = this.#run.failFast === true ? results.findIndex((result) => !isAccepted(result)) : -1;
+    return first < 0 ? results : results.slice(0, first + 1);
+  }
+
+  endOf(end: AuditEnd["end"]): AuditEnd {
+    return { end, summary: this.#summary, slowest: this.#slowest };
+  }
+}
+
+/** A judge that loses a result, or mixes up two, would have an entry pass that nobody judged. */
+function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): readonly AuditResult[] {
+  const { results } = judged;
+  const isWhole = judged.index === index && results.length === entries.length;
+  if (!isWhole || results.some(({ n }, at) => n !== first + at))
+    throw new Error(`the results of entries ${first} to ${first + entries.length - 1} are not theirs`);
+  return results;
+}
+
+function withResults(before: AuditSummary, results: readonly AuditResult[]): AuditSummary {
+  const verdicts = { ...before.verdicts };
+  for (const { verdict } of results) verdicts[verdict]++;
+  const failures = counted(
+    before.failures,
+    results.flatMap(({ failed }) => failed),
+  );
+  const deployments = counted(
+    before.deployments,
+    results.flatMap((result) => result.deployments ?? []),
+  );
+  // All times are written in one way, and so are in order as text.
+  const times = [before.oldest, before.newest, ...results.flatMap(({ documentTimes = [] }) => documentTimes)]
+    .filter((time) => time !== null)
+    .sort();
+  return {
+    entries: before.entries + results.length,
+    accepted: before.accepted + results.filter(isAccepted).length,
+    verdicts,
+    stale: before.stale + results.filter(({ stale }) => stale === true).length,
+    failures: Object.fromEntries(CHECK_IDS.flatMap((id) => (failures.has(id) ? [[id, failures.get(id)!]] : []))),
+    deployments: Object.fromEntries([...deployments].sort(([a], [b]) => (a < b ? -1 : 1))),
+    oldest: times[0] ?? null,
+    newest: times.at(-1) ?? null,
+  };
+}
+
+function counted(before: Readonly<Record<string, number>>, names: readonly string[]): Map<string, number> {
+  const counts = new Map(Object.entries(before));
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}

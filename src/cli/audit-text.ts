@@ -1,0 +1,112 @@
+/** What an audit says on stderr: how far it is, and what came of everything. */
+import type { AuditFilesEnd, AuditFilesProgress } from "../audit/node.js";
+import type { AuditSummary } from "../audit/index.js";
+import { printable, quoted } from "../report/printable.js";
+import type { Io } from "./io.js";
+
+/** From one line of a log to the next. */
+const LOG_EVERY_MS = 30_000;
+
+/** At a terminal one line that changes; elsewhere a line now and then. */
+export class AuditProgressLine {
+  readonly #io: Io;
+  #total: number | null = null;
+  #startedAt = 0;
+  #loggedAt = 0;
+  /** Where this process began. */
+  #first: AuditFilesProgress | null = null;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  /** `total`: bytes of everything; null where nobody knows. */
+  start(total: number | null): void {
+    this.#total = total;
+    this.#startedAt = performance.now();
+    this.#loggedAt = this.#startedAt;
+    this.#io.progress("judging");
+  }
+
+  tell(at: AuditFilesProgress): void {
+    const now = performance.now();
+    this.#first ??= at;
+    const text = progressText(at, this.#first, { seconds: (now - this.#startedAt) / 1000, total: this.#total });
+    this.#io.progress(text);
+    if (this.#io.stderr.isTTY === true || now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    this.#io.stderr.write(`note: ${text}\n`);
+  }
+
+  end(): void {
+    this.#first = null;
+  }
+}
+
+interface Pace {
+  readonly seconds: number;
+  readonly total: number | null;
+}
+
+/** The part that came first counts for nothing: threads were started in its time. */
+export function progressText(at: AuditFilesProgress, first: AuditFilesProgress, { seconds, total }: Pace): string {
+  const entries = at.summary.entries - first.summary.entries;
+  const bytes = at.bytes - first.bytes;
+  const done = `${count(at.summary.entries)} entries judged`;
+  const bad = at.summary.entries - at.summary.accepted;
+  const refused = bad > 0 ? `, ${count(bad)} not accepted` : "";
+  if (entries <= 0 || seconds <= 0) return done + refused;
+  const rate = `, ${count(Math.round(entries / seconds))} a second`;
+  if (total === null || total <= 0 || bytes <= 0) return done + refused + rate;
+  const left = Math.max(0, ((total - at.bytes) * seconds) / bytes);
+  return `${done}${refused}, ${Math.min(100, Math.floor((100 * at.bytes) / total))} %${rate}, ${timeText(left)} left`;
+}
+
+function timeText(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  if (seconds < 3600) return `${Math.ceil(seconds / 60)} min`;
+  return `${Math.floor(seconds / 3600)} h ${Math.ceil((seconds % 3600) / 60)} min`;
+}
+
+/** With spaces between thousands, whatever the language of the machine. */
+function count(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+export function interruptedText(entries: number, hasState: boolean): string {
+  const goesOn = hasState
+    ? "the same command goes on from there"
+    : "without --state a run cannot go on: the next one begins anew";
+  return `interrupted: ${count(entries)} entries are judged; ${goesOn}\n`;
+}
+
+/** Of everything, a state's part included; only the slowest entry is of this process alone. */
+export function summaryText({ end, summary, slowest }: AuditFilesEnd): string {
+  const lines = [headline(summary, end), ...failureLines(summary), ...deploymentLines(summary)];
+  if (summary.oldest !== null)
+    lines.push(`Documents: the oldest of ${summary.oldest}, the newest of ${summary.newest!}`);
+  if (slowest !== null) lines.push(`Slowest: entry ${slowest.n}, ${slowest.milliseconds.toFixed(1)} ms`);
+  return `${lines.map(printable).join("\n")}\n`;
+}
+
+const ENDS = { done: "", failed: ", and then ended with the first that is not accepted", aborted: " so far" } as const;
+
+function headline({ entries, verdicts, stale }: AuditSummary, end: AuditFilesEnd["end"]): string {
+  const shown = (["verified", "authentic", "rejected", "malformed"] as const)
+    .filter((verdict) => verdicts[verdict] > 0)
+    .map((verdict) => {
+      const age = verdict === "rejected" && stale > 0 ? ` (${count(stale)} for age alone)` : "";
+      return `${count(verdicts[verdict])} ${verdict}${age}`;
+    });
+  return `${count(entries)} ${entries === 1 ? "entry" : "entries"}${ENDS[end]}: ${shown.join(", ") || "nothing"}`;
+}
+
+function failureLines({ failures }: AuditSummary): string[] {
+  const shown = Object.entries(failures).map(([id, times]) => `${id} ${count(times)}`);
+  return shown.length === 0 ? [] : [`Failed: ${shown.join(", ")}`];
+}
+
+function deploymentLines({ deployments }: AuditSummary): string[] {
+  const shown = Object.entries(deployments).map(([name, times]) => `${quoted(name)} ${count(times)}`);
+  return shown.length === 0 ? [] : [`Deployments: ${shown.join(", ")}`];
+}

@@ -1,0 +1,295 @@
+/** `bootproof audit`: everything that is there, each entry judged, a line for each. */
+import type { Command } from "commander";
+import type { AuditFilesEnd } from "../audit/node.js";
+import type { AuditSetting, JudgedEvidence, Judge } from "../audit/index.js";
+import { parseJson } from "../decode/json.js";
+import { printable } from "../report/printable.js";
+import { auditPolicy } from "./audit-policy.js";
+import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
+import { EXIT } from "./exit-codes.js";
+import { InputFiles, STDIN, nameOf } from "./files.js";
+import { Interruption } from "./interruption.js";
+import { type Io, UsageError } from "./io.js";
+import { type FileCommand, ofKind } from "./kinds.js";
+import { ArgumentReader, choosesPolicy } from "./options.js";
+import { queueOptions, queueProblem } from "./queue.js";
+import { PIN_FIRST, WHY_A_POLICY } from "./verify.js";
+import { workersOf } from "./worker.js";
+import { isSameFile } from "./write-whole.js";
+
+interface AuditFlags {
+  readonly policy?: string | false;
+  readonly bootProof?: string[];
+  readonly out?: string;
+  readonly state?: string;
+  readonly workers?: string;
+  readonly queue?: string;
+  readonly onlyFailures?: boolean;
+  readonly failFast?: boolean;
+  readonly at?: string;
+  readonly now?: string;
+  readonly allowDebug?: boolean;
+  readonly trustAnchor?: string;
+}
+
+/** A command line that makes sense. */
+interface AuditRequest {
+  readonly inputs: readonly string[];
+  /** Null: none, as the caller said in so many words. */
+  readonly policy: string | null;
+  readonly trustAnchor: string | undefined;
+  readonly bootProofs: readonly string[];
+  /** Undefined: stdout. */
+  readonly out: string | undefined;
+  readonly state: string | undefined;
+  readonly workers: number | undefined;
+  readonly queue: string | undefined;
+  readonly onlyFailures: boolean;
+  readonly failFast: boolean;
+  readonly options: Pick<AuditSetting, "now" | "at" | "allowDebug">;
+  readonly isNowGiven: boolean;
+}
+
+const EXAMPLES = `
+INPUT is a file with an entry in each line (NDJSON), - for such lines on stdin, or a folder: each file in it is an
+entry, and so is each in the folders inside it. An entry is any evidence that bootproof inspect recognises: boot proofs,
+app proofs, an activity, a bundle, a bare attestation document; or {"bootProofs": […], "appProofs": […], "activity": …}.
+App proofs without a boot proof of their own are judged under those of --boot-proof. Each entry is judged by itself.
+
+The results are one line each, in the order of the input, the same for the same input, policy and --now. What broken
+input comes to is a result too: "malformed". The summary is on stderr.
+
+With --state, a run that was killed or interrupted goes on where it was when the same command is given again: nothing is
+lost and nothing is there twice.
+
+Examples:
+    $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson
+    $ bootproof audit --policy policy.json proofs.ndjson --out results.ndjson --state audit.state
+    $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
+    $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
+    $ bootproof audit --no-policy evidence/ --fail-fast
+
+Exit codes: 0 every entry is accepted, 1 one is not, 2 wrong usage, unreadable or empty input, a state or a file of
+results that cannot be gone on with, or interrupted before the end; 3 the queue cannot be reached.`;
+
+export function addAuditCommand(program: Command, io: Io, finish: (code: number) => void): void {
+  const command = program
+    .command("audit")
+    .summary("verify everything that is there, on all cores: a result for each entry")
+    .description("Verify any number of entries, each by itself, and write a line for each, in their order.")
+    .argument("[input...]", "files of lines, folders, or - for lines on stdin")
+    .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
+    .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
+    .option("--boot-proof <file...>", "boot proofs, for app proofs and activities that come without one")
+    .option("--out <file>", "write the results there, and not to stdout: a file that is not there yet, or empty")
+    .option("--state <file>", "with --out: keep there how far the run has come, and go on from it")
+    .option("--workers <number>", "threads that judge (default: one for each core)")
+    .option("--queue <url>", "have bootproof worker judge, on other machines: redis://HOST:PORT")
+    .option("--only-failures", "write lines of what is not accepted only")
+    .option("--fail-fast", "end with the first entry that is not accepted")
+    .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time")
+    .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock at the start)")
+    .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
+    .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
+    .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
+    .addHelpText("after", EXAMPLES);
+  const args = new ArgumentReader(command);
+  command.action(async (inputs: string[], flags: AuditFlags) => {
+    finish(await run(requestOf(args, inputs, flags, io), io));
+  });
+}
+
+function requestOf(args: ArgumentReader, inputs: readonly string[], flags: AuditFlags, io: Io): AuditRequest {
+  const { policy, bootProof = [], out, state, queue, trustAnchor } = flags;
+  args.refuseRepeated();
+  refuseInputs(args, inputs, bootProof);
+  if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
+  if (trustAnchor !== undefined && args.has("policy"))
+    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
+  args.refuseRepeatedStdin([...inputs, ...bootProof, policy || undefined, trustAnchor]);
+  refuseFiles(args, inputs, flags);
+  if (queue !== undefined && flags.workers !== undefined)
+    args.fault("--workers is for threads of this machine: with --queue, workers of any machine judge");
+  const workers = flags.workers === undefined ? undefined : workersOf(args, flags.workers);
+  const options = optionsOf(args, flags, io);
+  args.throwFaults();
+  return {
+    inputs,
+    policy: policy === false ? null : (policy as string),
+    trustAnchor,
+    bootProofs: bootProof,
+    out: out === STDIN ? undefined : out,
+    state,
+    workers,
+    queue,
+    onlyFailures: flags.onlyFailures === true,
+    failFast: flags.failFast === true,
+    options,
+    isNowGiven: flags.now !== undefined,
+  };
+}
+
+function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
+  const taken = bootProofs.length > 1 ? `, or, after --boot-proof, before it: that takes every word that follows` : "";
+  if (inputs.length === 0) args.fault(`INPUT is wanted: a file of lines, a folder, or - for stdin${taken}`);
+  if (inputs.includes("")) args.fault("INPUT: an empty file name: is a variable of the shell not set?");
+  args.refuseTwice(
+    "INPUT",
+    inputs.filter((input) => input !== STDIN),
+  );
+}
+
+/** One file has one use. */
+function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: AuditFlags): void {
+  if (state === STDIN) args.fault("--state -: a state is a file");
+  if (state !== undefined && (out === undefined || out === STDIN))
+    args.fault("--state goes with --out FILE only: of what went to stdout nobody can tell what arrived");
+  const files = [out, state].filter((path) => path !== undefined && path !== STDIN);
+  if (state !== undefined && (state === out || isSameFile(state, out ?? "")))
+    args.fault("--out and --state are one file: give two");
+  for (const path of files)
+    if (inputs.some((input) => input === path || isSameFile(input, path!))) args.fault(`${path}: is an INPUT, too`);
+}
+
+function optionsOf(args: ArgumentReader, flags: AuditFlags, io: Io): AuditRequest["options"] {
+  const { at, allowDebug = false } = flags;
+  const isWord = at === undefined || at === "document" || at === "now";
+  const moment = isWord ? at : args.time("--at", at, "document, now, or ")?.toISOString();
+  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  return {
+    now: (now ?? io.now()).toISOString(),
+    ...(moment !== undefined && { at: moment }),
+    ...(allowDebug && { allowDebug }),
+  };
+}
+
+async function run(request: AuditRequest, io: Io): Promise<number> {
+  // Listened for before anybody can know that there is something to end.
+  const interruption = new Interruption();
+  const progress = new AuditProgressLine(io);
+  try {
+    const setting = await settingOf(request, io);
+    const { auditFiles, inputBytes } = await import("../audit/node.js");
+    progress.start(await inputBytes(request.inputs));
+    const output = new ResultLines(io);
+    const end = await auditFiles({
+      inputs: request.inputs,
+      setting,
+      isNowGiven: request.isNowGiven,
+      onlyFailures: request.onlyFailures,
+      failFast: request.failFast,
+      ...(request.inputs.includes(STDIN) && { stdin: io.stdin }),
+      ...(request.state !== undefined && { state: request.state }),
+      out: request.out ?? ((lines) => output.write(lines)),
+      judge: (of) => judgeOf(request, of, io),
+      signal: AbortSignal.any([interruption.signal, output.signal]),
+      onBootProofs: (judged) => warnOfBootProofs(judged, io),
+      onProgress: (at) => progress.tell(at),
+    });
+    return ended(end, request, { io, isReadNoMore: output.signal.aborted });
+  } catch (error) {
+    throw problemOf(error, request);
+  } finally {
+    progress.end();
+    interruption.forget();
+  }
+}
+
+async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
+  const files = new InputFiles(io);
+  const held = await auditPolicy(files, request, "audit");
+  const texts: string[] = [];
+  for (const path of request.bootProofs) texts.push((await bootProofText(files, path, "audit")) ?? "");
+  files.throwFaults();
+  return { ...held, ...request.options, bootProofs: texts };
+}
+
+async function bootProofText(files: InputFiles, path: string, command: FileCommand): Promise<string | undefined> {
+  const { MAX_BUNDLE_BYTES } = await import("./files.js");
+  const bytes = await ofKind(files, path, await files.bytes(path, MAX_BUNDLE_BYTES), {
+    command,
+    option: "--boot-proof",
+  });
+  if (bytes === undefined || files.decoded(path, () => parseJson(bytes)) === undefined) return undefined;
+  return files.textOf(path, bytes);
+}
+
+async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
+  const { queueJudge, threadJudge } = await import("../audit/node.js");
+  if (queue === undefined) return threadJudge(setting, workers === undefined ? {} : { threads: workers });
+  return queueJudge(queue, setting, queueOptions(io));
+}
+
+function warnOfBootProofs(judged: readonly JudgedEvidence[], io: Io): void {
+  for (const [index, { verdict, failed }] of judged.entries())
+    if (verdict === "rejected")
+      io.stderr.write(
+        `warning: boot proof ${index + 1} of --boot-proof is rejected itself (${failed.join(", ")}), and so is what ` +
+          `stands under it\n`,
+      );
+}
+
+/** Results on stdout, no faster than they are read; and until nobody reads them. */
+class ResultLines {
+  readonly #io: Io;
+  readonly #gone = new AbortController();
+
+  constructor(io: Io) {
+    this.#io = io;
+    io.stdout.once?.("error", () => this.#gone.abort());
+  }
+
+  /** Aborted when nobody reads any more. */
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  async write(lines: string): Promise<void> {
+    const { stdout } = this.#io;
+    if (lines === "") return;
+    stdout.write(lines);
+    if (stdout.writableNeedDrain !== true || stdout.once === undefined) return;
+    await new Promise<void>((resolve) => {
+      stdout.once!("drain", resolve);
+      this.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+}
+
+function ended(
+  end: AuditFilesEnd,
+  request: AuditRequest,
+  { io, isReadNoMore }: { readonly io: Io; readonly isReadNoMore: boolean },
+): number {
+  const { summary } = end;
+  const isBad = summary.accepted < summary.entries;
+  if (end.end === "aborted") {
+    // A stdin that nobody ends would keep the process.
+    if (request.inputs.includes(STDIN)) (io.stdin as { destroy?: () => void }).destroy?.();
+    if (!isReadNoMore) io.stderr.write(interruptedText(summary.entries, request.state !== undefined));
+  } else if (summary.entries === 0) throw emptyInput(request);
+  if (!isReadNoMore) io.stderr.write(summaryText(end));
+  // What was not judged is not good.
+  if (end.end === "aborted" && !isBad) return EXIT.usage;
+  return isBad ? EXIT.rejected : EXIT.good;
+}
+
+function emptyInput({ inputs }: AuditRequest): UsageError {
+  const names = inputs.map((input) => printable(nameOf(input))).join(", ");
+  return new UsageError([`${names}: there is no entry in it: what wrote it may have failed`]);
+}
+
+/** By their names: they are of another copy of the library. */
+function problemOf(error: unknown, { state }: AuditRequest): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message } = error;
+  const ofQueue = queueProblem(error);
+  if (ofQueue !== null) return ofQueue;
+  if (name === "MalformedError") return new UsageError([message]);
+  if (name !== "AuditInputError" && name !== "AuditFileError") return error;
+  const file = nameOf((error as Error & { readonly file: string }).file);
+  const goesOn = state !== undefined && /no space|disk/.test(message);
+  return new UsageError([
+    { message, file, ...(goesOn && { advice: "When that is mended, the same command goes on from where it was." }) },
+  ]);
+}

@@ -1,0 +1,48 @@
+/** Small files that a kill leaves whole: the old one or the new one, and no part of either. */
+import { open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Written beside, for its owner alone, synced, and renamed. */
+export async function writeSynced(path: string, text: string): Promise<void> {
+  const beside = `${path}.new`;
+  const file = await open(beside, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(beside, path);
+  await syncFolder(dirname(path));
+}
+
+/** So that a new name survives a power cut; where folders cannot be opened, the system does it in its own time. */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, "r");
+    await folder.sync().finally(() => folder.close());
+  } catch {
+    // The file itself is written.
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or folder",
+  ENOTDIR: "there is no such folder",
+  EISDIR: "a directory, where a file is wanted",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "a file system that cannot be written",
+  ENOSPC: "no space left",
+  EDQUOT: "no space left",
+  EFBIG: "no space left: a file may not be larger",
+  ENAMETOOLONG: "the name is too long",
+  ELOOP: "a circle of links",
+  EIO: "the disk does not work",
+};
+
+/** What the system says, in words; null for what is no error of the system. */
+export function diskReason(error: unknown): string | null {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? (REASONS[code] ?? code) : null;
+}

@@ -1,0 +1,521 @@
+/** Batches by a queue, on a real server: the same bytes as in one process, whatever ends, restarts or lies. */
+import { type ChildProcess, fork } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { type TestContext, afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { fromBase64, toUtf8 } from "../../src/bytes.js";
+import type { Judge } from "../../src/audit/batch.js";
+import { UNJUDGED_REASON, localJudge, unjudgedResult } from "../../src/audit/judge.js";
+import { type QueueJudgeOptions, queueJudge } from "../../src/audit/node-queue.js";
+import { jobDigest } from "../../src/audit/node-queue-wire.js";
+import { type RunWorkerOptions, type WorkerSummary, runWorker } from "../../src/audit/node-worker.js";
+import type { AuditSetting } from "../../src/audit/setting.js";
+import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, proxyTo, redisServer } from "../support/redis.js";
+import type { ChildOptions } from "./queue-child.js";
+import { entriesOf, linesBy, linesHere, settingOf } from "./queue-support.js";
+
+if (NO_REDIS) console.warn(WITHOUT_REDIS);
+vi.setConfig({ testTimeout: 60_000 });
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const SETTING = settingOf();
+let folder = "";
+beforeAll(async () => {
+  // Inside the package, where what is not bundled is found.
+  folder = mkdtempSync(join(ROOT, "node_modules", ".queue-"));
+  await build({
+    entryPoints: [join(ROOT, "test/audit/queue-child.ts")],
+    outfile: join(folder, "child.mjs"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    packages: "external",
+    logLevel: "error",
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function server(test: TestContext, ...args: Parameters<typeof redisServer>): ReturnType<typeof redisServer> {
+  const redis = await redisServer(...args);
+  test.onTestFinished(() => redis.close());
+  return redis;
+}
+
+interface Worked {
+  readonly notes: string[];
+  readonly end: () => Promise<WorkerSummary>;
+}
+
+/** A worker in this process, ended with the test. */
+function worker(
+  test: TestContext,
+  url: string,
+  { setting = SETTING, ...options }: RunWorkerOptions & { readonly setting?: AuditSetting } = {},
+): Worked {
+  const controller = new AbortController();
+  const notes: string[] = [];
+  const running = runWorker(url, setting, {
+    workers: 1,
+    judgeOf: (each) => localJudge(each),
+    onNote: (text) => void notes.push(text),
+    signal: controller.signal,
+    ...options,
+  });
+  running.catch(() => {});
+  const end = (): Promise<WorkerSummary> => {
+    controller.abort();
+    return running;
+  };
+  test.onTestFinished(() =>
+    end().then(
+      () => {},
+      () => {},
+    ),
+  );
+  return { notes, end };
+}
+
+/** A producer's judge, and what it said. */
+async function producer(
+  test: TestContext,
+  url: string,
+  options: QueueJudgeOptions = {},
+): Promise<{ readonly notes: string[]; readonly judge: Awaited<ReturnType<typeof queueJudge>> }> {
+  const notes: string[] = [];
+  const judge = await queueJudge(url, SETTING, { onNote: (text) => void notes.push(text), ...options });
+  test.onTestFinished(() => judge.close());
+  return { notes, judge };
+}
+
+const LOCK_MS = 1000;
+
+/** Workers in processes of their own; one that ends is followed by another one. */
+class Children {
+  readonly #options: ChildOptions;
+  readonly #running = new Set<ChildProcess>();
+  #isClosed = false;
+  ended = 0;
+  batches = 0;
+
+  constructor(test: TestContext, url: string, options: Partial<ChildOptions> = {}) {
+    this.#options = { url, setting: SETTING, lockMs: LOCK_MS, slowMs: 0, ...options };
+    test.onTestFinished(() => this.close());
+  }
+
+  start(): this {
+    const child = fork(join(folder, "child.mjs"), [JSON.stringify(this.#options)], { stdio: ["ignore", 2, 2, "ipc"] });
+    this.#running.add(child);
+    child.on("message", (message: object) => {
+      if ("judging" in message) this.batches++;
+    });
+    child.on("exit", () => {
+      this.ended++;
+      this.#running.delete(child);
+      if (!this.#isClosed) this.start();
+    });
+    return this;
+  }
+
+  /** SIGKILL to all, in the middle of whatever they do. */
+  kill(): void {
+    for (const child of this.#running) child.kill("SIGKILL");
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.kill();
+  }
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; !(await holds()); await pause(10))
+    if (Date.now() > end) throw new Error("it does not come to it");
+}
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const ENTRIES = entriesOf(500);
+let expected = "";
+beforeAll(async () => {
+  expected = await linesHere(SETTING, ENTRIES);
+});
+
+describe.skipIf(NO_REDIS).concurrent("a queue", () => {
+  it("gives the bytes that one process gives, by two workers", async (test) => {
+    const redis = await server(test);
+    const workers = [worker(test, redis.url), worker(test, redis.url)];
+    const { judge } = await producer(test, redis.url);
+    test.expect(await linesBy(judge, ENTRIES)).toBe(expected);
+    const [one, other] = await Promise.all(workers.map(({ end }) => end()));
+    test.expect(one!.entries + other!.entries).toBe(ENTRIES.length);
+    test.expect(Math.min(one!.entries, other!.entries)).toBeGreaterThan(0);
+    test
+      .expect(workers[0]!.notes)
+      .toEqual([
+        test.expect.stringContaining("without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted"),
+        test.expect.stringContaining("ready for batches of policy"),
+        test.expect.stringMatching(/takes batches of run [0-9a-f]{8}…$/),
+        test.expect.stringContaining("ending; batches that it has are finished first"),
+      ]);
+    // Nothing of the run stays but what BullMQ keeps of a queue.
+    const left = (await redis.client.keys("*")).map((key) => key.replace(/.*:/, ""));
+    test
+      .expect(left.filter((name) => !["id", "meta", "events", "stalled-check", "stalled"].includes(name)))
+      .toEqual([]);
+  });
+
+  it("cuts batches that are large, in bytes, and takes entries that are larger alone", async (test) => {
+    const redis = await server(test);
+    worker(test, redis.url);
+    const { judge } = await producer(test, redis.url);
+    const large = [900_000, 200_000, 3_000_000, 10].map((length) => toUtf8(`"${"x".repeat(length)}"`));
+    test.expect(await linesBy(judge, large)).toBe(await linesHere(SETTING, large));
+    const sizes = (await redis.client.xrange((await redis.client.keys("*:events"))[0]!, "-", "+")).filter(
+      ([, fields]) => fields.includes("added"),
+    );
+    test.expect(sizes.length).toBe(4);
+  });
+
+  it("gives a batch to another worker when one is killed in the middle of it", async (test) => {
+    const redis = await server(test);
+    const { judge } = await producer(test, redis.url);
+    const lines = linesBy(judge, ENTRIES);
+    const children = new Children(test, redis.url, { slowMs: 20 }).start().start();
+    for (const after of [3, 8]) {
+      await until(() => children.batches >= after);
+      children.kill();
+    }
+    test.expect(await lines).toBe(expected);
+    test.expect(children.ended).toBeGreaterThanOrEqual(2);
+  });
+
+  it.for([true, false])(
+    "loses nothing when the server is killed and comes back (keeps its data: %s)",
+    async (keeps, test) => {
+      const redis = await server(test, { keeps });
+      const one = worker(test, redis.url, { lockMs: LOCK_MS, judgeOf: slowly(30) });
+      const { judge, notes } = await producer(test, redis.url);
+      let done = false;
+      const lines = linesBy(judge, ENTRIES).finally(() => (done = true));
+      await pause(400);
+      test.expect(done).toBe(false);
+      await redis.kill();
+      await pause(500);
+      await redis.start();
+      test.expect(await lines).toBe(expected);
+      for (const said of [notes, one.notes]) {
+        test.expect(said.filter((note) => note.includes("the connection is lost"))).toHaveLength(1);
+        test.expect(said.filter((note) => note.includes("connected again"))).toHaveLength(1);
+      }
+    },
+  );
+
+  it("goes on when connections drop, of worker and producer, again and again", async (test) => {
+    const redis = await server(test);
+    const [near, far] = [await proxyTo(redis.port), await proxyTo(redis.port)];
+    test.onTestFinished(() => Promise.all([near.close(), far.close()]).then(() => {}));
+    worker(test, far.url, { lockMs: LOCK_MS, judgeOf: slowly(30) });
+    const { judge } = await producer(test, near.url);
+    let done = false;
+    const lines = linesBy(judge, ENTRIES).finally(() => (done = true));
+    let drops = 0;
+    for (; !done; drops++) {
+      await pause(150 + 100 * (drops % 3));
+      await (drops % 2 === 0 ? near : far).drop(drops % 5 === 0 ? 300 : 0);
+    }
+    test.expect(await lines).toBe(expected);
+    test.expect(drops).toBeGreaterThan(3);
+  });
+
+  it("is left alone by a worker of another policy, which says so, as does the producer", async (test) => {
+    const redis = await server(test);
+    const other = worker(test, redis.url, { setting: settingOf("another") });
+    const { judge, notes } = await producer(test, redis.url);
+    const lines = linesBy(judge, ENTRIES);
+    await until(() => other.notes.some((note) => /takes nothing from run .* holds another policy/.test(note)));
+    await until(() =>
+      notes.some((note) => /no worker takes anything.*one that is there holds another policy/.test(note)),
+    );
+    worker(test, redis.url);
+    test.expect(await lines).toBe(expected);
+    test.expect(other.notes.filter((note) => note.includes("takes nothing"))).toHaveLength(1);
+    test.expect(await other.end()).toEqual({ batches: 0, entries: 0 });
+  });
+
+  it("is left alone by a worker without the secret, or with another", async (test) => {
+    const redis = await server(test);
+    const others = [worker(test, redis.url), worker(test, redis.url, { secret: "other" })];
+    const { judge, notes } = await producer(test, redis.url, { secret: "secret" });
+    test.expect(notes).toEqual([]);
+    const lines = linesBy(judge, ENTRIES);
+    for (const { notes: said } of others)
+      await until(() => said.some((note) => /takes nothing from run .* has another secret, or only one/.test(note)));
+    worker(test, redis.url, { secret: "secret" });
+    test.expect(await lines).toBe(expected);
+    for (const { end } of others) test.expect((await end()).entries).toBe(0);
+  });
+
+  it("finds the entry that ends its workers, and tells of it", async (test) => {
+    const redis = await server(test);
+    const { judge, notes } = await producer(test, redis.url);
+    const entries = ENTRIES.with(100, toUtf8("poison: exit")).with(300, toUtf8("poison: throw"));
+    const lines = linesBy(judge, entries);
+    const children = new Children(test, redis.url).start().start();
+    const written = (await lines).split("\n");
+    const wanted = expected.split("\n");
+    for (const n of [101, 301])
+      wanted[n - 1] = JSON.stringify({ n, verdict: "malformed", failed: [], reason: UNJUDGED_REASON });
+    test.expect(written).toEqual(wanted);
+    // The batch, and three times alone.
+    test.expect(children.ended).toBeGreaterThanOrEqual(8);
+    const letters = (await redis.client.lrange("bootproof:dead-letters", 0, -1)).map(
+      (text) => JSON.parse(text) as object,
+    );
+    test.expect(letters).toHaveLength(2);
+    test.expect(letters).toContainEqual({
+      run: test.expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      n: 101,
+      sha256: test.expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      reason: UNJUDGED_REASON,
+    });
+    test.expect(await redis.client.ttl("bootproof:dead-letters")).toBeGreaterThan(0);
+    test.expect(notes.filter((note) => note.startsWith("entry 101 (SHA-256 "))).toHaveLength(1);
+  });
+
+  it("does not take broken workers for a broken entry", async (test) => {
+    const redis = await server(test);
+    const { judge, notes } = await producer(test, redis.url);
+    const entries = ENTRIES.slice(0, 3);
+    const lines = linesBy(judge, entries);
+    const isSaid = (): boolean => notes.some((note) => note.includes("workers end whatever they are given"));
+    // They judge one entry, and no more.
+    const broken = async (setting: AuditSetting): Promise<Judge> => {
+      const judge = await localJudge(setting);
+      let judged = 0;
+      return {
+        ...judge,
+        judge: (batch) => (judged++ === 0 ? judge.judge(batch) : Promise.reject(new Error("broken"))),
+      };
+    };
+    while (!isSaid()) {
+      const running = runWorker(redis.url, SETTING, { workers: 1, judgeOf: broken });
+      await test.expect(running).rejects.toThrow("broken");
+    }
+    worker(test, redis.url);
+    test.expect(await lines).toBe(await linesHere(SETTING, entries));
+    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+  });
+
+  it("takes no answer that somebody else made up", async (test) => {
+    const redis = await server(test);
+    const secret = "a secret that the forger does not have";
+    const { judge, notes } = await producer(test, redis.url, { secret });
+    const entries = ENTRIES.slice(0, 16);
+    const lines = linesBy(judge, entries);
+    const forger = new Forger(redis.client);
+    const job = await forger.job();
+    const verified = forger.answer(job, (n) => ({ n, verdict: "verified", failed: [] }));
+    for (const seal of ["", "0".repeat(64), sealOf("another secret", verified)]) await forger.send(job, verified, seal);
+    await until(() => notes.some((note) => note.includes("an answer is refused: its seal does not hold")));
+    worker(test, redis.url, { secret });
+    test.expect(await lines).toBe(await linesHere(SETTING, entries));
+  });
+
+  it("takes no answer, sealed or not, that is for something else or of another form", async (test) => {
+    const redis = await server(test);
+    const secret = "shared";
+    const { judge, notes } = await producer(test, redis.url, { secret });
+    const entries = ENTRIES.slice(0, 16);
+    const lines = linesBy(judge, entries);
+    const forger = new Forger(redis.client);
+    const job = await forger.job();
+    const good = (n: number): object => ({ n, verdict: "verified", failed: [] });
+    const wrong: readonly [string, string][] = [
+      ["other entries", forger.answer({ ...job, digest: "0".repeat(64) }, good)],
+      ["another run", forger.answer({ ...job, run: "0".repeat(32) }, good)],
+      ["too few", forger.answer({ ...job, count: 15 }, good)],
+      ["too many", forger.answer({ ...job, count: 17 }, good)],
+      ["wrong numbers", forger.answer(job, (n) => good(n + 1))],
+      ["an unknown verdict", forger.answer(job, (n) => ({ n, verdict: "fine", failed: [] }))],
+      ["an unknown check", forger.answer(job, (n) => ({ n, verdict: "rejected", failed: ["app.nothing"] }))],
+      ["a check twice", forger.answer(job, (n) => ({ n, verdict: "rejected", failed: ["app.key", "app.key"] }))],
+      ["accepted and failed", forger.answer(job, (n) => ({ n, verdict: "verified", failed: ["app.signature"] }))],
+      ["malformed without a reason", forger.answer(job, (n) => ({ n, verdict: "malformed", failed: [] }))],
+      ["an unknown member", forger.answer(job, (n) => ({ ...good(n), more: 1 }))],
+      ["no list", JSON.stringify({ ...job, results: {} })],
+      ["no JSON", "{"],
+    ];
+    for (const [what, text] of wrong) {
+      await forger.send(job, text, sealOf(secret, text));
+      await until(async () => (await redis.client.xlen(forger.stream(job))) === 0);
+      test.expect(await Promise.race([lines, pause(20)]), what).toBeUndefined();
+    }
+    test
+      .expect(notes.map((note) => note.replace(/^\S+: /, "")))
+      .toEqual([
+        "an answer is refused: it is for other entries, or another setting",
+        "an answer is refused: it is not what a worker of this version answers",
+      ]);
+    // Of a job that nobody asked for: nothing to tell.
+    await forger.send(job, forger.answer({ ...job, job: "nobody's" }, good), sealOf(secret, "x"));
+    worker(test, redis.url, { secret });
+    test.expect(await lines).toBe(await linesHere(SETTING, entries));
+  });
+
+  it("takes no job that somebody else made up", async (test) => {
+    const redis = await server(test);
+    const secret = "shared";
+    const { judge } = await producer(test, redis.url, { secret });
+    const lines = linesBy(judge, ENTRIES.slice(0, 16));
+    const forger = new Forger(redis.client);
+    const { key } = await forger.job();
+    const data = JSON.parse((await redis.client.hget(key, "data"))!) as Record<string, unknown>;
+    await redis.client.hset(key, "data", JSON.stringify({ ...data, first: 17 }));
+    const { notes } = worker(test, redis.url, { secret });
+    await until(() => notes.some((note) => note.includes("a job is refused: its seal or form does not hold")));
+    // Put there again by its producer, as it was.
+    test.expect(await lines).toBe(await linesHere(SETTING, ENTRIES.slice(0, 16)));
+  });
+
+  it("drops what a producer left that is gone", async (test) => {
+    const redis = await server(test);
+    const { judge } = await producer(test, redis.url);
+    linesBy(judge, ENTRIES.slice(0, 16)).catch(() => {});
+    const { key, run } = await new Forger(redis.client).job();
+    // As if it had been killed: what it put there stays, and it is not heard of.
+    const [job, waiting] = await Promise.all([
+      redis.client.hgetall(key),
+      redis.client.lrange(key.replace(/[^:]*$/, "wait"), 0, -1),
+    ]);
+    await judge.close();
+    await redis.client.hset(key, job);
+    await redis.client.rpush(key.replace(/[^:]*$/, "wait"), ...waiting);
+    test.expect(waiting).toEqual([key.replace(/.*:/, "")]);
+    test.expect(await redis.client.exists(`bootproof:producers:${run}`)).toBe(0);
+    const { end } = worker(test, redis.url);
+    await redis.client.zadd(key.replace(/[^:]*$/, "marker"), 0, "0");
+    await until(async () => (await redis.client.exists(key)) === 0);
+    test.expect(await end()).toEqual({ batches: 0, entries: 0 });
+  });
+
+  it("says within ten seconds that there is no server, without the password", async (test) => {
+    const url = `redis://user:pass-word@127.0.0.1:${await freePort()}/3`;
+    const refused = queueJudge(url, SETTING);
+    await test.expect(refused).rejects.toMatchObject({ name: "QueueError", code: "unreachable" });
+    await test
+      .expect(refused)
+      .rejects.toThrow(/^redis:\/\/127\.0\.0\.1:\d+\/3: the queue cannot be reached: .*ECONNREFUSED/);
+    await test.expect(refused).rejects.not.toThrow(/pass-word/);
+  });
+
+  it("says at once that a password is wrong, and takes the right one", async (test) => {
+    const redis = await server(test, { password: "p@ss word" });
+    const at = (password: string): string => redis.url.replace("//", `//:${encodeURIComponent(password)}@`);
+    for (const url of [redis.url, at("wrong")])
+      await test.expect(queueJudge(url, SETTING)).rejects.toThrow(/cannot be reached: (NOAUTH|WRONGPASS)/);
+    worker(test, at("p@ss word"));
+    const { judge, notes } = await producer(test, at("p@ss word"));
+    test.expect(await linesBy(judge, ENTRIES.slice(0, 16))).toBe(await linesHere(SETTING, ENTRIES.slice(0, 16)));
+    test.expect(notes.join()).not.toContain("p@ss");
+  });
+
+  it("is left alone by a worker that can judge nothing", async (test) => {
+    const redis = await server(test);
+    const { judge } = await producer(test, redis.url);
+    const lines = linesBy(judge, ENTRIES);
+    for (const judgeOf of [() => Promise.reject(new Error("broken")), () => Promise.resolve(unjudging)])
+      await test
+        .expect(runWorker(redis.url, SETTING, { workers: 1, judgeOf }))
+        .rejects.toThrow(/nothing more can be judged here: (broken|an empty entry)/);
+    worker(test, redis.url);
+    test.expect(await lines).toBe(expected);
+    // Each batch as it was put there, and once more where a worker took it and left: none was cut into parts.
+    test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+  });
+});
+
+interface ForgedJob {
+  readonly key: string;
+  readonly run: string;
+  readonly job: string;
+  readonly digest: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+const sealOf = (secret: string, text: string): string =>
+  createHmac("sha256", secret).update(`bootproof answer\n${text}`).digest("hex");
+
+/** Somebody with access to the server. */
+class Forger {
+  readonly #client: RedisServer["client"];
+
+  constructor(client: RedisServer["client"]) {
+    this.#client = client;
+  }
+
+  /** The first job that waits there. */
+  async job(): Promise<ForgedJob> {
+    let found: string[] = [];
+    await until(async () => (found = await this.#client.keys("bootproof:bootproof-*:*-1-16-0")).length > 0);
+    const [key] = found;
+    const job = key!.replace(/.*:/, "");
+    const { setting, first, entries } = JSON.parse((await this.#client.hget(key!, "data"))!) as {
+      setting: string;
+      first: number;
+      entries: (string | { base64: string })[];
+    };
+    const bytes = entries.map((entry) => (typeof entry === "string" ? toUtf8(entry) : fromBase64(entry.base64)!));
+    const digest = jobDigest(setting, first, bytes);
+    return { key: key!, run: job.slice(0, 32), job, digest, first, count: entries.length };
+  }
+
+  answer({ run, job, digest, first, count }: ForgedJob, result: (n: number) => object): string {
+    const results = Array.from({ length: count }, (_, index) => result(first + index));
+    return JSON.stringify({ run, job, digest, results, slowest: null });
+  }
+
+  stream({ key }: ForgedJob): string {
+    return `bootproof:answers:${key.replace(/.*:/, "").slice(0, 32)}`;
+  }
+
+  async send(job: ForgedJob, text: string, seal: string): Promise<void> {
+    await this.#client.xadd(this.stream(job), "*", "answer", text, "seal", seal);
+  }
+}
+
+/** As threads that end with each entry. */
+const unjudging: Judge = {
+  concurrency: 1,
+  judge: ({ index, first, entries }) =>
+    Promise.resolve({ index, results: entries.map((_, at) => unjudgedResult(first + at)) }),
+  close: () => Promise.resolve(),
+};
+
+/** Judges with a wait before each batch. */
+function slowly(milliseconds: number) {
+  return async (setting: AuditSetting): Promise<Judge> => {
+    const judge = await localJudge(setting);
+    return { ...judge, judge: async (batch) => (await pause(milliseconds), judge.judge(batch)) };
+  };
+}
+
+describe("the URL of a queue", () => {
+  it.each([
+    "",
+    "redis",
+    "http://127.0.0.1",
+    "redis://",
+    "redis://h/x",
+    "redis://h:70000",
+    "redis://:a%zz@h",
+    "redis://h?a=1",
+  ])("is refused where it is none, and not repeated: %s", async (url) => {
+    const refused = queueJudge(url, SETTING);
+    await expect(refused).rejects.toMatchObject({ name: "QueueError", code: "url" });
+    await expect(refused).rejects.toThrow(/^a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/);
+  });
+});

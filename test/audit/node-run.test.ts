@@ -1,0 +1,237 @@
+/** An audit in files: results and state, gone on with from any moment, and refused where it cannot be. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type AuditSetting, type Judge, judgeBatch } from "../../src/audit/index.js";
+import { type AuditFilesEnd, type AuditFilesOptions, auditFiles } from "../../src/audit/node.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-run-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let count = 0;
+const pathOf = (name: string): string => join(folder, `${name}-${count++}`);
+const fileOf = (content: string): string => {
+  const path = pathOf("input");
+  writeFileSync(path, content);
+  return path;
+};
+
+const setting: AuditSetting = { policy: null, now: "2026-01-01T00:00:00.000Z", bootProofs: [] };
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** Says of each entry what it is, and by which present. `onBatch`: before each. */
+const judging =
+  (onBatch: (index: number) => void = () => {}) =>
+  ({ now }: AuditSetting): Judge => ({
+    concurrency: 2,
+    judge(batch) {
+      onBatch(batch.index);
+      const judge = (
+        n: number,
+        entry: Uint8Array,
+      ): Promise<{ n: number; verdict: "verified" | "rejected"; failed: [] }> =>
+        Promise.resolve({
+          n,
+          verdict: text(entry) === "bad" ? "rejected" : "verified",
+          failed: [],
+          deployments: [now],
+        });
+      return judgeBatch({ judge }, batch);
+    },
+    close: () => Promise.resolve(),
+  });
+const LINES = Array.from({ length: 1000 }, (_, at) => (at === 700 ? "bad" : `entry ${at}`)).join("\n");
+const input = fileOf(LINES);
+
+const whole = async (options: Partial<AuditFilesOptions> = {}): Promise<string> => {
+  const out = pathOf("whole");
+  await auditFiles({ inputs: [input], setting, out, judge: judging(), ...options });
+  return readFileSync(out, "utf8");
+};
+
+/** An audit that ends in the middle, as a kill would: whatever comes after so many batches fails. */
+const broken = async (options: AuditFilesOptions, batches: number): Promise<void> => {
+  const fail = (index: number): void => {
+    if (index >= batches) throw new Error("killed");
+  };
+  await expect(auditFiles({ ...options, judge: judging(fail) })).rejects.toThrow("killed");
+};
+
+describe("an audit that goes on", () => {
+  it("comes to the same bytes, wherever it ended, and under the first one's present", async () => {
+    const wanted = await whole();
+    expect(wanted.split("\n").length).toBe(1001);
+    for (const batches of [0, 1, 2, 7, 15]) {
+      const [out, state] = [pathOf("out"), pathOf("state")];
+      const options = { inputs: [input], setting, out, state };
+      await broken(options, batches);
+      // As a kill leaves it, after results were written that no state knows of, and while a state was.
+      writeFileSync(out, `${readFileSync(out, "utf8")}{"n":999,"verdict":"ver`);
+      writeFileSync(`${state}.new`, "{");
+      const later = { ...setting, now: "2026-02-02T00:00:00.000Z" };
+      const { end, summary } = await auditFiles({ ...options, setting: later, judge: judging() });
+      expect([end, summary.entries, summary.accepted]).toEqual(["done", 1000, 999]);
+      expect(summary.deployments).toEqual({ [setting.now]: 1000 });
+      expect(readFileSync(out, "utf8")).toBe(wanted);
+      expect(existsSync(`${state}.lock`)).toBe(false);
+    }
+  });
+
+  it("comes to them with failures alone, and up to the first, and after an interruption", async () => {
+    for (const extra of [{ onlyFailures: true }, { failFast: true }, { failFast: true, onlyFailures: true }]) {
+      const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state"), ...extra };
+      await broken(options, 3);
+      const first: AuditFilesEnd = await auditFiles({ ...options, judge: judging() });
+      expect(readFileSync(options.out, "utf8")).toBe(await whole(extra));
+      expect(first.end).toBe("failFast" in extra ? "failed" : "done");
+    }
+    const controller = new AbortController();
+    const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state") };
+    const interrupted = await auditFiles({
+      ...options,
+      judge: judging(),
+      signal: controller.signal,
+      onProgress: ({ summary }) => summary.entries >= 200 && controller.abort(),
+    });
+    expect([interrupted.end, interrupted.summary.entries % 64 < 64]).toEqual(["aborted", true]);
+    expect(interrupted.summary.entries).toBeLessThan(1000);
+    // Nothing that was judged is judged again.
+    let judged = 0;
+    const end = await auditFiles({ ...options, judge: judging(() => judged++) });
+    expect(end.before).toBe(interrupted.summary.entries);
+    expect(judged).toBeLessThan(16);
+    expect(readFileSync(options.out, "utf8")).toBe(await whole());
+  });
+
+  it("is done at once where it was done", async () => {
+    const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state") };
+    const first = await auditFiles({ ...options, judge: judging() });
+    const nobody = (): never => expect.unreachable();
+    const again = await auditFiles({ ...options, judge: nobody });
+    expect(again).toEqual({ ...first, slowest: null, before: 1000 });
+  });
+});
+
+describe("a state", () => {
+  const half = async (): Promise<AuditFilesOptions & { readonly out: string; readonly state: string }> => {
+    const own = fileOf(LINES);
+    const options = { inputs: [own], setting, out: pathOf("out"), state: pathOf("state") };
+    const controller = new AbortController();
+    await auditFiles({
+      ...options,
+      judge: judging(),
+      signal: controller.signal,
+      onProgress: ({ summary }) => summary.entries >= 200 && controller.abort(),
+    });
+    return { ...options, judge: judging() };
+  };
+
+  it.each<[string, (options: AuditFilesOptions) => Partial<AuditFilesOptions>, RegExp]>([
+    ["inputs", () => ({ inputs: [input] }), /asked otherwise: INPUT is not as then/],
+    ["a moment", () => ({ setting: { ...setting, trustAnchors: [] as never[], at: "now" } }), /: --at is not as then/],
+    [
+      "what is written",
+      () => ({ setting: { ...setting, bootProofs: [] }, failFast: true, onlyFailures: true }),
+      /--only-failures, --fail-fast are/,
+    ],
+    ["debug mode", () => ({ setting: { ...setting, allowDebug: true } }), /--allow-debug is not/],
+    [
+      "a present",
+      () => ({ setting: { ...setting, now: "2026-01-02T00:00:00.000Z" }, isNowGiven: true }),
+      /--now \(it was 2026-01-01T00:00:00\.000Z\) is/,
+    ],
+  ])("is refused with another question: %s", async (_, other, message) => {
+    const options = await half();
+    const [state, out] = [readFileSync(options.state), readFileSync(options.out)];
+    await expect(auditFiles({ ...options, ...other(options) })).rejects.toMatchObject({
+      name: "AuditFileError",
+      file: options.state,
+      message: expect.stringMatching(message) as string,
+    });
+    expect([readFileSync(options.state), readFileSync(options.out)]).toEqual([state, out]);
+    await auditFiles(options);
+    expect(readFileSync(options.out, "utf8")).toBe(await whole());
+  });
+
+  it.each([
+    ["", /damaged, or no state/],
+    ["{", /damaged, or no state/],
+    ['{"state": "bootproof-audit-state/2"}', /no state of an audit, or one that another version/],
+    ['{"state": "bootproof-audit-state/1"}', /damaged: a member is missing/],
+  ])("that is none is refused, and left: %j", async (content, message) => {
+    const [out, state] = [pathOf("out"), fileOf(content)];
+    const audit = auditFiles({ inputs: [input], setting, out, state, judge: judging() });
+    await expect(audit).rejects.toMatchObject({ file: state, message: expect.stringMatching(message) as string });
+    expect([readFileSync(state, "utf8"), existsSync(out)]).toEqual([content, false]);
+  });
+
+  it("of which any part is damaged is refused", async () => {
+    const options = await half();
+    const state = JSON.parse(readFileSync(options.state, "utf8")) as Record<string, Record<string, unknown>>;
+    for (const [name, value] of Object.entries(state)) {
+      if (name === "state") continue;
+      writeFileSync(options.state, JSON.stringify({ ...state, [name]: name === "end" ? "no" : 7 }));
+      await expect(auditFiles(options)).rejects.toThrow(/damaged|is not as then|run of bootproof/);
+      for (const inner of Object.keys(value instanceof Object ? value : {})) {
+        writeFileSync(options.state, JSON.stringify({ ...state, [name]: { ...value, [inner]: {} } }));
+        if (["failures", "deployments", "verdicts"].includes(inner)) continue;
+        await expect(auditFiles(options)).rejects.toThrow(/damaged|is not as then/);
+      }
+    }
+    writeFileSync(options.state, JSON.stringify({ ...state, tool: "0.0.9" }));
+    await expect(auditFiles(options)).rejects.toThrow(/run of bootproof 0\.0\.9, and this is/);
+  });
+
+  it("goes with its own results and inputs alone", async () => {
+    const options = await half();
+    const results = readFileSync(options.out, "utf8");
+    const message = /not the file of results that the state is of/;
+    for (const other of ["", results.slice(0, -1), results.replace("n", "m"), "x".repeat(results.length)]) {
+      writeFileSync(options.out, other);
+      await expect(auditFiles(options)).rejects.toThrow(message);
+      expect(readFileSync(options.out, "utf8")).toBe(other);
+    }
+    rmSync(options.out);
+    await expect(auditFiles(options)).rejects.toThrow(/the results so far are not there/);
+    expect(existsSync(options.out)).toBe(false);
+    writeFileSync(options.out, results);
+    writeFileSync(options.inputs[0]!, LINES.replace("entry 0", "entry x"));
+    await expect(auditFiles(options)).rejects.toMatchObject({ name: "AuditInputError", file: options.inputs[0] });
+    writeFileSync(options.inputs[0]!, LINES);
+    await auditFiles(options);
+    expect(readFileSync(options.out, "utf8")).toBe(await whole());
+  });
+
+  it("is one process's at a time", async () => {
+    const options = { inputs: [input], setting, out: pathOf("out"), state: pathOf("state") };
+    let second: Promise<unknown> | undefined;
+    await auditFiles({
+      ...options,
+      judge: judging(() => (second ??= auditFiles(options).catch((error: Error) => error.message))),
+    });
+    expect(await second).toContain(`in use by process ${process.pid}: one process a state.`);
+  });
+});
+
+describe("a file of results", () => {
+  it("is never written over, and never an entry of what is audited", async () => {
+    const out = fileOf("something");
+    await expect(auditFiles({ inputs: [input], setting, out, judge: judging() })).rejects.toThrow(
+      /there is something in it already/,
+    );
+    expect(readFileSync(out, "utf8")).toBe("something");
+    const inside = pathOf("folder");
+    mkdirSync(join(inside, "deep"), { recursive: true });
+    const options = { inputs: [inside], setting, judge: judging() };
+    for (const path of [join(inside, "out"), join(inside, "deep", "out")])
+      await expect(auditFiles({ ...options, out: path })).rejects.toThrow(/inside .*, which is audited/);
+    await expect(auditFiles({ ...options, out: pathOf("out"), state: join(inside, "s") })).rejects.toThrow(/inside/);
+    const nowhere = join(folder, "no", "such", "out");
+    await expect(auditFiles({ ...options, out: nowhere })).rejects.toMatchObject({
+      name: "AuditFileError",
+      file: nowhere,
+      message: "there is no such file or folder",
+    });
+    await expect(auditFiles({ ...options, out: () => {}, state: pathOf("state") })).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,102 @@
+/** Threads that judge, and die: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { type Batch, UNJUDGED_REASON, localJudge } from "../../src/audit/index.js";
+import { threadJudge } from "../../src/audit/node.js";
+import { vector } from "../cli/support.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-threads-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const setting = { policy: null, now: "2025-09-17T21:00:00.000Z", bootProofs: [] };
+
+/** Verifies nothing; does what an entry says. */
+const module = pathToFileURL(join(folder, "thread.mjs"));
+writeFileSync(
+  module,
+  `import { existsSync, writeFileSync } from "node:fs";
+export default async ({ index, first, bytes, ends }) => {
+  const results = [];
+  for (const [at, end] of ends.entries()) {
+    const entry = Buffer.from(bytes.subarray(at === 0 ? 0 : ends[at - 1], end)).toString();
+    if (entry === "exit") process.exit(0);
+    if (entry === "once" && !existsSync(${JSON.stringify(join(folder, "once"))})) {
+      writeFileSync(${JSON.stringify(join(folder, "once"))}, "");
+      process.exit(1);
+    }
+    if (entry === "memory") { const all = []; for (;;) all.push(new Array(100000).fill({}).map(() => ({}))); }
+    if (entry === "error") {
+      setImmediate(() => { throw new Error("nobody caught it"); });
+      await new Promise(() => {});
+    }
+    if (entry === "reject") throw new Error("the setting is none");
+    results.push({ n: first + at, verdict: "verified", failed: [] });
+  }
+  return { index, results };
+};
+`,
+);
+
+const batch = (index: number, first: number, entries: readonly string[]): Batch => ({
+  index,
+  first,
+  entries: entries.map((entry) => Buffer.from(entry)),
+});
+
+describe("threads", () => {
+  it("judge as this process does", async () => {
+    const boot = readFileSync(vector("boot-proofs/bootproof-1.json"), "utf8");
+    const batches = [batch(0, 1, [boot, "", "{}"]), batch(1, 4, [boot.replace('"', "'")]), batch(2, 5, [boot])];
+    const threads = threadJudge(setting, { threads: 2 });
+    const here = await localJudge(setting);
+    const judged = await Promise.all(batches.map((each) => threads.judge(each)));
+    for (const [index, { results, slowest }] of judged.entries()) {
+      expect(results).toEqual((await here.judge(batches[index]!)).results);
+      expect(slowest!.milliseconds).toBeGreaterThanOrEqual(0);
+    }
+    expect(judged[0]!.results[0]!.verdict).toBe("authentic");
+    // What was handed over is still there for who reads on.
+    expect(Buffer.from(batches[2]!.entries[0]!).toString()).toBe(boot);
+    await threads.close();
+  });
+
+  it.each(["exit", "memory", "error"])("find the entry that ends them (%s), and go on", async (poison) => {
+    const judge = threadJudge(setting, { threads: 2, module, maxHeapMiB: 32 });
+    const entries = Array.from({ length: 9 }, (_, at) => (at === 5 ? poison : "good"));
+    const others = [batch(1, 10, ["good", "good"]), batch(2, 12, [poison]), batch(3, 13, ["good"])];
+    const judged = await Promise.all([batch(0, 1, entries), ...others].map((each) => judge.judge(each)));
+    const results = judged.flatMap((each) => each.results);
+    expect(results.map(({ n }) => n)).toEqual(Array.from({ length: 13 }, (_, at) => at + 1));
+    const bad = results.filter(({ verdict }) => verdict !== "verified");
+    expect(bad).toEqual([6, 12].map((n) => ({ n, verdict: "malformed", failed: [], reason: UNJUDGED_REASON })));
+    expect(judged.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+    await judge.close();
+  });
+
+  it("give an entry a second chance, alone", async () => {
+    const judge = threadJudge(setting, { threads: 1, module });
+    const { results } = await judge.judge(batch(0, 1, ["once"]));
+    expect(results).toEqual([{ n: 1, verdict: "verified", failed: [] }]);
+    await judge.close();
+  });
+
+  it("make no verdict of what is no matter of an entry", async () => {
+    const judge = threadJudge(setting, { threads: 1, module });
+    await expect(judge.judge(batch(0, 1, ["good", "reject"]))).rejects.toThrow("the setting is none");
+    await judge.close();
+    const none = threadJudge(setting, { threads: 2, module: new URL("file:///no/such/module.mjs") });
+    await expect(none.judge(batch(0, 1, ["good"]))).rejects.toThrow(/no thread can be started/);
+    await none.close();
+  });
+
+  it("end at once when they are closed, whatever they do", async () => {
+    const judge = threadJudge(setting, { threads: 1, module });
+    const judged = [judge.judge(batch(0, 1, ["memory"])), judge.judge(batch(1, 2, ["good"]))];
+    const all = Promise.allSettled(judged);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await judge.close();
+    expect((await all).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+});

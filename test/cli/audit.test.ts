@@ -1,0 +1,216 @@
+/** `bootproof audit`, in this process: its command line, lines and words. Needs `npm run build`, for threads. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { progressText, summaryText } from "../../src/cli/audit-text.js";
+import { NO_ENTRIES } from "../../src/audit/index.js";
+import { type labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { MANY_AT, fleetOf } from "./many.js";
+import { type Answer, APP_1, BOOT_1, BOOT_2, NOW, bootproof, fileOf } from "./support.js";
+
+const fleet = fleetOf(3, (index) => `audit-${index}.json`);
+const policy = fileOf(
+  labPolicy(fleet.anchorPem, [fleet.deployment as ReturnType<typeof labDeployment>]),
+  "audit-policy.json",
+);
+const line = (path: string): string => JSON.stringify(JSON.parse(readFileSync(path, "utf8")));
+const [boots, apps] = [fleet.boots.map(line), fleet.apps.map(line)];
+const now = new Date(MANY_AT.getTime() + 3_600_000).toISOString();
+const audit = (...args: string[]): Promise<Answer> => bootproof(["audit", ...args], { now });
+const linesOf = ({ stdout }: Answer): Record<string, unknown>[] =>
+  stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((text) => JSON.parse(text) as Record<string, unknown>);
+const newPath = (name: string): string => join(mkdtempSync(join(tmpdir(), "bootproof-audit-")), name);
+
+describe("audit", () => {
+  it("judges each line, and says what came of all of them", async () => {
+    const both = JSON.stringify({ bootProofs: [JSON.parse(boots[1]!)], appProofs: [JSON.parse(apps[1]!)] });
+    const strange = line(BOOT_1);
+    const input = fileOf([boots[0], `${boots[1]!}\r`, both, strange, "{", "", apps[2]].join("\n"), "many.ndjson");
+    const answer = await audit("--policy", policy, input);
+    expect(answer.code).toBe(1);
+    expect(linesOf(answer).map(({ n, verdict }) => `${String(n)} ${String(verdict)}`)).toEqual([
+      "1 verified",
+      "2 verified",
+      "3 verified",
+      "4 rejected",
+      "5 malformed",
+      "6 malformed",
+      "7 rejected",
+    ]);
+    expect(answer.stderr).toMatch(/^7 entries: 3 verified, 2 rejected, 2 malformed\nFailed: [\w.-]+ \d+/);
+    expect(answer.stderr).toMatch(/\nDeployments: "[^"]+" 3\nDocuments: the oldest of \S+Z, the newest of \S+Z\n/);
+    expect(answer.stderr).toMatch(/\nSlowest: entry \d, [\d.]+ ms\n$/);
+    expect(answer.stdout).not.toMatch(/ms|slow|time/i);
+    const failures = await audit("--policy", policy, input, "--only-failures");
+    expect(linesOf(failures).map(({ n }) => n)).toEqual([4, 5, 6, 7]);
+    const fast = await audit("--policy", policy, input, "--fail-fast");
+    expect([fast.code, linesOf(fast).length]).toEqual([1, 4]);
+    expect(fast.stderr).toMatch(/^4 entries, and then ended with the first that is not accepted: /);
+  });
+
+  it("judges app proofs under the boot proofs of --boot-proof, and warns of those that are rejected", async () => {
+    const input = fileOf(`${apps.join("\n")}\n`);
+    const answer = await audit("--policy", policy, input, "--boot-proof", ...fleet.boots);
+    expect([answer.code, linesOf(answer).map(({ verdict }) => verdict)]).toEqual([
+      0,
+      ["verified", "verified", "verified"],
+    ]);
+    const other = await audit("--policy", policy, input, "--boot-proof", BOOT_1, fleet.boots[0]!);
+    expect(other.code).toBe(1);
+    expect(other.stderr).toMatch(/^warning: boot proof 1 of --boot-proof is rejected itself \([\w., -]+\), and so/);
+    expect(linesOf(other).map(({ verdict }) => verdict)).toEqual(["verified", "rejected", "rejected"]);
+  });
+
+  it("takes the options of verify, and gives the same verdicts", async () => {
+    const input = fileOf(`${boots[0]!}\n`);
+    for (const [args, code] of [
+      [["--no-policy"], 1],
+      [["--no-policy", "--trust-anchor", fileOf(fleet.anchorPem, "audit-anchor.pem")], 0],
+      [["--policy", policy, "--at", "2040-01-01T00:00:00Z"], 1],
+      [["--policy", policy, "--at", "now", "--now", "2040-01-01T00:00:00Z"], 1],
+      [["--policy", policy, "--at", "document", "--workers", "1"], 0],
+    ] as const) {
+      const answer = await audit(...args, input);
+      const verified = await bootproof(
+        ["verify", ...args.filter((word) => word !== "--workers" && word !== "1"), "--boot-proof", fleet.boots[0]!],
+        { now },
+      );
+      expect([answer.code, verified.code]).toEqual([code, code]);
+    }
+    const genuine = fileOf([BOOT_1, BOOT_2].map(line).join("\n"));
+    expect((await audit("--no-policy", genuine, "--now", NOW)).code).toBe(0);
+  });
+
+  it("reads stdin, folders, and several inputs", async () => {
+    const piped = await bootproof(["audit", "--policy", policy, "-"], { now, stdin: `${boots.join("\n")}\n` });
+    expect([piped.code, linesOf(piped).length]).toEqual([0, 3]);
+    const folder = newPath("folder");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "b.json"), boots[1]!);
+    writeFileSync(join(folder, "a.json"), readFileSync(fleet.boots[0]!));
+    writeFileSync(join(folder, "c"), "");
+    const files = await audit("--policy", policy, folder);
+    expect(linesOf(files).map(({ n, file, verdict }) => [n, file, verdict])).toEqual([
+      [1, "a.json", "verified"],
+      [2, "b.json", "verified"],
+      [3, "c", "malformed"],
+    ]);
+    const input = fileOf(boots[2]!, "one.ndjson");
+    const both = await audit("--policy", policy, input, folder);
+    expect(linesOf(both).map(({ n, file }) => [n, file])).toEqual([
+      [1, `${input}:1`],
+      [2, `${folder}/a.json`],
+      [3, `${folder}/b.json`],
+      [4, `${folder}/c`],
+    ]);
+  });
+
+  it("writes to a file, and keeps its state in another", async () => {
+    const input = fileOf(boots.join("\n"));
+    const [out, state] = [newPath("results"), newPath("state")];
+    const first = await audit("--policy", policy, input, "--out", out, "--state", state);
+    expect([first.code, first.stdout]).toEqual([0, ""]);
+    expect(readFileSync(out, "utf8")).toBe((await audit("--policy", policy, input)).stdout);
+    const again = await audit("--policy", policy, input, "--out", out, "--state", state);
+    expect([again.code, again.stderr]).toEqual([0, first.stderr.replace(/Slowest.*\n/, "")]);
+    const other = await audit(
+      "--policy",
+      fileOf(`${readFileSync(policy, "utf8")} `),
+      input,
+      "--out",
+      out,
+      "--state",
+      state,
+    );
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/the state of a run that was asked otherwise: --policy is not as then\./),
+    ]);
+    const over = await audit("--policy", policy, input, "--out", out);
+    expect([over.code, over.stderr]).toEqual([
+      2,
+      expect.stringMatching(/there is something in it already, and results/),
+    ]);
+  });
+
+  it.each<[string, readonly string[], readonly RegExp[]]>([
+    ["nothing", [], [/INPUT is wanted/, /--policy FILE or --no-policy is wanted/]],
+    [
+      "much",
+      ["--no-policy", "--state", "s", "--workers", "x", "--at", "never", "--now", "soon", "--queue", "redis://x"],
+      [
+        /INPUT is wanted/,
+        /--state goes with --out FILE only/,
+        /--workers x: /,
+        /--at never/,
+        /--now soon/,
+        /with --queue/,
+      ],
+    ],
+    ["workers", ["--no-policy", "in", "--workers", "0"], [/--workers 0: a number of threads wanted, from 1 to 1024/]],
+    ["policies", ["--no-policy", "--policy", "p", "in"], [/contradict each other/]],
+    ["an anchor", ["--policy", "p", "--trust-anchor", "t", "in"], [/--trust-anchor goes with --no-policy only/]],
+    ["one file for two", ["--no-policy", "in", "--out", "o", "--state", "o"], [/--out and --state are one file/]],
+    ["an input", ["--no-policy", "in", "--out", "in"], [/in: is an INPUT, too/]],
+    ["inputs twice", ["--no-policy", "in", "in", "-", "-"], [/INPUT in: given twice/, /- \(stdin\) can be given/]],
+    ["stdout", ["--no-policy", "in", "--out", "-", "--state", "s"], [/--state goes with --out FILE only/]],
+    ["an empty name", ["--no-policy", ""], [/an empty file name/]],
+    ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word that follows/]],
+  ])("tells every fault of a command line: %s", async (_, args, messages) => {
+    const { code, stdout, stderr } = await audit(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    for (const message of messages) expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/See bootproof audit --help\.\n$/);
+  });
+
+  it("tells what is wrong with files", async () => {
+    const input = fileOf(boots[0]!);
+    for (const [args, message] of [
+      [
+        ["--policy", fleet.boots[0]!, input],
+        /this is a boot proof; bootproof verify --boot-proof takes it|--boot-proof takes it/,
+      ],
+      [["--policy", policy, "no-such-file"], /no-such-file: there is no such file or folder/],
+      [["--policy", policy, fileOf("")], /there is no entry in it: what wrote it may have failed/],
+      [["--policy", policy, input, "--boot-proof", APP_1], /this is an app proof/],
+      [["--policy", policy, input, "--boot-proof", fileOf("[]")], /list is empty/],
+      [["--policy", policy, input, "--out", join(tmpdir(), "no", "such")], /there is no such file or folder/],
+      [["--policy", policy, input, "--out", tmpdir()], /a directory, where a file is wanted/],
+    ] as const) {
+      const { code, stdout, stderr } = await audit(...args);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(message);
+    }
+    expect(existsSync("no-such-file")).toBe(false);
+  });
+
+  it("says how far it is", () => {
+    const at = (entries: number, accepted: number, bytes: number): Parameters<typeof progressText>[0] => ({
+      bytes,
+      summary: { ...NO_ENTRIES, entries, accepted },
+    });
+    const pace = { seconds: 10, total: 10_000 };
+    expect(progressText(at(64, 64, 100), at(64, 64, 100), pace)).toBe("64 entries judged");
+    expect(progressText(at(12_064, 12_060, 5100), at(64, 64, 100), pace)).toBe(
+      "12,064 entries judged, 4 not accepted, 51 %, 1,200 a second, 10 s left",
+    );
+    expect(progressText(at(164, 164, 200), at(64, 64, 100), { seconds: 100, total: 10_000 })).toMatch(
+      /, 2 h 44 min left$/,
+    );
+    expect(progressText(at(164, 164, 200), at(64, 64, 100), { seconds: 50, total: null })).toBe(
+      "164 entries judged, 2 a second",
+    );
+    expect(
+      summaryText({
+        end: "aborted",
+        before: 0,
+        slowest: null,
+        summary: { ...NO_ENTRIES, entries: 1, stale: 1, verdicts: { ...NO_ENTRIES.verdicts, rejected: 1 } },
+      }),
+    ).toBe("1 entry so far: 1 rejected (1 for age alone)\n");
+  });
+});

@@ -1,0 +1,246 @@
+/**
+ * The built command audits by a queue: producers and workers killed at any moment, and the server, and the results never
+ * change by a byte. Ten kills of each; a hundred with `npm run test:soak`. Needs `npm run build`, and redis-server.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { BOOT_PROOF, NOW, POLICY, entriesOf } from "../audit/queue-support.js";
+import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
+
+if (NO_REDIS) console.warn(WITHOUT_REDIS);
+const FULL = process.env["BOOTPROOF_SOAK"] === "full";
+vi.setConfig({ testTimeout: FULL ? 1_800_000 : 90_000 });
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const COMMAND = join(ROOT, "dist/bin/bootproof.cjs");
+const folder = mkdtempSync(join(tmpdir(), "bootproof-built-worker-"));
+const path = (name: string): string => join(folder, name);
+const POLICY_FILE = path("policy.json");
+const INPUT = path("input.ndjson");
+const COUNT = FULL ? 6000 : 1200;
+writeFileSync(POLICY_FILE, JSON.stringify(POLICY));
+writeFileSync(path("other.json"), JSON.stringify({ ...POLICY, name: "other" }));
+writeFileSync(path("boot.json"), BOOT_PROOF);
+// What has a line feed in it would be two lines.
+const lines = entriesOf(COUNT).map((entry) => (entry.includes(10) ? entry.filter((byte) => byte !== 10) : entry));
+writeFileSync(INPUT, Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")])));
+const ASKED = ["--policy", POLICY_FILE, INPUT, "--boot-proof", path("boot.json"), "--now", NOW];
+
+let redis: RedisServer;
+let expected = "";
+const processes = new Set<ChildProcess>();
+beforeAll(async () => {
+  const { code, stdout, stderr } = await run(["audit", ...ASKED]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`${COUNT.toLocaleString("en")} entries: `)]);
+  expected = stdout;
+  if (!NO_REDIS) redis = await redisServer();
+});
+afterAll(async () => {
+  for (const child of processes) child.kill("SIGKILL");
+  if (!NO_REDIS) await redis.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+class Process {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}, command = COMMAND) {
+    this.child = spawn(process.execPath, [command, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, BOOTPROOF_QUEUE_SECRET: "", ...env },
+    });
+    processes.add(this.child);
+    this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
+    this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
+    this.ended = new Promise((resolve) => {
+      this.child.on("close", (code) => {
+        processes.delete(this.child);
+        resolve({ code, stdout: this.stdout, stderr: this.stderr });
+      });
+    });
+  }
+
+  async until(text: string): Promise<void> {
+    for (const end = Date.now() + 30_000; !this.stderr.includes(text); await pause(20))
+      if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
+  }
+
+  end(signal: NodeJS.Signals): Promise<Ended> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+}
+
+const run = (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> =>
+  new Process(args, env).ended;
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const worker = (env?: Readonly<Record<string, string>>, policy = POLICY_FILE): Process =>
+  new Process(["worker", "--queue", redis.url, "--policy", policy, "--workers", "1"], env);
+
+describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
+  it("gives the bytes that one process gives; and a worker that is ended says so", async () => {
+    const one = worker();
+    await one.until("ready for batches of policy");
+    const { code, stdout, stderr } = await run(["audit", ...ASKED, "--queue", redis.url]);
+    expect(stdout).toBe(expected);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^note: redis:\/\/127\.0\.0\.1:\d+: without BOOTPROOF_QUEUE_SECRET .* is trusted/);
+    const ended = await one.end("SIGTERM");
+    expect([ended.code, ended.stdout]).toEqual([0, ""]);
+    expect(ended.stderr).toMatch(/takes batches of run [0-9a-f]{8}…\n.*: ending; .*\nnote: ended; \d+ entries were/);
+    expect(ended.stderr).toContain(`note: ended; ${COUNT} entries`);
+  });
+
+  it("judges with the policy of the producer alone, and with the secret", async () => {
+    const env = { BOOTPROOF_QUEUE_SECRET: "between us" };
+    const others = [worker(env, path("other.json")), worker(), worker({ BOOTPROOF_QUEUE_SECRET: "guessed" })];
+    for (const other of others) await other.until("ready for batches");
+    const audit = new Process(["audit", ...ASKED, "--queue", redis.url], env);
+    for (const other of others) await other.until("takes nothing from run");
+    await audit.until("no worker takes anything");
+    expect(audit.stderr).toMatch(/one that is there holds another policy/);
+    expect(audit.stderr).toMatch(/one that is there has another secret, or only one of them has one/);
+    const right = worker(env);
+    const { stdout, stderr } = await audit.ended;
+    expect(stdout).toBe(expected);
+    expect(stderr).not.toContain("is trusted");
+    for (const process of [...others, right]) process.child.kill("SIGINT");
+    for (const other of others) expect((await other.ended).stderr).toContain("note: ended; 0 entries");
+    expect((await right.ended).code).toBe(0);
+  });
+
+  it("takes an audit without a policy by a worker without one", async () => {
+    const bare = ["--no-policy", "--trust-anchor"];
+    writeFileSync(path("anchor.pem"), (POLICY["trustAnchors"] as { pem: string }[])[0]!.pem);
+    cpSync(path("anchor.pem"), path("same.pem"));
+    const asked = ["audit", ...bare, path("anchor.pem"), ...ASKED.slice(2)];
+    const one = new Process(["worker", "--queue", redis.url, ...bare, path("same.pem"), "--workers", "1"]);
+    const { stdout } = await run([...asked, "--queue", redis.url]);
+    expect(stdout).toBe((await run(asked)).stdout);
+    expect(stdout).toContain('"verdict":"authentic"');
+    await one.end("SIGTERM");
+  });
+
+  it("changes no byte, whoever is killed in the middle: worker, producer, server", async () => {
+    const kills = FULL ? 100 : 10;
+    const [out, state] = [path("killed.ndjson"), path("killed.state")];
+    const asked = ["audit", ...ASKED, "--queue", redis.url, "--out", out, "--state", state];
+    const workers = [worker(), worker()];
+    let audit = new Process(asked);
+    let ended = false;
+    const watch = (process: Process): void =>
+      void process.ended.then(({ code }) => {
+        if (process === audit && code !== null) ended = true;
+      });
+    watch(audit);
+    let done = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      await pause(100 + Math.random() * 900);
+      if (ended) {
+        // Through: as it should be, and once more from the start.
+        expect(readFileSync(out, "utf8")).toBe(expected);
+        for (const file of [out, state]) rmSync(file, { force: true });
+        ended = false;
+        done++;
+        watch((audit = new Process(asked)));
+      }
+      const who = kill % 5;
+      if (who === 0 || who === 3) {
+        const at = kill % 2;
+        await workers[at]!.end("SIGKILL");
+        workers[at] = worker();
+      } else if (who === 4) {
+        await redis.kill();
+        await pause(200);
+        await redis.start();
+      } else {
+        const before = audit;
+        await before.end("SIGKILL");
+        if (!ended) watch((audit = new Process(asked)));
+      }
+    }
+    const last = await audit.ended;
+    expect(readFileSync(out, "utf8"), `${done} before; ${last.stderr}`).toBe(expected);
+    expect(last.code).toBe(1);
+    for (const one of workers) await one.end("SIGTERM");
+    expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
+  });
+
+  it("leaves a state that goes on, when a producer is interrupted", async () => {
+    const [out, state] = [path("interrupted.ndjson"), path("interrupted.state")];
+    const asked = ["audit", ...ASKED, "--queue", redis.url, "--out", out, "--state", state];
+    const audit = new Process(asked);
+    await audit.until("is trusted");
+    await pause(500);
+    const first = await audit.end("SIGINT");
+    expect(first.code).toBe(2);
+    const one = worker();
+    expect((await run(asked)).code).toBe(1);
+    expect(readFileSync(out, "utf8")).toBe(expected);
+    await one.end("SIGTERM");
+  });
+});
+
+describe("the built command, without a queue to be had", () => {
+  it.concurrent.each(["audit", "worker"])(
+    "ends %s with 3 where there is no server, and shows no password",
+    async (command) => {
+      const url = `redis://me:hunter2@127.0.0.1:${await freePort()}`;
+      const args = command === "audit" ? ASKED : ASKED.slice(0, 2);
+      const { code, stdout, stderr } = await run([command, ...args, "--queue", url]);
+      expect([code, stdout]).toEqual([3, ""]);
+      expect(stderr).toMatch(/redis:\/\/127\.0\.0\.1:\d+: the queue cannot be reached: .*ECONNREFUSED/);
+      expect(stderr).not.toContain("hunter2");
+    },
+  );
+
+  it.each([
+    ["no URL", ["--queue", "me:hunter2@here"], /--queue: a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/],
+    ["no queue", [], /--queue URL is wanted/],
+    ["no policy", ["--queue", "redis://127.0.0.1"], /--policy/],
+    ["no number", ["--queue", "redis://127.0.0.1", "--workers", "0"], /--workers 0: a number of threads wanted/],
+  ])("refuses a worker of %s", async (what, args, said) => {
+    const policy = what === "no policy" ? [] : ["--policy", POLICY_FILE];
+    const { code, stderr } = await run(["worker", ...policy, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(said);
+    expect(stderr).not.toContain("hunter2");
+  });
+
+  it("says what to install where the packages are missing", async () => {
+    const bare = path("bare");
+    const modules = join(bare, "node_modules");
+    mkdirSync(modules, { recursive: true });
+    cpSync(join(ROOT, "dist"), join(bare, "dist"), { recursive: true });
+    cpSync(join(ROOT, "package.json"), join(bare, "package.json"));
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    for (const name of Object.keys(dependencies)) {
+      mkdirSync(join(modules, name, ".."), { recursive: true });
+      symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+    }
+    const command = join(bare, "dist/bin/bootproof.cjs");
+    expect(existsSync(command)).toBe(true);
+    for (const args of [
+      ["audit", ...ASKED],
+      ["worker", ...ASKED.slice(0, 2)],
+    ]) {
+      const { code, stderr } = await new Process([...args, "--queue", "redis://127.0.0.1"], {}, command).ended;
+      expect([code, stderr]).toEqual([2, expect.stringContaining("npm install bullmq@6 ioredis@6")]);
+    }
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * redis-server for tests, where there is one: each in a folder and at a port of its own. `BOOTPROOF_REDIS` names it, or,
+ * as `required`, demands it.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+
+const WANTED = process.env["BOOTPROOF_REDIS"] ?? "";
+const PLACES = ["/usr/bin/redis-server", "/usr/bin/valkey-server", "/usr/local/bin/redis-server"];
+const executable = ["", "required"].includes(WANTED) ? PLACES.find((place) => existsSync(place)) : WANTED;
+
+/** Whether tests of a queue are left out: there is no server, and nobody demands it. */
+export const NO_REDIS = executable === undefined && WANTED !== "required";
+
+export const WITHOUT_REDIS =
+  `No server at ${PLACES.join(", ")}: what goes through a queue is not tested here (Debian: apt-get install ` +
+  `redis-server; or BOOTPROOF_REDIS=/path/to/one).`;
+
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** A client, closed with the server. */
+  readonly client: Redis;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** After a kill, at the same port, with what it kept. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `keeps`: everything that is written is on the disk, so that a kill loses nothing. */
+export async function redisServer({
+  keeps = false,
+  password,
+}: { readonly keeps?: boolean; readonly password?: string } = {}): Promise<RedisServer> {
+  if (executable === undefined) throw new Error(`BOOTPROOF_REDIS=required, and there is none at ${PLACES.join(", ")}`);
+  const folder = mkdtempSync(join(tmpdir(), "bootproof-redis-"));
+  const port = await freePort();
+  const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  if (keeps) args.push("--appendonly", "yes", "--appendfsync", "always");
+  if (password !== undefined) args.push("--requirepass", password);
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    server = spawn(executable, args, { stdio: "ignore" });
+    await isListening(port);
+  };
+  const kill = async (): Promise<void> => {
+    if (server === undefined) return;
+    const ended = new Promise((resolve) => server!.once("exit", resolve));
+    server.kill("SIGKILL");
+    await ended;
+    server = undefined;
+  };
+  await start();
+  const client = new Redis({
+    port,
+    host: "127.0.0.1",
+    maxRetriesPerRequest: null,
+    ...(password !== undefined && { password }),
+  });
+  client.on("error", () => {});
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    client,
+    kill,
+    start,
+    async close() {
+      client.disconnect();
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function isListening(port: number): Promise<void> {
+  const isUp = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      socket.once("connect", () => resolve(true));
+      socket.once("error", () => resolve(false));
+      socket.once("connect", () => socket.destroy());
+    });
+  while (!(await isUp())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+export interface Proxy {
+  readonly url: string;
+  /** Ends all connections; new ones are taken, or refused for so long. */
+  drop(milliseconds?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A network between somebody and the server. */
+export async function proxyTo(port: number): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let isAway = false;
+  const server = createServer((near) => {
+    if (isAway) return void near.destroy();
+    const far = connect(port, "127.0.0.1");
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const drop = async (milliseconds = 0): Promise<void> => {
+    isAway = true;
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    isAway = false;
+  };
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    drop,
+    async close() {
+      await drop();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
