@@ -3,7 +3,6 @@ import { CHECK_IDS } from "../checks.js";
 import { isJsonObject } from "../decode/json.js";
 import { type AuditResult, isAccepted } from "./result.js";
 
-const MEMBERS = ["n", "verdict", "failed", "stale", "reason", "deployments", "documentTimes"];
 const VERDICTS: readonly unknown[] = ["verified", "authentic", "rejected", "malformed"];
 /** Characters of a text; far above what a reason or the name of a deployment has. */
 const MAX_TEXT = 65_536;
@@ -17,17 +16,22 @@ export function readResults(value: unknown, first: number, count: number): reado
 
 function isResult(value: unknown, n: number): value is AuditResult {
   if (!isJsonObject(value) || value["n"] !== n) return false;
-  if (!Object.keys(value).every((name) => MEMBERS.includes(name))) return false;
-  const { verdict, failed, stale, reason, deployments, documentTimes } = value;
-  const isWhole =
-    VERDICTS.includes(verdict) &&
-    isFailed(failed) &&
-    (stale === undefined || stale === true) &&
-    (reason === undefined || isText(reason)) &&
-    (deployments === undefined || (Array.isArray(deployments) && deployments.every(isText))) &&
-    (documentTimes === undefined || isTimes(documentTimes));
+  const names = Object.keys(value);
+  const areThere = ["verdict", "failed"].every((name) => names.includes(name));
+  const isWhole = areThere && names.every((name) => Object.hasOwn(FORMS, name) && FORMS[name]!(value[name]));
   return isWhole && isConsistent(value as unknown as AuditResult);
 }
+
+/** What each member has to be, where it is there. */
+const FORMS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  n: () => true,
+  verdict: (value) => VERDICTS.includes(value),
+  failed: isFailed,
+  stale: (value) => value === true,
+  reason: isText,
+  deployments: (value) => Array.isArray(value) && value.every(isText),
+  documentTimes: isTimes,
+};
 
 /** Nothing is accepted with a check that failed, and nothing is malformed without a reason. */
 function isConsistent(result: AuditResult): boolean {
