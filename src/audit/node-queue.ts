@@ -172,7 +172,7 @@ class QueueJudge implements Judge {
    * Whoever ends whatever it is given has its word about no entry.
    */
   async #judgeAlone(part: Part): Promise<JudgedPart> {
-    for (let ended = 0; ended < TRIES; ) {
+    for (let ended = 0; ended < TRIES;) {
       const judged = await this.#ask(part);
       if (judged !== null) return judged;
       ended = (await this.#areWorkersWell(part.first)) ? ended + 1 : 0;

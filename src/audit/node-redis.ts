@@ -1,4 +1,5 @@
 /** The connection to the server of a queue: Redis or Valkey, by packages that are loaded when they are needed. */
+import type * as BullMq from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
@@ -27,23 +28,32 @@ interface Address {
 /** Throws QueueError, which does not repeat the URL: there may be a password in it. */
 export function parseQueueUrl(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const database = /^\/?$|^\/(\d{1,5})$/.exec(url?.pathname ?? "-");
-  const isWhole =
-    url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "" && url.search + url.hash === "";
-  if (!isWhole || database === null) throw noUrl();
-  const { protocol, hostname, port } = url;
-  const db = Number(database[1] ?? 0);
+  const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? "-")?.[1];
+  if (url === null || database === undefined || !isQueue(url)) throw noUrl();
+  const { protocol, hostname } = url;
+  const port = Number(url.port || DEFAULT_PORT);
+  const db = Number(database);
   return {
-    shown: `${protocol}//${hostname}:${port || DEFAULT_PORT}${db === 0 ? "" : `/${db}`}`,
+    shown: `${protocol}//${hostname}:${port}${db === 0 ? "" : `/${db}`}`,
     options: {
       host: hostname.replace(/^\[|\]$/g, ""),
-      port: Number(port || DEFAULT_PORT),
+      port,
       db,
-      ...(url.username !== "" && { username: decoded(url.username) }),
-      ...(url.password !== "" && { password: decoded(url.password) }),
+      ...credentialsOf(url),
       ...(protocol === "rediss:" && { tls: {} }),
     },
   };
+}
+
+function credentialsOf({ username, password }: URL): ClientOptions {
+  return {
+    ...(username !== "" && { username: decoded(username) }),
+    ...(password !== "" && { password: decoded(password) }),
+  };
+}
+
+function isQueue({ protocol, hostname, search, hash }: URL): boolean {
+  return /^rediss?:$/.test(protocol) && hostname !== "" && search + hash === "";
 }
 
 const DEFAULT_PORT = 6379;
@@ -84,12 +94,12 @@ const PATIENT: ClientOptions = {
 export class Connection {
   readonly shown: string;
   readonly client: Redis;
-  readonly bullmq: typeof import("bullmq");
+  readonly bullmq: typeof BullMq;
   readonly #others: Redis[] = [];
   #isClosed = false;
   #isAway = false;
 
-  constructor(shown: string, client: Redis, bullmq: typeof import("bullmq"), note: (text: string) => void) {
+  constructor(shown: string, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
     this.shown = shown;
     this.client = client;
     this.bullmq = bullmq;
@@ -153,7 +163,7 @@ export async function connect(
 }
 
 /** Loaded when they are needed: whoever uses no queue installs neither. */
-async function loadPackages(): Promise<{ bullmq: typeof import("bullmq"); Client: typeof Redis }> {
+async function loadPackages(): Promise<{ bullmq: typeof BullMq; Client: typeof Redis }> {
   try {
     const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
     return { bullmq, Client };

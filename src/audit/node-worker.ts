@@ -66,8 +66,8 @@ const MAX_SAID = 1000;
 /**
  * Judges batches of producers that hold the same policy and trust anchors, are of the same version of this package, and
  * share the secret; of all others it tells, and takes nothing. Resolves when the signal was aborted and what it had is
- * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for it
- * are missing, and where a judge rejects: then nothing more can be judged here.
+ * finished. Rejects with {@link QueueError} where the server cannot be reached within ten seconds or the packages for
+ * it are missing, and where a judge rejects: then nothing more can be judged here.
  */
 export async function runWorker(
   url: string,
@@ -170,8 +170,8 @@ class QueueWorker {
   }
 
   /**
-   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no end
-   * where a connection is away.
+   * What is not finished by then is for others, when its lock has run out. Not by BullMQ's own waiting, which has no
+   * end where a connection is away.
    */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
     const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
@@ -206,7 +206,7 @@ class QueueWorker {
       this.#end(error);
     } finally {
       seat.active--;
-      seat.usedAt = Date.now();
+      seat.usedAt = performance.now();
     }
   }
 
@@ -232,7 +232,7 @@ class QueueWorker {
     const setting = await this.#settingOf(run, digest);
     if (setting === null) return null;
     // Another batch may have been first.
-    const seat = this.#seats.get(digest) ?? { judge: this.#seated(setting), active: 0, usedAt: Date.now() };
+    const seat = this.#seats.get(digest) ?? { judge: this.#seated(setting), active: 0, usedAt: performance.now() };
     this.#seats.set(digest, seat);
     this.#say(`takes batches of run ${run.slice(0, 8)}…`);
     return taken(seat);
@@ -286,7 +286,8 @@ class QueueWorker {
   }
 
   async #letGo(): Promise<void> {
-    const idle = [...this.#seats].filter(([, { active, usedAt }]) => active === 0 && Date.now() - usedAt > IDLE_MS);
+    const before = performance.now() - IDLE_MS;
+    const idle = [...this.#seats].filter(([, { active, usedAt }]) => active === 0 && usedAt < before);
     for (const [digest, { judge }] of idle) {
       this.#seats.delete(digest);
       await (await judge).close();

@@ -10,7 +10,7 @@ interface PolicyFiles {
   readonly trustAnchor: string | undefined;
 }
 
-/** Faults go to the files: what is answered is of use where there are none. What judges is another copy of the library. */
+/** Faults go to the files: what is answered is of use where there are none. */
 export async function auditPolicy(
   files: InputFiles,
   { policy, trustAnchor }: PolicyFiles,

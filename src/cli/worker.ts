@@ -27,8 +27,8 @@ interface WorkerRequest {
 
 const EXAMPLES = `
 A worker takes what bootproof audit --queue puts there under the same policy, of the same version of bootproof; of any
-other it tells, and leaves it to others. It serves one audit after the other until it is ended: with Ctrl-C or SIGTERM it
-finishes what it has. Any number of workers may be there, and each may be killed at any time.
+other it tells, and leaves it to others. It serves one audit after the other until it is ended: with Ctrl-C or SIGTERM
+it finishes what it has. Any number of workers may be there, and each may be killed at any time.
 
 The queue is Redis or Valkey, by the packages bullmq and ioredis: npm install bullmq ioredis. Whoever can write to that
 server can make up results, unless both sides have the same secret in the environment: BOOTPROOF_QUEUE_SECRET.

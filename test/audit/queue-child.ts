@@ -1,4 +1,4 @@
-/** A worker in a process of its own, to be ended in every way: of `node-queue.test.ts`. Its policy comes by argument. */
+/** A worker in a process of its own, to be ended in every way: of `node-queue.test.ts`. */
 import { fromUtf8 } from "../../src/bytes.js";
 import type { Batch, Judge } from "../../src/audit/batch.js";
 import { localJudge } from "../../src/audit/judge.js";

@@ -1,6 +1,6 @@
 /**
- * The built command audits by a queue: producers and workers killed at any moment, and the server, and the results never
- * change by a byte. Ten kills of each; a hundred with `npm run test:soak`. Needs `npm run build`, and redis-server.
+ * The built command audits by a queue: producers and workers killed at any moment, and the server, and the results
+ * never change by a byte. Ten kills; a hundred with `npm run test:soak`. Needs `npm run build`, and redis-server.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

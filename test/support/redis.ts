@@ -1,6 +1,6 @@
 /**
- * redis-server for tests, where there is one: each in a folder and at a port of its own. `BOOTPROOF_REDIS` names it, or,
- * as `required`, demands it.
+ * redis-server for tests, where there is one: each in a folder and at a port of its own. `BOOTPROOF_REDIS` names it,
+ * or, as `required`, demands it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
