@@ -1,7 +1,7 @@
 /** `bootproof audit`: everything that is there, each entry judged, a line for each. */
 import type { Command } from "commander";
 import type { AuditFilesEnd } from "../audit/node.js";
-import type { AuditSetting, JudgedEvidence, Judge } from "../audit/index.js";
+import type { AuditSetting, EntryResult, Judge } from "../audit/index.js";
 import { parseJson } from "../decode/json.js";
 import { printable } from "../report/printable.js";
 import { auditPolicy } from "./audit-policy.js";
@@ -220,7 +220,7 @@ async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, 
   return queueJudge(queue, setting, queueOptions(io));
 }
 
-function warnOfBootProofs(judged: readonly JudgedEvidence[], io: Io): void {
+function warnOfBootProofs(judged: readonly EntryResult[], io: Io): void {
   for (const [index, { verdict, failed }] of judged.entries())
     if (verdict === "rejected")
       io.stderr.write(
