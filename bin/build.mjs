@@ -132,17 +132,19 @@ writeFileSync(
 );
 writeFileSync("dist/page/THIRD-PARTY.txt", notices("The script of pages", [script.metafile]));
 
-/** What runs in a thread of an audit, in one file, since each thread reads it anew. */
+/** What runs in a thread of an audit, in one file, since each thread reads it anew; other packages it finds beside. */
 await build({
   ...shared,
   minify: true,
+  packages: "external",
   entryPoints: ["src/audit/node-thread.ts"],
   format: "esm",
   outfile: "dist/audit/thread.js",
 });
 writeFileSync(
   "dist/audit/thread.d.ts",
-  "/** What runs in a thread of an audit: for its pool, and nobody else. */\nexport {};\n",
+  "/** What runs in a thread of an audit: for its pool, and nobody else. */\n" +
+    "export default function judge(batch: object): Promise<object>;\n",
 );
 await build({ ...shared, entryPoints: ["bin/demo.ts"], format: "esm", outfile: "dist/demo/demo.js" });
 

@@ -1,22 +1,9 @@
 /** The connection to the server of a queue: Redis or Valkey, by packages that are loaded when they are needed. */
 import type * as BullMq from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
+import { QueueError } from "./queue-error.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
-
-/**
- * Why a queue is not used, or no more: `url` and `missing` are the caller's to mend, `unreachable` may pass; `judge`: a
- * worker whose judge failed.
- */
-export class QueueError extends Error {
-  override readonly name = "QueueError";
-  readonly code: "url" | "missing" | "unreachable" | "judge";
-
-  constructor(code: QueueError["code"], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
 
 /** Where the server is. */
 interface Address {
@@ -26,7 +13,7 @@ interface Address {
 }
 
 /** Throws QueueError, which does not repeat the URL: there may be a password in it. */
-export function parseQueueUrl(text: string): Address {
+function parseQueueUrl(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : null;
   const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? "-")?.[1];
   if (url === null || database === undefined || !isQueue(url)) throw noUrl();

@@ -8,7 +8,7 @@ import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
-import { type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
+import { type AuditSignal, type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
 import type { AuditSetting } from "./setting.js";
 
 export interface AuditFilesOptions {
@@ -26,7 +26,7 @@ export interface AuditFilesOptions {
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AuditSignal;
   /** Told what the boot proofs of the setting came to themselves, in their order, before anything else. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
   /** After each part of the results. */

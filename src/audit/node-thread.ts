@@ -14,12 +14,18 @@ export interface PackedBatch {
   readonly ends: readonly number[];
 }
 
-// The pool keeps the first for itself.
-const [, setting] = workerData as readonly [unknown, AuditSetting];
-const auditor = Auditor.of(setting);
+let auditor: Promise<Auditor> | undefined;
+
+/** Made with the first batch: whoever imports this module outside of a pool has no setting. */
+function auditorOfThread(): Promise<Auditor> {
+  // The pool keeps the first for itself.
+  const [, setting] = workerData as readonly [unknown, AuditSetting];
+  auditor ??= Auditor.of(setting);
+  return auditor;
+}
 
 /** What the pool calls. */
 export default async function judge({ index, first, bytes, ends }: PackedBatch): Promise<JudgedBatch> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
-  return judgeBatch(await auditor, { index, first, entries }, () => performance.now());
+  return judgeBatch(await auditorOfThread(), { index, first, entries }, () => performance.now());
 }

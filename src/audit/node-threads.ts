@@ -11,8 +11,8 @@ import type { AuditSetting } from "./setting.js";
 export interface ThreadOptions {
   /** As many as the system has cores for this process, unless said otherwise. */
   readonly threads?: number;
-  /** The module that judges in a thread, in place of this package's own. */
-  readonly module?: URL;
+  /** The URL of the module that judges in a thread, in place of this package's own. */
+  readonly module?: string;
   /** MiB of the heap of each, before it counts as dead. As Node has it, unless said otherwise. */
   readonly maxHeapMiB?: number;
 }
@@ -42,7 +42,7 @@ class ThreadJudge implements Judge {
   constructor(setting: AuditSetting, { threads = availableParallelism(), module, maxHeapMiB }: ThreadOptions) {
     this.concurrency = threads;
     this.#pool = new Tinypool({
-      filename: (module ?? shippedThread()).href,
+      filename: module ?? shippedThread(),
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: IDLE_MS,
@@ -132,8 +132,8 @@ class ThreadJudge implements Judge {
 }
 
 /** By the name under which it is exported: the built command, the library and its tests have it in one place. */
-function shippedThread(): URL {
-  return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread"));
+function shippedThread(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread")).href;
 }
 
 function pack({ index, first, entries }: Batch): PackedBatch {

@@ -8,7 +8,7 @@ import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import { TRUSTED, isOutage } from "./node-queue.js";
-import { type Connection, QueueError, connect } from "./node-redis.js";
+import { type Connection, connect } from "./node-redis.js";
 import {
   type Job,
   type Peer,
@@ -26,6 +26,8 @@ import {
   readJob,
   withdraw,
 } from "./node-queue-wire.js";
+import { QueueError } from "./queue-error.js";
+import type { AuditSignal } from "./run.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSetting, policyDigest, settingDigest } from "./setting.js";
 
@@ -37,7 +39,7 @@ export interface RunWorkerOptions {
   /** Told what whoever runs it should know: runs that it takes or leaves, outages, what is refused. */
   readonly onNote?: (text: string) => void;
   /** Aborted: it takes nothing more, finishes what it has, and ends. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AuditSignal;
   /**
    * A worker that is not heard of for so long is dead, and its batches are for others; it is heard of in half of that.
    * Default: 5,000. The event loop has to be free meanwhile, as threads leave it.
@@ -125,7 +127,7 @@ class QueueWorker {
     this.#judgeOf = options.judgeOf ?? ((setting) => threadJudge(setting, { threads: this.#threads }));
   }
 
-  async run(signal: AbortSignal | undefined): Promise<WorkerSummary> {
+  async run(signal: AuditSignal | undefined): Promise<WorkerSummary> {
     const { client, shown } = this.#connection;
     const { peer, onNote } = this.#standing;
     const ended = new Promise<unknown>((resolve) => {

@@ -44,6 +44,13 @@ export interface AuditedPart<B extends Batch> {
   readonly slowest: Slowest | null;
 }
 
+/** An `AbortSignal`, as much of it as is used: not every platform declares the class. */
+export interface AuditSignal {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 export interface AuditRun<B extends Batch> {
   readonly source: AsyncIterable<B>;
   readonly judge: Judge;
@@ -58,7 +65,7 @@ export interface AuditRun<B extends Batch> {
   /** Of the entries before, where the run goes on. */
   readonly summary?: AuditSummary;
   /** Aborted: what is in flight is dropped, and what was written stays. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AuditSignal;
 }
 
 /** `done`: all of the input. `failed`: up to the first that was not accepted. `aborted`: somewhere. */
@@ -95,11 +102,11 @@ export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<Audit
 
 /** Ends one wait after the other, without a promise of its own that would keep what each of them came to. */
 class Abortion {
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AuditSignal | undefined;
   #wake: () => void = () => {};
   readonly #listener = (): void => this.#wake();
 
-  constructor(signal: AbortSignal | undefined) {
+  constructor(signal: AuditSignal | undefined) {
     this.#signal = signal;
     signal?.addEventListener("abort", this.#listener);
   }

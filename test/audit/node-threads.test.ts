@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const setting = { policy: null, now: "2025-09-17T21:00:00.000Z", bootProofs: [] };
 
 /** Verifies nothing; does what an entry says. */
-const module = pathToFileURL(join(folder, "thread.mjs"));
+const module = pathToFileURL(join(folder, "thread.mjs")).href;
 writeFileSync(
   module,
   `import { existsSync, writeFileSync } from "node:fs";
@@ -86,7 +86,7 @@ describe("threads", () => {
     const judge = threadJudge(setting, { threads: 1, module });
     await expect(judge.judge(batch(0, 1, ["good", "reject"]))).rejects.toThrow("the setting is none");
     await judge.close();
-    const none = threadJudge(setting, { threads: 2, module: new URL("file:///no/such/module.mjs") });
+    const none = threadJudge(setting, { threads: 2, module: "file:///no/such/module.mjs" });
     await expect(none.judge(batch(0, 1, ["good"]))).rejects.toThrow(/no thread can be started/);
     await none.close();
   });

@@ -42,9 +42,10 @@ const importsOfBundle = (file: string): string[] =>
 
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
-    // The script of pages is made by the build, of all that verifies.
+    // The script of pages and what runs in threads are made by the build, of all that verifies.
     const entries = MODULES.map((entry) => entry.default.replace("./dist/", "")).filter((file) => /^src\//.test(file));
     const script = ["dist/page/THIRD-PARTY.txt", "dist/page/script.d.ts", "dist/page/script.js"];
+    const thread = ["dist/audit/thread.d.ts", "dist/audit/thread.js"];
     const modules = closureOf(entries, importsOfSource).map((file) => `dist/${file.replace(/\.js$/, "")}`);
     const command = closureOf(Object.values(MANIFEST.bin), importsOfBundle);
     const schemas = Object.values(MANIFEST.exports).flatMap((entry) =>
@@ -54,7 +55,7 @@ describe("the tarball", () => {
     const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt", ...schemas];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
-    expect(packed.files).toEqual([...library, ...command, ...script, ...beside, ...changelog].sort());
+    expect(packed.files).toEqual([...library, ...command, ...script, ...thread, ...beside, ...changelog].sort());
     expect(command.length).toBeGreaterThan(5);
   });
 
@@ -143,6 +144,7 @@ describe("who installs it", () => {
       "@scure/base",
       "bootproof",
       "jose",
+      "tinypool",
     ]);
   });
 
