@@ -43,7 +43,9 @@ beforeAll(async () => {
     target: "node20",
     external: ["classic-level"],
     logLevel: "error",
-    banner: { js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);' },
+    banner: {
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+    },
   });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

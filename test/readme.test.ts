@@ -45,6 +45,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
+  "npm install bullmq": "installs: the packages are there",
+  "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
+  "npx bootproof worker": "the same",
+  "npx bootproof audit --queue": "the same",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
@@ -74,6 +78,12 @@ function newFolder(): string {
   };
   for (const [from, to] of Object.entries(copies)) cpSync(join(VECTORS, from), join(folder, to));
   writeFileSync(join(folder, "activity.json"), JSON.stringify(activityAround(appProof)));
+  const lines = ["boot.json", "app.json"].map((name) =>
+    JSON.stringify(JSON.parse(readFileSync(join(folder, name), "utf8"))),
+  );
+  writeFileSync(join(folder, "proofs.ndjson"), `${lines.join("\n")}\n`);
+  mkdirSync(join(folder, "evidence"));
+  cpSync(join(folder, "boot.json"), join(folder, "evidence", "boot.json"));
   return folder;
 }
 

@@ -14,7 +14,7 @@ export function readResults(value: unknown, first: number, count: number): reado
   return value.every((each, index) => isResult(each, first + index)) ? (value as AuditResult[]) : null;
 }
 
-/** How each member looks, where it is there. Of a folder's file the producer alone knows. The compiler holds it total. */
+/** How each member looks. Of a folder's file the producer alone knows. The compiler holds it total. */
 const FORMS: Readonly<Record<Exclude<keyof AuditResult, "n" | "file">, (value: unknown) => boolean>> = {
   verdict: (value) => VERDICTS.includes(value),
   failed: isFailed,

@@ -35,18 +35,22 @@ export class ResultsFile {
     this.#length = length;
   }
 
-  /** A new one, for its owner alone. Rejects with {@link AuditFileError} where there is a file with something in it. */
-  static async create(path: string): Promise<ResultsFile> {
+  /**
+   * A new one, for its owner alone, in the place of what was there. Where a state is kept it has to be empty: rejects
+   * with {@link AuditFileError} for results that the state does not know of.
+   */
+  static async create(path: string, hasState: boolean): Promise<ResultsFile> {
     const handle = await opened(path, "a+");
     try {
       const found = await handle.stat();
       if (!found.isFile()) throw new AuditFileError(path, "a device, a pipe or the like, where results are to be kept");
-      if (found.size > 0)
+      if (found.size > 0 && hasState)
         throw new AuditFileError(
           path,
-          "there is something in it already, and results are never written over: give another name; or, to go on " +
-            "with a run, the --state that it was started with",
+          "there is something in it already, of which the state does not know: give another name; or, to go on with " +
+            "a run, the --state that it was started with",
         );
+      await inWords(path, handle.truncate(0));
       await syncFolder(dirname(path));
       return new ResultsFile(path, handle, 0);
     } catch (error) {

@@ -16,7 +16,7 @@ export interface AuditFilesOptions {
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where results go: a file, which is not there yet or empty; or whatever takes text. */
+  /** Where results go: a file, in the place of what is in it where there is no `state`; or whatever takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /** The file that has the state of the run: where there is one, the run goes on. Wants `out` to be a file. */
   readonly state?: string;
@@ -68,11 +68,13 @@ export async function auditFiles(options: AuditFilesOptions): Promise<AuditFiles
   }
 }
 
-/** What is written while a folder is read would be an entry of it, or not, as it happens. */
+/** What is written while a folder is read would be an entry of it, or not, as it happens; and no input is lost. */
 async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
   const folder = await realpath(dirname(resolve(file))).catch(() => null);
   for (const input of inputs) {
     const found = input === STDIN_INPUT ? null : await realpath(input).catch(() => null);
+    if (found !== null && found === (await realpath(file).catch(() => null)))
+      throw new AuditFileError(file, "it is audited: results would take its place");
     if (folder !== null && found !== null && `${folder}${sep}`.startsWith(`${found}${sep}`))
       throw new AuditFileError(file, `inside ${input}, which is audited: it would be an entry of it`);
   }
@@ -82,7 +84,7 @@ async function withState(options: AuditFilesOptions, state: OpenedState | null):
   const { out } = options;
   const before = state?.before ?? null;
   if (state !== null && typeof out !== "string") throw new TypeError("out: a file wanted, since there is a state");
-  const results = typeof out === "string" ? await resultsOf(out, before) : null;
+  const results = typeof out === "string" ? await resultsOf(out, state) : null;
   const keeper = new Keeper(out, { results, state, before });
   try {
     if (before !== null && before.end !== null)
@@ -94,8 +96,9 @@ async function withState(options: AuditFilesOptions, state: OpenedState | null):
   }
 }
 
-function resultsOf(path: string, before: AuditProgress | null): Promise<ResultsFile> {
-  return before === null ? ResultsFile.create(path) : ResultsFile.resume(path, before.results);
+function resultsOf(path: string, state: OpenedState | null): Promise<ResultsFile> {
+  const before = state?.before ?? null;
+  return before === null ? ResultsFile.create(path, state !== null) : ResultsFile.resume(path, before.results);
 }
 
 interface Running {

@@ -214,12 +214,16 @@ describe("a state", () => {
 });
 
 describe("a file of results", () => {
-  it("is never written over, and never an entry of what is audited", async () => {
+  it("is never written over where a state does not know of it, and never what is audited", async () => {
     const out = fileOf("something");
-    await expect(auditFiles({ inputs: [input], setting, out, judge: judging() })).rejects.toThrow(
-      /there is something in it already/,
-    );
+    await expect(
+      auditFiles({ inputs: [input], setting, out, state: pathOf("state"), judge: judging() }),
+    ).rejects.toThrow(/there is something in it already/);
     expect(readFileSync(out, "utf8")).toBe("something");
+    await expect(auditFiles({ inputs: [out], setting, out, judge: judging() })).rejects.toThrow(/it is audited/);
+    expect(readFileSync(out, "utf8")).toBe("something");
+    await auditFiles({ inputs: [input], setting, out, judge: judging() });
+    expect(readFileSync(out, "utf8")).not.toContain("something");
     const inside = pathOf("folder");
     mkdirSync(join(inside, "deep"), { recursive: true });
     const options = { inputs: [inside], setting, judge: judging() };

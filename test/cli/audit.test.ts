@@ -130,11 +130,14 @@ describe("audit", () => {
       2,
       expect.stringMatching(/the state of a run that was asked otherwise: --policy is not as then\./),
     ]);
-    const over = await audit("--policy", policy, input, "--out", out);
-    expect([over.code, over.stderr]).toEqual([
+    const unknown = await audit("--policy", policy, input, "--out", out, "--state", `${state}.new`);
+    expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringMatching(/there is something in it already, and results/),
+      expect.stringMatching(/there is something in it already, of which the state does not know/),
     ]);
+    const lines = readFileSync(out, "utf8");
+    expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);
+    expect(readFileSync(out, "utf8")).toBe(lines);
   });
 
   it.each<[string, readonly string[], readonly RegExp[]]>([
