@@ -15,7 +15,7 @@ const setting = { policy: null, now: "2025-09-17T21:00:00.000Z", bootProofs: [] 
 /** Verifies nothing; does what an entry says. */
 const module = pathToFileURL(join(folder, "thread.mjs")).href;
 writeFileSync(
-  module,
+  new URL(module),
   `import { existsSync, writeFileSync } from "node:fs";
 export default async ({ index, first, bytes, ends }) => {
   const results = [];
