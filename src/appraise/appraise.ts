@@ -145,6 +145,11 @@ const PINS_OF: ReadonlyMap<PolicyCheckId, readonly PinName[]> = new Map(
 function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
   const own = PINS_OF.get(id)!.flatMap((name) => answers.get(name) ?? []);
   if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
+  const [only] = own;
+  if (own.length === 1 && only!.met) {
+    const { detail, compared } = only!.explain();
+    return checklist.pass(id, detail, compared?.actual);
+  }
   const unmet = own.filter((answer) => !answer.met).map((answer) => answer.explain());
   const joined = (side: "expected" | "actual", from: readonly Explanation[]): string | undefined => {
     const values = from.map(({ compared }) => compared?.[side]).filter((value) => value !== undefined);

@@ -265,13 +265,11 @@ function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklis
 const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
 
 function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
-  const made = `made at ${iso(timestampMs)}`;
-  return [
-    ...(timestampMs > now + SKEW_MS ? [`${made}, in the future of ${iso(now)}`] : []),
-    ...(requestedAt !== null && timestampMs < requestedAt - SKEW_MS
-      ? [`${made}, before the request of ${iso(requestedAt)} was sent`]
-      : []),
-  ];
+  const faults: string[] = [];
+  if (timestampMs > now + SKEW_MS) faults.push(`made at ${iso(timestampMs)}, in the future of ${iso(now)}`);
+  if (requestedAt !== null && timestampMs < requestedAt - SKEW_MS)
+    faults.push(`made at ${iso(timestampMs)}, before the request of ${iso(requestedAt)} was sent`);
+  return faults;
 }
 
 function bootFault(timestampMs: number, bootProof: VerifiedBootProof): string | null {
