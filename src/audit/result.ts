@@ -71,7 +71,7 @@ export function resultOf(
   const isRejected = verdict === "rejected";
   return {
     verdict,
-    failed: failed.size === 0 ? [] : CHECK_IDS.filter((id) => failed.has(id)),
+    failed: CHECK_IDS.filter((id) => failed.has(id)),
     ...(stale && { stale }),
     ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
     ...(!isRejected && notApplied.length > 0 && { notApplied }),
