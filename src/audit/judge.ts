@@ -38,7 +38,7 @@ export async function judgeBatch(
   return { index, results, ...(entries.length > 0 && { slowest }) };
 }
 
-/** What each of them decodes is held until it is judged: more at once are no faster, and take more memory. */
+/** What each of them decodes is held until it is judged, so that there are few. */
 const AT_ONCE = 4;
 
 async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uint8Array): Promise<AuditResult> {
