@@ -223,7 +223,7 @@ export class Checklist {
   readonly subject: CheckSubject;
   readonly #about: CheckSubject | null;
   /** By position in the table. */
-  readonly #answers: (Check | undefined)[] = CHECK_IDS.map(() => undefined);
+  readonly #answers = new Array<Check | undefined>(CHECK_IDS.length);
 
   /** `about`: the piece that was held against the subject, where one subject has several lists. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
@@ -285,7 +285,14 @@ export class Checklist {
   }
 
   list(): Check[] {
-    return this.#answers.filter((check) => check !== undefined);
+    const list: Check[] = [];
+    this.appendTo(list);
+    return list;
+  }
+
+  /** Adds the answers to a list, in their order: of several subjects, without a list of each. */
+  appendTo(list: Check[]): void {
+    for (const check of this.#answers) if (check !== undefined) list.push(check);
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {

@@ -123,20 +123,33 @@ function reportDeployment({ pins, differing }: Compared, checklist: Checklist): 
 }
 
 function compareDeployment(pins: DeploymentPins, facts: DocumentFacts): Compared {
-  const compared = PIN_NAMES.map((name) => [name, comparePin(name, pins, facts)] as const);
-  const answers = new Map(compared.filter((entry): entry is [PinName, PinAnswer] => entry[1] !== null));
-  const unmet = [...answers].filter(([, answer]) => !answer.met).map(([name]) => PINS[name].check);
+  const answers = new Map<PinName, PinAnswer>();
+  const unmet = new Set<PolicyCheckId>();
+  for (const name of PIN_NAMES) {
+    const answer = comparePin(name, pins, facts);
+    if (answer !== null) answers.set(name, answer);
+    if (answer?.met === false) unmet.add(PINS[name].check);
+  }
   const scope = scopeOf(pins, facts);
-  const differing = DEPLOYMENT_CHECKS.filter(
-    (id) => unmet.includes(id) || (id === "policy.scope" && scope.faults.length > 0),
-  );
+  if (scope.faults.length > 0) unmet.add("policy.scope");
+  const differing = unmet.size === 0 ? [] : DEPLOYMENT_CHECKS.filter((id) => unmet.has(id));
   return { pins, answers, scope, differing };
 }
 
+/** The pins that each check answers. */
+const PINS_OF: ReadonlyMap<PolicyCheckId, readonly PinName[]> = new Map(
+  PIN_CHECKS.map((id) => [id, PIN_NAMES.filter((name) => PINS[name].check === id)]),
+);
+
 /** Several pins may be answered by one check. */
 function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Checklist): boolean {
-  const own = PIN_NAMES.filter((name) => PINS[name].check === id).flatMap((name) => answers.get(name) ?? []);
+  const own = PINS_OF.get(id)!.flatMap((name) => answers.get(name) ?? []);
   if (own.length === 0) return checklist.skip(id, `${pins.name} does not pin it`);
+  const [only] = own;
+  if (own.length === 1 && only!.met) {
+    const { detail, compared } = only!.explain();
+    return checklist.pass(id, detail, compared?.actual);
+  }
   const unmet = own.filter((answer) => !answer.met).map((answer) => answer.explain());
   const joined = (side: "expected" | "actual", from: readonly Explanation[]): string | undefined => {
     const values = from.map(({ compared }) => compared?.[side]).filter((value) => value !== undefined);
@@ -272,17 +285,19 @@ function appProofFaults(signed: SignedAppProof, rules: AppProofRules, now: Date)
   const { timestampMs, type } = signed.proof.payload;
   const own = signer?.appProofTypes ?? null;
   const age = now.getTime() - timestampMs;
+  const isOfType = types === null || types.includes(type);
+  const isOfSigner = own === null || own.includes(type);
+  const isNew = maxAge === null || age <= maxAge;
+  if (isOfType && isOfSigner && isNew) return [];
   const shown = shownName(type);
   const ofType = (words: string): AppProofFault => {
     return { text: `${label}: type ${shown} is not one ${words}`, advice: OTHER_TYPE, isStale: false };
   };
   const old = `${label}: of type ${shown}, is ${durationText(age)} old`;
   return [
-    ...(types === null || types.includes(type) ? [] : [ofType(`of ${typesText}`)]),
-    ...(own === null || own.includes(type) ? [] : [ofType(`that ${signer!.name} may sign`)]),
-    ...(maxAge === null || age <= maxAge
-      ? []
-      : [{ text: `${old}, at most ${durationText(maxAge)} allowed`, advice: TOO_OLD, isStale: true }]),
+    ...(isOfType ? [] : [ofType(`of ${typesText}`)]),
+    ...(isOfSigner ? [] : [ofType(`that ${signer!.name} may sign`)]),
+    ...(isNew ? [] : [{ text: `${old}, at most ${durationText(maxAge)} allowed`, advice: TOO_OLD, isStale: true }]),
   ];
 }
 

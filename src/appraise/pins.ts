@@ -471,10 +471,9 @@ function writeSet({ threshold, members }: SetPin): SetFile | undefined {
 const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
-  if (Object.keys(pin).length === 0) return null;
-  const differing = Object.entries(pin)
-    .filter(([name, value]) => labels[name] !== value)
-    .map(([name]) => name);
+  const names = Object.keys(pin) as (keyof LabelsPin)[];
+  if (names.length === 0) return null;
+  const differing = names.filter((name) => labels[name] !== pin[name]);
   const show = (values: Readonly<Record<string, string | null | undefined>>): string =>
     differing.map((name) => `${name} ${quoted(values[name])}`).join("\n");
   return answer(

@@ -46,6 +46,11 @@ export function isPublicSecret(key: string): boolean {
 }
 
 /** Whether keys whose secrets are public reach the threshold alone: anybody can approve or rebuild then. */
-export function isNobodysSet({ threshold, members }: SetPin): boolean {
-  return members.filter(isPublicSecret).length >= threshold;
+export function isNobodysSet(set: SetPin): boolean {
+  const isNobodys = known.get(set) ?? set.members.filter(isPublicSecret).length >= set.threshold;
+  known.set(set, isNobodys);
+  return isNobodys;
 }
+
+/** Sets are read once, of a policy or of a boot proof, and asked about for each piece of evidence. */
+const known = new WeakMap<SetPin, boolean>();

@@ -2,9 +2,8 @@
 import { type Evidence, type JudgedEvidence, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
-import { readAppProof } from "../decode/app-proof.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
-import { parseJson } from "../decode/json.js";
+import { isJsonObject, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, takeOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -49,7 +48,8 @@ export class Auditor {
   static async of(setting: AuditSetting): Promise<Auditor> {
     const cache = new SignatureCache(MAX_SIGNATURES);
     const options = takeOptions({ ...verifyOptionsOf(setting), cache });
-    const taken = { ...options, context: { ...options.context, manifests: new ApprovedManifests<CheckedManifest>() } };
+    const manifests = new ApprovedManifests<CheckedManifest>();
+    const taken = { ...options, context: { ...options.context, manifests, appProofsOnce: true } };
     return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
   }
 
@@ -93,8 +93,7 @@ export class Auditor {
   /** Of the setting, those whose keys the app proofs name: all others are of other enclaves. */
   #bootProofsFor({ appProofs = [], activity }: Evidence): Standing[] {
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
-    const keys = [...appProofs, ...inside].map((proof) => readAppProof(proof).value.publicKey);
-    const named = new Set(keys.map((key) => key && this.#standing.get(toHex(key))));
+    const named = new Set([...appProofs, ...inside].map((proof) => this.#standing.get(keyTextOf(proof))));
     named.delete(undefined);
     return [...named];
   }
@@ -110,6 +109,12 @@ export class Auditor {
     this.#remembered.set(name, verified);
     if (this.#remembered.size > MAX_BOOT_PROOFS) this.#remembered.delete(this.#remembered.keys().next().value!);
   }
+}
+
+/** The key that an app proof names, as the setting's boot proofs are found by it: it is read with all else later. */
+function keyTextOf(appProof: unknown): string {
+  const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
+  return typeof text === "string" ? text.toLowerCase() : "";
 }
 
 function attestationsOf({ bootProofs }: JudgedEvidence): readonly (VerifiedAttestation | null)[] {

@@ -66,6 +66,7 @@ export function resultOf(
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));
   const matched = (appraisal?.deployments ?? []).flatMap((deployment) => deployment?.name ?? []);
   const times = attestations.flatMap((attestation) => attestation?.document.timestamp ?? []);
+  const [oldest, newest] = [Math.min(...times), Math.max(...times)];
   const notApplied = appraisal?.notApplied ?? [];
   const isRejected = verdict === "rejected";
   return {
@@ -74,11 +75,11 @@ export function resultOf(
     ...(stale && { stale }),
     ...(!isRejected && matched.length > 0 && { deployments: [...new Set(matched)] }),
     ...(!isRejected && notApplied.length > 0 && { notApplied }),
-    ...(!isRejected &&
-      times.length > 0 && { documentTimes: [timeText(Math.min(...times)), timeText(Math.max(...times))] as const }),
+    ...(!isRejected && times.length > 0 && { documentTimes: timeTexts(oldest, newest) }),
   };
 }
 
-function timeText(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+function timeTexts(oldest: number, newest: number): readonly [string, string] {
+  const text = new Date(oldest).toISOString();
+  return [text, oldest === newest ? text : new Date(newest).toISOString()];
 }

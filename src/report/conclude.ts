@@ -44,7 +44,9 @@ export interface Judgement {
 /** The verdict, at once; the report is made where it is wanted. */
 export function conclude(conclusion: Conclusion): Judgement {
   const { setting, checklists, pieces, appraisal } = conclusion;
-  const checks = [...checklists, ...(appraisal?.checklists ?? [])].flatMap((checklist) => checklist.list());
+  const checks: Check[] = [];
+  for (const checklist of checklists) checklist.appendTo(checks);
+  for (const checklist of appraisal?.checklists ?? []) checklist.appendTo(checks);
   const verdict = verdictOf(checks, pieces, setting.policy);
   const judged = { verdict, stale: isStale(checks, pieces), checks };
   return { ...judged, report: () => reportOf(conclusion, judged) };

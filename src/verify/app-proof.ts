@@ -10,7 +10,7 @@ import { COMMITMENTS } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
-import { PublicKey, type SignatureCache } from "./signature-cache.js";
+import { PublicKey } from "./signature-cache.js";
 
 interface AppProofFacts {
   readonly payload: AppProofPayload;
@@ -165,7 +165,7 @@ async function checkAppProof(
 ): Promise<CheckedAppProof> {
   const { checklist, proof, payload, whole } = opened;
   const named = checkKey(proof, setting.candidates, checklist);
-  const isSigned = await checkSignature(proof, named.bootProof, context.cache, checklist);
+  const isSigned = await checkSignature(proof, named.bootProof, context, checklist);
   const isTimely = checkTime(
     payload.timestampMs,
     { bootProof: named.bootProof, requestedAt: setting.requestedAt, now: context.now.getTime() },
@@ -221,14 +221,15 @@ function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBoo
 async function checkSignature(
   { publicKey, proofPayload, signature }: ReadAppProof,
   bootProof: VerifiedBootProof | null,
-  cache: SignatureCache,
+  { cache, appProofsOnce = false }: VerifyContext,
   checklist: Checklist,
 ): Promise<boolean> {
   if (publicKey === undefined || proofPayload === undefined || signature === undefined) {
     return checklist.skip("app.signature", "key, payload or signature could not be read");
   }
   const key = bootProof?.signingKey() ?? new PublicKey("P-256", signingPoint(publicKey));
-  const isValid = await cache.verifyBy(key, toUtf8(proofPayload), signature);
+  const message = toUtf8(proofPayload);
+  const isValid = await (appProofsOnce ? key.verify(message, signature) : cache.verifyBy(key, message, signature));
   if (isValid) return checklist.pass("app.signature");
   const wrong = isQosPublicKey(publicKey)
     ? "the signature is not one of the key over this payload"
@@ -264,13 +265,11 @@ function checkTime(timestampMs: number | undefined, bounds: TimeBounds, checklis
 const CHECK_THE_CLOCK = "Check this machine's clock; if it is right, do not use the result.";
 
 function timeFaults(timestampMs: number, { requestedAt, now }: TimeBounds): string[] {
-  const made = `made at ${iso(timestampMs)}`;
-  return [
-    ...(timestampMs > now + SKEW_MS ? [`${made}, in the future of ${iso(now)}`] : []),
-    ...(requestedAt !== null && timestampMs < requestedAt - SKEW_MS
-      ? [`${made}, before the request of ${iso(requestedAt)} was sent`]
-      : []),
-  ];
+  const faults: string[] = [];
+  if (timestampMs > now + SKEW_MS) faults.push(`made at ${iso(timestampMs)}, in the future of ${iso(now)}`);
+  if (requestedAt !== null && timestampMs < requestedAt - SKEW_MS)
+    faults.push(`made at ${iso(timestampMs)}, before the request of ${iso(requestedAt)} was sent`);
+  return faults;
 }
 
 function bootFault(timestampMs: number, bootProof: VerifiedBootProof): string | null {

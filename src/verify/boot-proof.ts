@@ -65,6 +65,7 @@ interface BootProofFacts {
 export class VerifiedBootProof {
   readonly #verified = true;
   readonly #signingKey: PublicKey;
+  readonly #lastingChecks: readonly Check[];
   readonly attestation: VerifiedAttestation;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
@@ -97,12 +98,18 @@ export class VerifiedBootProof {
     this.ephemeralKey = facts.ephemeralKey;
     this.#signingKey = new PublicKey("P-256", signingPoint(facts.ephemeralKey));
     this.checks = facts.checks;
+    this.#lastingChecks = facts.checks.filter(({ id }) => !CHECKED_AGAIN.includes(id));
     Object.freeze(this);
   }
 
   /** The half of the ephemeral key that verifies signatures; imported once, however many app proofs there are. */
   signingKey(): PublicKey {
     return this.#signingKey;
+  }
+
+  /** Those that depend on the evidence alone. @internal */
+  lastingChecks(): readonly Check[] {
+    return this.#lastingChecks;
   }
 
   static isVerified(value: unknown): value is VerifiedBootProof {
@@ -225,7 +232,7 @@ function recheckBootProof(
   const checklist = new Checklist(subject);
   const { attestation, ephemeralKey } = verified;
   const { document } = attestation;
-  checklist.adopt(verified.checks.filter(({ id }) => !CHECKED_AGAIN.includes(id)));
+  checklist.adopt(verified.lastingChecks());
   const validationTime = validationTimeOf(document, context);
   const trustAnchor = recheckCertificatePath(attestation, context.trustAnchors, validationTime, checklist);
   const isWanted = recheckKey(ephemeralKey, wantedKeys, checklist);

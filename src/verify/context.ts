@@ -18,6 +18,8 @@ export interface VerifyContext {
   /** What was asked of activities and app proofs; null where nobody said. */
   readonly question: Question | null;
   readonly cache: SignatureCache;
+  /** The same app proof is not expected again: what is valid of those is not remembered. */
+  readonly appProofsOnce?: boolean;
 }
 
 /** How far the clocks of verifier and enclave may differ (verify/README.md, "App proofs"), in milliseconds. */

@@ -209,6 +209,17 @@ describe("what is remembered", () => {
     expect(count.verified()).toBe(2);
   });
 
+  it("of one curve displaces nothing of the other", async () => {
+    const cache = new SignatureCache(1);
+    const of = (curve: Curve): Question[] => good.filter((question) => question.curve === curve);
+    const [link] = of("P-384");
+    await ask(cache, link!);
+    for (const question of of("P-256")) await ask(cache, question);
+    const count = watch();
+    expect(await ask(cache, link!)).toBe(true);
+    expect(count.verified()).toBe(0);
+  });
+
   it("of keys is bounded too", async () => {
     const cache = new SignatureCache(2);
     const [a, b, c] = [signers[0]!, signers[1]!, signers[2]!];
