@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import type { Judge } from "./batch.js";
 import { Auditor } from "./auditor.js";
-import { type InputBatch, STDIN_INPUT, inputBatches } from "./node-source.js";
+import { type AuditPosition, type InputBatch, STDIN_INPUT, inputBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
@@ -24,6 +24,8 @@ export interface AuditFilesOptions {
   readonly isNowGiven?: boolean;
   /** What judges: threads, one for each core, unless said otherwise. It is closed at the end. */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
+  /** Entries that are handed over together, at most: see `inputBatches`. */
+  readonly batchEntries?: number;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AuditSignal;
@@ -107,16 +109,25 @@ interface Running {
   readonly before: AuditProgress | null;
 }
 
+function sourceOf(
+  { inputs, stdin, batchEntries }: AuditFilesOptions,
+  from: AuditPosition | null,
+  digest: boolean,
+): AsyncGenerator<InputBatch> {
+  return inputBatches(inputs, {
+    from,
+    digest,
+    ...(stdin && { stdin }),
+    ...(batchEntries !== undefined && { batchEntries }),
+  });
+}
+
 async function audited(options: AuditFilesOptions, { state, keeper, before }: Running): Promise<AuditFilesEnd> {
-  const { inputs, stdin, judge: judgeOf = threadJudge, onProgress, signal } = options;
+  const { judge: judgeOf = threadJudge, onProgress, signal } = options;
   const { onlyFailures = false, failFast = false } = options;
   const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
   const done = before?.summary ?? NO_ENTRIES;
-  const source = inputBatches(inputs, {
-    ...(stdin && { stdin }),
-    from: before?.position ?? null,
-    digest: state !== null,
-  });
+  const source = sourceOf(options, before?.position ?? null, state !== null);
   const judge = await judgeOf(setting);
   try {
     const { end, summary, slowest } = await runAudit<InputBatch>({

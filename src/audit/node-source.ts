@@ -51,21 +51,23 @@ export interface InputOptions {
   readonly from?: AuditPosition | null;
   /** Whether positions are to have a digest, so that another run can go on there. */
   readonly digest?: boolean;
+  /** Entries of a batch, at most: 512, unless said otherwise. */
+  readonly batchEntries?: number;
 }
 
-/** Entries of a batch: handing it over costs little, and no thread waits long for the last one. */
-const MAX_ENTRIES = 64;
-const CHUNK = 256 * 1024;
+/** Handing a batch over costs little then, also by a queue, and no thread waits long for the last one. */
+const BATCH_ENTRIES = 512;
+const CHUNK = 1024 * 1024;
 
 /**
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: of that each
  * file is an entry, those of the folders inside it too, in the order of the bytes of their names.
  */
 export async function* inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
-  const { digest = false, stdin } = options;
+  const { digest = false, stdin, batchEntries = BATCH_ENTRIES } = options;
   const from = (options.from?.entries ?? 0) > 0 ? options.from! : null;
   const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;
-  const reader = new InputReader(inputs, { from, hash, stdin });
+  const reader = new InputReader(inputs, { from, hash, stdin, batchEntries });
   for (const input of inputs.keys()) yield* reader.read(input);
 }
 
@@ -85,6 +87,7 @@ class InputReader {
   readonly #from: AuditPosition | null;
   readonly #hash: Hash | null;
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
+  readonly #batchEntries: number;
   #index = 0;
   /** Where the last batch ended, and then everything that was read. */
   #at: Omit<AuditPosition, "digest">;
@@ -97,12 +100,14 @@ class InputReader {
       readonly from: AuditPosition | null;
       readonly hash: Hash | null;
       readonly stdin: AsyncIterable<Uint8Array> | undefined;
+      readonly batchEntries: number;
     },
   ) {
     this.#inputs = inputs;
     this.#from = parts.from;
     this.#hash = parts.hash;
     this.#stdin = parts.stdin;
+    this.#batchEntries = parts.batchEntries;
     this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
   }
 
@@ -155,7 +160,7 @@ class InputReader {
     for (const { line, end } of cutter.cut(chunk)) {
       this.#add(line, this.#placeOf(name, null));
       last = end;
-      if (this.#entries.length < MAX_ENTRIES) continue;
+      if (this.#entries.length < this.#batchEntries) continue;
       take(end);
       yield this.#flush();
     }
@@ -185,7 +190,7 @@ class InputReader {
       } finally {
         await file.close();
       }
-      if (this.#entries.length < MAX_ENTRIES && size < CHUNK) continue;
+      if (this.#entries.length < this.#batchEntries && size < CHUNK) continue;
       size = 0;
       yield this.#flush();
     }

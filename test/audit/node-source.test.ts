@@ -26,7 +26,7 @@ const folderOf = (files: Readonly<Record<string, string>>): string => {
 
 const read = async (inputs: readonly string[], options?: InputOptions): Promise<InputBatch[]> => {
   const all: InputBatch[] = [];
-  for await (const batch of inputBatches(inputs, options)) all.push(batch);
+  for await (const batch of inputBatches(inputs, { batchEntries: 64, ...options })) all.push(batch);
   return all;
 };
 const textsOf = (batches: readonly InputBatch[]): string[] =>

@@ -25,7 +25,7 @@ const QUICK = process.argv.includes("--quick");
 const SIZES = QUICK
   ? { strangers: 200, region: 200, enclave: 300, app: 3000 }
   : { strangers: 3000, region: 4000, enclave: 8000, app: 80_000 };
-const ROUNDS = QUICK ? 1 : 3;
+const ROUNDS = QUICK ? 1 : Number(process.env.ROUNDS ?? 3);
 const CORES = availableParallelism();
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const AT = new Date("2026-01-01T00:00:00Z");
