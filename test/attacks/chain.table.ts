@@ -346,6 +346,8 @@ const unknown = (critical: boolean): CertificateSpec["extensions"][number] => ({
   value: derNull(),
 });
 
+const restriction = (id: string): CertificateSpec["extensions"][number] => ({ id, critical: false, value: derNull() });
+
 /** An enclave's own leaf used as an authority: what basicConstraints is there to prevent. */
 const underTheLeaf = specs((list) => [
   ...list,
@@ -397,8 +399,8 @@ const constraints: [string, Alterations][] = [
     moreExtensions(CHAIN.region, { id: OID.nameConstraints, critical: true, value: derSequence() }),
   ],
   ...["2.5.29.30", "2.5.29.36", "2.5.29.54"].flatMap((id): [string, Alterations][] => [
-    [`a restriction that is not critical, ${id}`, moreExtensions(CHAIN.region, { id, critical: false, value: derNull() })],
-    [`the same in the leaf, ${id}`, moreExtensions(CHAIN.leaf, { id, critical: false, value: derNull() })],
+    [`a restriction that is not critical, ${id}`, moreExtensions(CHAIN.region, restriction(id))],
+    [`the same in the leaf, ${id}`, moreExtensions(CHAIN.leaf, restriction(id))],
   ]),
   ["a zone without a name", specs((list) => renamed(list, CHAIN.zone))],
   ["a trusted root without a name", specs((list) => renamed(list, CHAIN.root))],
