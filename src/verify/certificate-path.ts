@@ -30,6 +30,15 @@ export const PATH_CHECKS = [
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);
 
+/**
+ * nameConstraints, policyConstraints and inhibitAnyPolicy: what an authority forbids to those below it. None is
+ * processed here; a CA that forgets to mark one as critical, as it must, has forbidden it all the same.
+ */
+const RESTRICTIONS = ["2.5.29.30", "2.5.29.36", "2.5.29.54"];
+
+/** A Name without attributes. */
+const EMPTY_NAME = 2;
+
 /** A certificate at its place: 0 is the anchor, the last is the leaf. */
 class Placed {
   readonly certificate: Certificate;
@@ -190,9 +199,12 @@ function reportValidity(path: readonly Placed[], time: Date | null, checklist: C
   return checklist.conclude("chain.validity", validityFaults(path, time), `at ${time.toISOString()}`);
 }
 
-/** Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). */
+/**
+ * Both ends of a validity are inside it (RFC 5280 section 4.1.2.5). They are seconds: the last one ends with its last
+ * millisecond, and documents count in milliseconds.
+ */
 function validityFaults(path: readonly Placed[], time: Date): string[] {
-  const at = time.getTime();
+  const at = Math.floor(time.getTime() / 1000) * 1000;
   return path
     .filter(({ certificate }) => at < certificate.notBefore.getTime() || at > certificate.notAfter.getTime())
     .map((entry) => {
@@ -208,6 +220,8 @@ function constraintFaults(entry: Placed): string[] {
   const faults = [
     ...(certificate.version === 3 ? [] : [`X.509 version ${certificate.version}, 3 wanted`]),
     ...extensionFaults(certificate),
+    // RFC 5280 section 4.1.2.6: whose name is empty is named as the issuer by whoever names none.
+    ...(isLeaf || certificate.subject.length > EMPTY_NAME ? [] : ["is a CA without a name"]),
     ...basicConstraintsFaults(certificate, isLeaf, casBelow),
     ...keyUsageFaults(certificate, isLeaf),
   ];
@@ -218,11 +232,14 @@ function extensionFaults(certificate: Certificate): string[] {
   const ids = certificate.extensions.map((extension) => extension.id);
   const repeated = ids.filter((id, index) => ids.indexOf(id) !== index);
   const unknown = certificate.extensions.filter(
-    ({ id, critical }) => critical && id !== BASIC_CONSTRAINTS && id !== KEY_USAGE,
+    ({ id, critical }) => (critical && id !== BASIC_CONSTRAINTS && id !== KEY_USAGE) || RESTRICTIONS.includes(id),
   );
   return [
     ...repeated.map((id) => `extension ${id} appears twice`),
-    ...unknown.map(({ id }) => `critical extension ${id} is not one that this verifier processes`),
+    ...unknown.map(({ id, critical }) => {
+      const kind = critical ? "critical extension" : "extension";
+      return `${kind} ${id} is not one that this verifier processes`;
+    }),
   ];
 }
 

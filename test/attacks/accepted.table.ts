@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { encodeCbor } from "../../src/lab/cbor.js";
 import { customPayload, policyOutcomePayload } from "../../src/lab/enclave.js";
 import type { Expected } from "../../src/index.js";
+import { derSequence } from "../../src/lab/der.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { generateKeyPair } from "../../src/lab/keys.js";
 import { derNull } from "../support/der.js";
@@ -370,6 +371,14 @@ const paths: Accepted[] = [
     forge: certificate(CHAIN.leaf, (spec) => ({ extensions: [...spec.extensions, unknown(300)] })),
   },
   { name: "asked for now, within the leaf's life", judge: { validAt: "now" } },
+  {
+    name: "a document of the last millisecond of the path's last second",
+    forge: {
+      at: new Date(AT.getTime() + 999),
+      ...document({ certificates: (specs) => specs.map((spec) => ({ ...spec, notAfter: AT })) }),
+    },
+  },
+  { name: "a leaf without a name", forge: certificate(CHAIN.leaf, () => ({ subject: derSequence() })) },
   { name: "asked for the leaf's last second", judge: { validAt: after(3 * 3600 - 1) } },
   { name: "months later, at the document's time", judge: { now: after(200 * 86_400) } },
 ];

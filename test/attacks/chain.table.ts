@@ -311,6 +311,11 @@ function validity(name: string, place: number, notBefore: Date, notAfter: Date):
 const times: Attack[] = [
   validity("a leaf that begins a second later", CHAIN.leaf, after(1), after(10_800)),
   validity("a leaf that ended a second before", CHAIN.leaf, after(-10_800), after(-1)),
+  {
+    name: "a leaf that begins in the next second, a millisecond away",
+    forge: { at: new Date(AT.getTime() + 999), ...certificate(CHAIN.leaf, () => ({ notBefore: after(1) })) },
+    fails: ["chain.validity"],
+  },
   validity("an instance that ended", CHAIN.instance, after(-100_000), after(-1)),
   validity("an instance that has not begun", CHAIN.instance, after(1), after(100_000)),
   validity("a zone that ended", CHAIN.zone, after(-100_000), after(-1)),
@@ -341,11 +346,23 @@ const unknown = (critical: boolean): CertificateSpec["extensions"][number] => ({
   value: derNull(),
 });
 
+const restriction = (id: string): CertificateSpec["extensions"][number] => ({ id, critical: false, value: derNull() });
+
 /** An enclave's own leaf used as an authority: what basicConstraints is there to prevent. */
 const underTheLeaf = specs((list) => [
   ...list,
   { ...list[CHAIN.leaf]!, key: generateKeyPair("secp384r1"), serial: bytes("4001") },
 ]);
+
+/** Without a name, as its own subject and as the issuer of what it issued; of a root both of its own. */
+function renamed(list: CertificateSpec[], place: number): CertificateSpec[] {
+  const subject = derSequence();
+  return list.map((spec, index) => ({
+    ...spec,
+    ...(index === place && { subject }),
+    ...((index === place + 1 || (place === CHAIN.root && index === place)) && { issuer: subject }),
+  }));
+}
 
 const constraints: [string, Alterations][] = [
   ["a region without basicConstraints", extensions(CHAIN.region, caUsage)],
@@ -381,6 +398,12 @@ const constraints: [string, Alterations][] = [
     "critical name constraints",
     moreExtensions(CHAIN.region, { id: OID.nameConstraints, critical: true, value: derSequence() }),
   ],
+  ...["2.5.29.30", "2.5.29.36", "2.5.29.54"].flatMap((id): [string, Alterations][] => [
+    [`a restriction that is not critical, ${id}`, moreExtensions(CHAIN.region, restriction(id))],
+    [`the same in the leaf, ${id}`, moreExtensions(CHAIN.leaf, restriction(id))],
+  ]),
+  ["a zone without a name", specs((list) => renamed(list, CHAIN.zone))],
+  ["a trusted root without a name", specs((list) => renamed(list, CHAIN.root))],
   [
     "a critical extended key usage in the leaf",
     moreExtensions(CHAIN.leaf, { id: "2.5.29.37", critical: true, value: derSequence(bytes("06082b06010505070303")) }),

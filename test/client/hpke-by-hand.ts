@@ -31,11 +31,15 @@ function labeledExpand(suite: Buffer, prk: Buffer, label: string, info: Buffer, 
   );
 }
 
-/** ExtractAndExpand (section 4.1) and KeySchedule (section 5.1). */
-function keySchedule(dh: Buffer, encapsulated: Buffer, receiver: Buffer, info: Buffer): { key: Buffer; nonce: Buffer } {
+/** ExtractAndExpand (section 4.1). */
+export function sharedSecret(dh: Buffer, encapsulated: Buffer, receiver: Buffer): Buffer {
+  const eaePrk = labeledExtract(KEM, Buffer.alloc(0), "eae_prk", dh);
+  return labeledExpand(KEM, eaePrk, "shared_secret", Buffer.concat([encapsulated, receiver]), 32);
+}
+
+/** KeySchedule (section 5.1). */
+export function keySchedule(shared: Buffer, info: Buffer): { key: Buffer; nonce: Buffer } {
   const none = Buffer.alloc(0);
-  const eaePrk = labeledExtract(KEM, none, "eae_prk", dh);
-  const shared = labeledExpand(KEM, eaePrk, "shared_secret", Buffer.concat([encapsulated, receiver]), 32);
   const context = Buffer.concat([
     Buffer.of(0),
     labeledExtract(HPKE, none, "psk_id_hash", none),
@@ -56,7 +60,8 @@ export function sealByHand(
 ): { encapsulated: Buffer; ciphertext: Buffer } {
   const ephemeral = createECDH("prime256v1");
   const encapsulated = ephemeral.generateKeys();
-  const { key, nonce } = keySchedule(ephemeral.computeSecret(receiver), encapsulated, receiver, info);
+  const shared = sharedSecret(ephemeral.computeSecret(receiver), encapsulated, receiver);
+  const { key, nonce } = keySchedule(shared, info);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.concat([encapsulated, receiver]));
   return { encapsulated, ciphertext: Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]) };
 }
@@ -65,7 +70,8 @@ export function sealByHand(
 export function openByHand(encapsulated: Buffer, ciphertext: Buffer, privateKey: Buffer): Buffer {
   const receiver = createECDH("prime256v1");
   receiver.setPrivateKey(privateKey);
-  const { key, nonce } = keySchedule(receiver.computeSecret(encapsulated), encapsulated, receiver.getPublicKey(), INFO);
+  const shared = sharedSecret(receiver.computeSecret(encapsulated), encapsulated, receiver.getPublicKey());
+  const { key, nonce } = keySchedule(shared, INFO);
   const decipher = createDecipheriv("aes-256-gcm", key, nonce).setAAD(
     Buffer.concat([encapsulated, receiver.getPublicKey()]),
   );
