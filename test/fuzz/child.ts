@@ -27,7 +27,7 @@ export interface Told extends Tally {
 }
 
 /** By the clock, of a machine that may be busy: what is merely slow is measured in the loop. */
-const MAX_HANG_MS = 20_000;
+const MAX_HANG_MS = Number(process.env["BOOTPROOF_FUZZ_HANG_MS"] ?? 20_000);
 const MAX_GROWTH_MIB = 200;
 const MAX_INPUT = 1024 * 1024;
 
@@ -109,7 +109,16 @@ async function run(wanted: Wanted): Promise<Told> {
 
   async function only(bytes: string): Promise<Told> {
     const [outcome] = await outcomeOf(layer, Buffer.from(bytes, "base64"));
-    const none = { executions: 1, accepted: 0, refused: 0, slowestMs: 0, findings: [], kept: 0, seconds: 0, peakMib: 0 };
+    const none = {
+      executions: 1,
+      accepted: 0,
+      refused: 0,
+      slowestMs: 0,
+      findings: [],
+      kept: 0,
+      seconds: 0,
+      peakMib: 0,
+    };
     return { ...none, outcome };
   }
 }
@@ -123,7 +132,10 @@ else
       return;
     }
     void run(wanted).then((told) => {
-      const findings = told.findings.map((finding) => ({ ...finding, input: Buffer.from(finding.input).toString("base64") }));
+      const findings = told.findings.map((finding) => ({
+        ...finding,
+        input: Buffer.from(finding.input).toString("base64"),
+      }));
       process.send!({ ...told, findings }, () => process.exit(0));
     });
   });

@@ -31,7 +31,8 @@ export function jsonText(tree: Tree, random: Random): string {
   const escapes = random.oneIn(20);
   const quoted = (text: string): string => {
     if (!escapes || !random.oneIn(8)) return JSON.stringify(text);
-    return `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`;
+    const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at).toString(16).padStart(4, "0"));
+    return `"${units.map((unit) => `\\u${unit}`).join("")}"`;
   };
   const write = (node: Tree): string => {
     if (node.kind === "raw") return node.text;
@@ -53,20 +54,65 @@ function placesOf(root: { value: Tree }): Place[] {
   const visit = (value: Tree, set: Place["set"]): void => {
     places.push({ value, set });
     if (value.kind === "array") value.items.forEach((item, at) => visit(item, (other) => (value.items[at] = other)));
-    if (value.kind === "object")
-      for (const member of value.members) visit(member[1], (other) => (member[1] = other));
+    if (value.kind === "object") for (const member of value.members) visit(member[1], (other) => (member[1] = other));
   };
   visit(root.value, (value) => (root.value = value));
   return places;
 }
 
 const RAW = [
-  "0", "-0", "1", "-1", "1.0", "1e2", "1E-7", "1e999", "0.1", "4294967295", "4294967296", "9007199254740993",
-  "18446744073709551616", "123456789012345678901234567890", "null", "true", "false", '""', "{}", "[]", "[[]]", "NaN",
-  "01", '"\\ud800"', '"\\u0000"', '"\u202e"', '"\\u001b[2J"', '"__proto__"', '{"__proto__":1}', '{"a":1,"a":2}', "[1,]",
-  "[".repeat(70) + "]".repeat(70), '"0x00"', '"00"', '"1"', '"-1"', '"4294967296"', `"${"a".repeat(5000)}"`,
+  "0",
+  "-0",
+  "1",
+  "-1",
+  "1.0",
+  "1e2",
+  "1E-7",
+  "1e999",
+  "0.1",
+  "4294967295",
+  "4294967296",
+  "9007199254740993",
+  "18446744073709551616",
+  "123456789012345678901234567890",
+  "null",
+  "true",
+  "false",
+  '""',
+  "{}",
+  "[]",
+  "[[]]",
+  "NaN",
+  "01",
+  '"\\ud800"',
+  '"\\u0000"',
+  '"\u202e"',
+  '"\\u001b[2J"',
+  '"__proto__"',
+  '{"__proto__":1}',
+  '{"a":1,"a":2}',
+  "[1,]",
+  "[".repeat(70) + "]".repeat(70),
+  '"0x00"',
+  '"00"',
+  '"1"',
+  '"-1"',
+  '"4294967296"',
+  `"${"a".repeat(5000)}"`,
 ];
-const NAMES = ["__proto__", "constructor", "toString", "", "a", "version", "type", "activity", "bootProof", "result", "\u0000"];
+const NAMES = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "",
+  "a",
+  "version",
+  "type",
+  "activity",
+  "bootProof",
+  "result",
+  "\u0000",
+];
 
 /** One change: of a text by what it is, of a list by its entries, of anything by something else. */
 export function changeJson(tree: Tree, around: Around): Tree {

@@ -49,7 +49,7 @@ import {
 import { fits } from "../support/json-schema.js";
 import { genuineDocuments, manifestVectors, manifestBytes, readVector, vectorFiles } from "../support/vectors.js";
 import { parseItem } from "./cbor-items.js";
-import { encodeElement, parseElements } from "./der-elements.js";
+import { type Element, encodeElement, parseElements } from "./der-elements.js";
 import { policyJson, whole } from "./lab.js";
 import { type Layer, type Outcome, must } from "./loop.js";
 import { mutate } from "./mutate.js";
@@ -186,7 +186,8 @@ const cborX = new Decoder({ mapsAsObjects: false, useRecords: false, int64AsNumb
 
 /** As cbor-x has it: of small integers of 64 bits it may make numbers. */
 function alike(ours: unknown, theirs: unknown): boolean {
-  if (typeof ours === "bigint" || typeof theirs === "bigint") return BigInt(ours as bigint) === BigInt(theirs as bigint);
+  if (typeof ours === "bigint" || typeof theirs === "bigint")
+    return BigInt(ours as bigint) === BigInt(theirs as bigint);
   if (ours instanceof Uint8Array) return theirs instanceof Uint8Array && same(ours, theirs);
   if (Array.isArray(ours))
     return Array.isArray(theirs) && ours.length === theirs.length && ours.every((item, at) => alike(item, theirs[at]));
@@ -207,7 +208,7 @@ function inProfile(bytes: Uint8Array): boolean {
   const visitItem = (at: NonNullable<typeof item>, depth: number): boolean => {
     const { major, children, content, argument } = at;
     if (depth > 16 || major === 6 || (at.width === -1 && (depth > 0 || major !== 5))) return false;
-    if (major === 7 && ![20n, 21n, 22n].includes(argument)) return false;
+    if (major === 7 && (at.width !== 0 || ![20n, 21n, 22n].includes(argument))) return false;
     if (major === 3 && fromUtf8(content!) === null) return false;
     return (children ?? []).every((child) => visitItem(child, depth + 1));
   };
@@ -237,7 +238,11 @@ export const cbor: Layer = {
         const again = encodeCbor(value as CborInput);
         const entries = isOpen ? [...(value as Map<CborInput, CborInput>)] : [];
         const asItCame = isOpen
-          ? join(Uint8Array.of(0xbf), ...entries.flatMap(([a, b]) => [encodeCbor(a), encodeCbor(b)]), Uint8Array.of(0xff))
+          ? join(
+              Uint8Array.of(0xbf),
+              ...entries.flatMap(([a, b]) => [encodeCbor(a), encodeCbor(b)]),
+              Uint8Array.of(0xff),
+            )
           : again;
         must(same(asItCame, input), "CBOR that is not encoded so again");
         must(alike(value, cborX.decode(input)), "CBOR that cbor-x reads otherwise");
@@ -274,24 +279,47 @@ export const der: Layer = {
       (certificate) => {
         const elements = parseElements(input);
         must(elements?.length === 1, "one element of DER, by another reader");
-        must(same(encodeElement(elements[0]!), input), "DER that is not encoded so again");
+        must(same(encodeElement(asKept(elements[0]!)), input), "DER that is not encoded so again");
         let theirs: X509Certificate;
         try {
           theirs = new X509Certificate(input);
         } catch (error) {
-          must(isLaterRefused(certificate, error as Error), `a certificate, and openssl says ${(error as Error).message}`);
+          must(
+            isLaterRefused(certificate, error as Error),
+            `a certificate, and openssl says ${(error as Error).message}`,
+          );
           return;
         }
         // OpenSSL writes no leading zeros, and a sign.
-        const serial = BigInt(`0x${toHex(certificate.serialNumber)}`).toString(16).toUpperCase();
+        const serial = BigInt(`0x${toHex(certificate.serialNumber)}`)
+          .toString(16)
+          .toUpperCase();
         const negative = (certificate.serialNumber[0] ?? 0) > 0x7f;
         must(negative || BigInt(`0x${theirs.serialNumber}`).toString(16).toUpperCase() === serial, "another serial");
         must(sameTime(certificate.notBefore, theirs.validFrom), `notBefore: ${theirs.validFrom}`);
         must(sameTime(certificate.notAfter, theirs.validTo), `notAfter: ${theirs.validTo}`);
-        must(same(theirs.raw, input), "OpenSSL reads other bytes");
       },
     ),
 };
+
+/**
+ * Without what is inside the parts that are kept as they came: algorithms, names, key, signature and the values of
+ * extensions (decode/README.md, "Certificates"). Whether those are in DER is asked where they are used.
+ */
+function asKept(certificate: Element): Element {
+  const [tbs, algorithm, signature] = certificate.children!;
+  const opaque = (element: Element | undefined): void => {
+    if (element !== undefined) element.children = null;
+  };
+  [algorithm, signature].forEach(opaque);
+  const fields = tbs!.children!;
+  const first = fields[0]!.tag === 0xa0 ? 1 : 0;
+  // Serial number, algorithm, issuer, validity, subject, key.
+  for (const at of [1, 2, 4, 5]) opaque(fields[first + at]);
+  for (const extension of fields.find(({ tag }) => tag === 0xa3)?.children?.[0]?.children ?? [])
+    opaque(extension.children?.at(-1));
+  return certificate;
+}
 
 function sameTime(ours: Date, theirs: string): boolean {
   return ours.getTime() === new Date(theirs).getTime();
@@ -307,16 +335,30 @@ function isLaterRefused(_: unknown, error: Error): boolean {
 }
 
 export const cose: Layer = {
-  seeds: [...someDocuments, ...vectorFiles().filter((file) => file.startsWith("nitro/malformed")).map(readVector)],
+  seeds: [
+    ...someDocuments,
+    ...vectorFiles()
+      .filter((file) => file.startsWith("nitro/malformed"))
+      .map(readVector),
+  ],
   run: (input) => {
     const outcome = refusedOr(
       () => decodeCoseSign1(input),
       ({ protectedHeader, payload, signature, unprotectedIsEmpty, ...rest }) => {
         const untagged = input[0] === 0xd2 ? input.subarray(1) : input;
-        const again = join(head(4, 4), encodeCbor(protectedHeader), Uint8Array.of(0xa0), encodeCbor(payload), encodeCbor(signature));
+        const again = join(
+          head(4, 4),
+          encodeCbor(protectedHeader),
+          Uint8Array.of(0xa0),
+          encodeCbor(payload),
+          encodeCbor(signature),
+        );
         must(!unprotectedIsEmpty || same(again, untagged), "a message that is not encoded so again");
         const signed = encodeCbor(["Signature1", protectedHeader, new Uint8Array(), payload]);
-        must(same(signatureInput({ protectedHeader, payload, signature, unprotectedIsEmpty, ...rest }), signed), "signed");
+        must(
+          same(signatureInput({ protectedHeader, payload, signature, unprotectedIsEmpty, ...rest }), signed),
+          "signed",
+        );
       },
     );
     refusedOr(
@@ -331,7 +373,13 @@ export const cose: Layer = {
         must(alike(document.publicKey, payload.get("public_key") ?? null), "public_key, by cbor-x");
         must(alike(document.nonce, payload.get("nonce") ?? null), "nonce, by cbor-x");
         must(alike(document.certificate.der, payload.get("certificate")), "certificate, by cbor-x");
-        must(alike(document.cabundle.map(({ der: each }) => each), payload.get("cabundle")), "cabundle, by cbor-x");
+        must(
+          alike(
+            document.cabundle.map(({ der: each }) => each),
+            payload.get("cabundle"),
+          ),
+          "cabundle, by cbor-x",
+        );
       },
     );
     return outcome;
@@ -441,7 +489,9 @@ const noFiles = {
 const MAX_RELEASE_BYTES = 65_536;
 
 export const releases: Layer = {
-  seeds: vectorFiles().filter((file) => file.startsWith("releases/")).map(readVector),
+  seeds: vectorFiles()
+    .filter((file) => file.startsWith("releases/"))
+    .map(readVector),
   run: async (input) => {
     const words = input.length > MAX_RELEASE_BYTES ? null : fromUtf8(input);
     if (words === null) return "refused";
@@ -473,7 +523,9 @@ export const images: Layer = {
     signedImage,
     imageOf({ sections: [KERNEL, CMDLINE, RAMDISK], version: 3 }),
     imageOf({ sections: [KERNEL, CMDLINE, METADATA, RAMDISK, APPLICATION, APPLICATION], flags: 1 }),
-    imageOf({ sections: [...SECTIONS, { type: TYPE.signature, data: encodeCbor([new Map([["signing_certificate", [1, 2]]])]) }] }),
+    imageOf({
+      sections: [...SECTIONS, { type: TYPE.signature, data: encodeCbor([new Map([["signing_certificate", [1, 2]]])]) }],
+    }),
   ],
   mutate: (input, random, others) => {
     if (random.oneIn(3)) {
@@ -481,7 +533,12 @@ export const images: Layer = {
         const section = random.pick(SECTIONS);
         const data = random.oneIn(3) ? mutate(section.data, random, others) : section.data;
         const type = random.oneIn(6) ? random.below(8) : section.type;
-        return { type, data, ...(random.oneIn(8) && { size: BigInt(random.next()) }), ...(random.oneIn(9) && { flags: 1 }) };
+        return {
+          type,
+          data,
+          ...(random.oneIn(8) && { size: BigInt(random.next()) }),
+          ...(random.oneIn(9) && { flags: 1 }),
+        };
       });
       return Uint8Array.from(imageOf({ sections, version: 2 + random.below(4) }));
     }

@@ -1,4 +1,4 @@
-/** What comes from the service, and what is kept in files: answers, deliveries, logs, pages; and files that are shown. */
+/** What comes from the service, and what is in files: answers, deliveries, logs, pages; and files that are shown. */
 import { createHash } from "node:crypto";
 import { createClient, verifyWebhook, webhookHandler } from "../../src/client/index.js";
 import { fromUtf8, toHex, toUtf8 } from "../../src/bytes.js";
@@ -23,7 +23,7 @@ import { genuineDocuments, readVector, vectorFiles } from "../support/vectors.js
 import { NOW, policy, policyJson, whole } from "./lab.js";
 import { mustBePrintable } from "./layers-decode.js";
 import { outcomeOf } from "./layers-verify.js";
-import { type Layer, type Outcome, must } from "./loop.js";
+import { type Layer, must } from "./loop.js";
 import { mutate } from "./mutate.js";
 
 const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
@@ -64,7 +64,7 @@ export const answers: Layer = {
     const question = questions.find((each) => each === given["question"]) ?? "getBootProof";
     try {
       const got = await asked(client, question);
-      if (question === "verified") must(given["status"] === 200, "accepted: an answer of another status");
+      if (question === "verified") must(codeOf(given["status"]) === 200, "accepted: an answer of another status");
       must(typeof got === "object" && got !== null, "an answer that is nothing");
       return "accepted";
     } catch (error) {
@@ -101,7 +101,7 @@ function clientThatGets({ status, headers, body }: JsonObject): Client {
   const good = Object.entries(typeof headers === "object" && headers !== null ? headers : {}).filter(
     ([name, value]) => /^[a-z-]{1,40}$/.test(name) && typeof value === "string" && /^[\x20-\x7e]*$/.test(value),
   ) as [string, string][];
-  const code = typeof status === "number" && status >= 200 && status <= 599 ? Math.floor(status) : 200;
+  const code = codeOf(status);
   const bodiless = [204, 205, 304].includes(code);
   return createClient({
     baseUrl: "https://service.test",
@@ -113,6 +113,10 @@ function clientThatGets({ status, headers, body }: JsonObject): Client {
     random: () => 0.5,
     maxRetries: 1,
   });
+}
+
+function codeOf(status: unknown): number {
+  return typeof status === "number" && status >= 200 && status <= 599 ? Math.floor(status) : 200;
 }
 
 function piecesOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
@@ -128,7 +132,9 @@ function piecesOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 const serviceKey = generateKeyPair("ed25519");
-const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: "k", x: ed25519Point(serviceKey) }] };
+const jwks = {
+  keys: [{ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: "k", x: ed25519Point(serviceKey) }],
+};
 const HEADERS = {
   "Event-Id": "event",
   Timestamp: String(NOW.getTime()),
@@ -151,17 +157,28 @@ export const webhooks: Layer = {
     const given = objectOf(input);
     if (given === undefined) return "refused";
     const body = toUtf8(typeof given["body"] === "string" ? given["body"] : "");
-    const said = Object.entries(typeof given["headers"] === "object" && given["headers"] !== null ? given["headers"] : {});
+    const said = Object.entries(
+      typeof given["headers"] === "object" && given["headers"] !== null ? given["headers"] : {},
+    );
     const text = (name: string): string => String(said.find(([other]) => other === name)?.[1] ?? "");
     const start = `v1.ed25519.${text("Signature-Key-Id")}.${text("Timestamp")}.${text("Event-Id")}.`;
     const signature = toHex(signDer(serviceKey, null, Buffer.concat([toUtf8(start), body])));
     const headers = Object.fromEntries(
-      said.map(([name, value]) => [`X-Webhook-${name}`, name === "Signature" && given["sign"] === true ? signature : value]),
+      said.map(([name, value]) => [
+        `X-Webhook-${name}`,
+        name === "Signature" && given["sign"] === true ? signature : value,
+      ]),
     ) as Record<string, string>;
     await handled(headers, body, given["jwks"]);
     try {
       const store = { claim: () => true, release: () => {} };
-      const { eventId, timestamp } = await verifyWebhook({ rawBody: body, headers, jwks: given["jwks"], now: NOW, store });
+      const { eventId, timestamp } = await verifyWebhook({
+        rawBody: body,
+        headers,
+        jwks: given["jwks"],
+        now: NOW,
+        store,
+      });
       must(given["sign"] === true, "accepted: a delivery that nobody signed");
       must(eventId === text("Event-Id") && String(timestamp.getTime()) === text("Timestamp"), "another id or time");
       must(Math.abs(timestamp.getTime() - NOW.getTime()) <= 300_000, "accepted: a delivery of another time");
@@ -266,7 +283,6 @@ export const log: Layer = {
 };
 
 const script = { script: "console.log(1);\n" };
-const pageOptions = { policy: { json: policyJson } as never, now: NOW.toISOString() };
 const pieces = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
 const judgedPieces = await verifyEvidence(pieces, { policy, now: NOW });
 const data = toUtf8(pageDataText());
@@ -304,7 +320,6 @@ export const pages: Layer = {
     }
   },
 };
-void pageOptions;
 
 /** Anything, as a person looks at it: what it is, what it says, and in what two of them differ. */
 export const shown: Layer = {
@@ -359,5 +374,3 @@ async function tried<T>(work: () => Promise<T>): Promise<T | null> {
     throw error;
   }
 }
-
-export type { Outcome };

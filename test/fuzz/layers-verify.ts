@@ -1,4 +1,4 @@
-/** What judges evidence: whatever is accepted is explained by OpenSSL, cbor-x and JSON.parse, or by the genuine bytes. */
+/** What judges evidence: what is accepted is explained by OpenSSL, cbor-x and JSON.parse, or by the genuine bytes. */
 import { X509Certificate, verify } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { Decoder } from "cbor-x";
@@ -70,7 +70,10 @@ function explained(document: Uint8Array): Attested {
   const payload = cborX.decode(payloadBytes!) as Map<string, unknown>;
   const chain = [...(payload.get("cabundle") as Uint8Array[]), payload.get("certificate") as Uint8Array];
   const certificates = chain.map((der) => new X509Certificate(der));
-  must(ANCHORS.some((root) => same(root, chain[0]!)), "accepted: a root that nobody trusts");
+  must(
+    ANCHORS.some((root) => same(root, chain[0]!)),
+    "accepted: a root that nobody trusts",
+  );
   const at = Number(payload.get("timestamp"));
   certificates.forEach((certificate, index) => {
     const above = certificates[Math.max(0, index - 1)]!;
@@ -84,7 +87,10 @@ function explained(document: Uint8Array): Attested {
   const key = { key: certificates.at(-1)!.publicKey, dsaEncoding: "ieee-p1363" } as const;
   must(verify("sha384", signed, key, signature!), "accepted: a signature that OpenSSL refuses");
   const pcr0 = (payload.get("pcrs") as Map<number, Uint8Array>).get(0)!;
-  must(pcr0.some((byte) => byte !== 0), "accepted: debug mode");
+  must(
+    pcr0.some((byte) => byte !== 0),
+    "accepted: debug mode",
+  );
   must(payload.get("digest") === "SHA384" && payload.get("nitrotpm_pcrs") === undefined, "accepted: another kind");
   return { payload, signed };
 }
@@ -147,7 +153,9 @@ const inner = (json: JsonObject, name: string): JsonObject => (json[name] ?? jso
 
 /** What was signed, of all that is genuine here. */
 const genuineSigned = new Set(
-  pairs.flatMap(({ bootProofs }) => bootProofs.map((each) => toHex(explained(documentOf(inner(each, "bootProof"))).signed))),
+  pairs.flatMap(({ bootProofs }) =>
+    bootProofs.map((each) => toHex(explained(documentOf(inner(each, "bootProof"))).signed)),
+  ),
 );
 const genuinePayloads = new Set(
   pairs.flatMap(({ appProofs, activity }) =>
@@ -263,6 +271,7 @@ export const enclaves: Layer = {
     );
     if (read === "refused" || manifest === undefined) return "refused";
     const attested = manifest;
+    const isJson = /^\s*\{/.test(Buffer.from(input.subarray(0, 20)).toString("latin1"));
     const hash = labManifestHash(attested);
     const approvals = lab.manifestMembers.slice(0, 2).map((member) => approve(hash, member));
     const envelope = { manifest: attested, manifestSetApprovals: approvals, shareSetApprovals: [] };
@@ -270,7 +279,7 @@ export const enclaves: Layer = {
     const bootProof = {
       ...enclave.bootProof,
       qosManifestB64: toBase64(input),
-      qosManifestEnvelopeB64: toBase64(encodeEnvelope(envelope, { encoding: input[0] === 0x7b ? "json" : "borsh" })),
+      qosManifestEnvelopeB64: toBase64(encodeEnvelope(envelope, { encoding: isJson ? "json" : "borsh" })),
       qosManifestVersion: attested.version,
     };
     const { report } = await verifyEvidence(
@@ -322,11 +331,18 @@ export const appProofs: Layer = {
     if (report.verdict !== "rejected") {
       const theirs = JSON.parse(text) as { type: string; timestampMs: string };
       const { payload } = verified[0]!;
-      must(isDeepStrictEqual(plainCopy(payload.json), theirs), "accepted: a payload that JSON.parse reads otherwise");
-      must(payload.type === theirs.type && String(payload.timestampMs) === theirs.timestampMs, "accepted: a type or time");
+      must(
+        isDeepStrictEqual(plainCopy(payload.json), plainCopy(theirs)),
+        "accepted: a payload that JSON.parse reads otherwise",
+      );
+      must(
+        payload.type === theirs.type && String(payload.timestampMs) === theirs.timestampMs,
+        "accepted: a type or time",
+      );
       const { addressDerivationProof: address } = payload;
-      if (address !== undefined)
-        must(isDeepStrictEqual({ ...address }, { ...(theirs as never as { addressDerivationProof: object }).addressDerivationProof }), "accepted: an address");
+      const named = (theirs as { addressDerivationProof?: Record<string, unknown> }).addressDerivationProof;
+      for (const [name, value] of Object.entries(address ?? {}))
+        must((value ?? null) === (named?.[name] ?? null), `accepted: another ${name} than JSON.parse reads`);
     }
     return outcomeOf(report);
   },

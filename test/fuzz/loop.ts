@@ -128,23 +128,34 @@ function kindOf(what: string): string {
 /** What came of an input, or what is wrong in words; and how long it took, at best where it took long. */
 export async function outcomeOf(layer: Layer, input: Uint8Array): Promise<[outcome: string, milliseconds: number]> {
   let milliseconds = Infinity;
-  let outcome = "";
   for (let tries = 0; tries < 3; tries++) {
     const start = performance.now();
-    try {
-      outcome = await layer.run(input);
-    } catch (error) {
-      outcome = describe(error);
-    }
+    const outcome = await runOnce(layer, input);
     milliseconds = Math.min(milliseconds, performance.now() - start);
     if (milliseconds <= MAX_MS) return [outcome, milliseconds];
   }
   return [`slow: ${Math.round(milliseconds)} ms`, milliseconds];
 }
 
+async function runOnce(layer: Layer, input: Uint8Array): Promise<string> {
+  try {
+    return await layer.run(input);
+  } catch (error) {
+    return describe(error);
+  }
+}
+
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return `threw ${typeof error}`;
-  const place = error instanceof Unexplained ? "" : ` (${error.stack?.split("\n").find((line) => line.includes("at "))?.trim() ?? ""})`;
+  const place =
+    error instanceof Unexplained
+      ? ""
+      : ` (${
+          error.stack
+            ?.split("\n")
+            .find((line) => line.includes("at "))
+            ?.trim() ?? ""
+        })`;
   return `${error.name}: ${error.message.slice(0, 300)}${place}`;
 }
 

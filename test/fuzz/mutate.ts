@@ -120,7 +120,11 @@ function changeWords(text: string, random: Random): string {
     }
     case 7: {
       const there = text[at] ?? "";
-      return text.slice(0, at) + (there === there.toUpperCase() ? there.toLowerCase() : there.toUpperCase()) + text.slice(at + 1);
+      return (
+        text.slice(0, at) +
+        (there === there.toUpperCase() ? there.toLowerCase() : there.toUpperCase()) +
+        text.slice(at + 1)
+      );
     }
     default:
       lines[line] = (random.oneIn(2) ? " ".repeat(1 + random.below(3)) : "") + lines[line]!.trimStart();
@@ -139,7 +143,21 @@ function mutateCbor(bytes: Uint8Array, around: Around): Uint8Array | null {
   return encodeItem(item);
 }
 
-const BOUNDARIES = [0n, 1n, 23n, 24n, 31n, 255n, 256n, 65535n, 65536n, 2n ** 32n, 2n ** 53n, 2n ** 53n - 1n, 2n ** 64n - 1n];
+const BOUNDARIES = [
+  0n,
+  1n,
+  23n,
+  24n,
+  31n,
+  255n,
+  256n,
+  65535n,
+  65536n,
+  2n ** 32n,
+  2n ** 53n,
+  2n ** 53n - 1n,
+  2n ** 64n - 1n,
+];
 
 function changeItem(item: Item, all: readonly Item[], around: Around): void {
   const { random } = around;
@@ -198,9 +216,22 @@ function mutateDer(bytes: Uint8Array, around: Around): Uint8Array | null {
   return Buffer.concat(roots.map(encodeElement));
 }
 
-const TAGS = [0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0c, 0x13, 0x17, 0x18, 0x30, 0x31, 0x80, 0x81, 0xa0, 0xa3, 0x1f, 0x00];
-const TIMES = ["491231235959Z", "500101000000Z", "20491231235959Z", "20500101000000Z", "20261301000000Z", "2601010000Z",
-  "20260101000000.5Z", "260101000000+0000", "99991231235959Z", "00000000000000Z", "20260229000000Z"];
+const TAGS = [
+  0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0c, 0x13, 0x17, 0x18, 0x30, 0x31, 0x80, 0x81, 0xa0, 0xa3, 0x1f, 0x00,
+];
+const TIMES = [
+  "491231235959Z",
+  "500101000000Z",
+  "20491231235959Z",
+  "20500101000000Z",
+  "20261301000000Z",
+  "2601010000Z",
+  "20260101000000.5Z",
+  "260101000000+0000",
+  "99991231235959Z",
+  "00000000000000Z",
+  "20260229000000Z",
+];
 
 function changeElement(element: Element, all: readonly Element[], around: Around): void {
   const { random } = around;
@@ -225,7 +256,9 @@ function changeElement(element: Element, all: readonly Element[], around: Around
 }
 
 function integerLike(random: Random): Uint8Array {
-  return Uint8Array.from(random.pick([[], [0], [0, 0], [0xff], [0x80], [0, 0x80], [0xff, 0xff], Array(21).fill(0x7f) as number[]]));
+  return Uint8Array.from(
+    random.pick([[], [0], [0, 0], [0xff], [0x80], [0, 0x80], [0xff, 0xff], Array(21).fill(0x7f) as number[]]),
+  );
 }
 
 /**
@@ -253,7 +286,9 @@ function mutateLengths(bytes: Uint8Array, around: Around): Uint8Array {
   return havoc(bytes, around);
 }
 
-const MEANINGFUL = [0x00, 0x01, 0x0a, 0x22, 0x30, 0x5b, 0x7b, 0x7d, 0x7f, 0x80, 0x84, 0xa0, 0xa1, 0xbf, 0xc2, 0xd2, 0xff];
+const MEANINGFUL = [
+  0x00, 0x01, 0x0a, 0x22, 0x30, 0x5b, 0x7b, 0x7d, 0x7f, 0x80, 0x84, 0xa0, 0xa1, 0xbf, 0xc2, 0xd2, 0xff,
+];
 
 /** A change that knows of no format. */
 function havoc(bytes: Uint8Array, { random, others }: Around): Uint8Array {

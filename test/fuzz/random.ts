@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed makes the same numbers, on every machine (sfc32, by Chris Doty-Humphrey). */
+/** Chance that can be repeated: the same seed makes the same numbers on every machine (the generator is sfc32). */
 export class Random {
   #a: number;
   #b: number;

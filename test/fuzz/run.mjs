@@ -1,6 +1,6 @@
 /**
  * Fuzzing, for as long as it is told: `npm run test:fuzz -- [--layer NAME]… [--seconds N | --executions N] [--seed N]`.
- * `--executions` and `--seconds` are of all layers together; without either each has a thousandth of a million. Guided
+ * `--executions` and `--seconds` are of all layers together; without either each has a hundred executions. Guided
  * (`--guided`): inputs that reach code that none before did are changed further; without, a seed gives the same inputs
  * everywhere. Ends with 1 where anything was found; what it was is in coverage/fuzz/, an input to a file.
  */
@@ -75,7 +75,8 @@ const chosen = all.filter(([name]) => values.layer === undefined || values.layer
 const shares = chosen.reduce((sum, [, share]) => sum + share, 0);
 
 const COLUMNS = ["layer", "executions", "seconds", "accepted", "refused", "slowest ms", "peak MiB", "kept", "seed"];
-const row = (cells) => console.log(cells.map((cell, at) => (at === 0 ? String(cell).padEnd(17) : String(cell).padStart(11))).join(" "));
+const row = (cells) =>
+  console.log(cells.map((cell, at) => (at === 0 ? String(cell).padEnd(17) : String(cell).padStart(11))).join(" "));
 row(COLUMNS);
 const totals = { executions: 0, seconds: 0, accepted: 0, refused: 0, kept: 0 };
 let found = 0;
@@ -97,7 +98,17 @@ for (const [layer, share] of chosen) {
   if (told.died === undefined) {
     for (const name of Object.keys(totals)) totals[name] += told[name];
     const { accepted, refused, peakMib, kept } = told;
-    row([layer, told.executions, told.seconds.toFixed(1), accepted, refused, told.slowestMs.toFixed(1), peakMib, kept, seed]);
+    row([
+      layer,
+      told.executions,
+      told.seconds.toFixed(1),
+      accepted,
+      refused,
+      told.slowestMs.toFixed(1),
+      peakMib,
+      kept,
+      seed,
+    ]);
   }
   for (const finding of findings) keep(finding);
 }
