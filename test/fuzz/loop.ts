@@ -60,7 +60,7 @@ export interface LoopOptions {
 }
 
 /** An execution that takes longer, three times in a row, is a finding. */
-export const MAX_MS = 1000;
+const MAX_MS = 1000;
 const MAX_FINDINGS = 20;
 /** Executions between two looks at what was reached. */
 const SAMPLE = 200;
@@ -126,13 +126,19 @@ function kindOf(what: string): string {
 }
 
 /** What came of an input, or what is wrong in words; and how long it took, at best where it took long. */
-export async function outcomeOf(layer: Layer, input: Uint8Array): Promise<[outcome: string, milliseconds: number]> {
+export async function outcomeOf(
+  layer: Layer,
+  input: Uint8Array,
+  maxMs = MAX_MS,
+): Promise<[outcome: string, milliseconds: number]> {
   let milliseconds = Infinity;
   for (let tries = 0; tries < 3; tries++) {
-    const start = performance.now();
+    const [start, used] = [performance.now(), process.cpuUsage()];
     const outcome = await runOnce(layer, input);
-    milliseconds = Math.min(milliseconds, performance.now() - start);
-    if (milliseconds <= MAX_MS) return [outcome, milliseconds];
+    const { user, system } = process.cpuUsage(used);
+    // By the processor: a busy machine makes nothing slower. By the clock, where threads work beside this one.
+    milliseconds = Math.min(milliseconds, performance.now() - start, (user + system) / 1000);
+    if (milliseconds <= maxMs) return [outcome, milliseconds];
   }
   return [`slow: ${Math.round(milliseconds)} ms`, milliseconds];
 }
