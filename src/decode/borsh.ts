@@ -114,7 +114,7 @@ export class BorshReader {
 
   #take(length: number, what: string): Uint8Array {
     const start = this.#pass(length, what);
-    return this.#bytes.slice(start, this.#at);
+    return new Uint8Array(this.#bytes.subarray(start, this.#at));
   }
 
   /** Goes past so many bytes, and answers where they start. */

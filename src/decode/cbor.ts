@@ -92,7 +92,7 @@ class ProfileReader {
       case MAJOR.negative:
         return negative(argument, exact);
       case MAJOR.bytes:
-        return this.#skip(argument, start).slice();
+        return new Uint8Array(this.#skip(argument, start));
       case MAJOR.text:
         return this.#text(argument, start);
       case MAJOR.array:

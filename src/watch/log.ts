@@ -110,7 +110,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
       [parts, length, rest] = [[], 0, rest.subarray(end + 1)];
     }
     // A copy: whoever reads a file may use its buffer again.
-    if (rest.length > 0) parts.push(rest.slice());
+    if (rest.length > 0) parts.push(new Uint8Array(rest));
     length += rest.length;
     if (length > MAX_LINE_BYTES) break;
   }

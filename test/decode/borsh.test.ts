@@ -44,10 +44,12 @@ describe("BorshReader reads", () => {
   });
 
   it("into memory of its own", () => {
-    const bytes = hex("010000000a");
-    const value = new BorshReader(bytes).bytes("a");
-    bytes.fill(0);
-    expect(value).toEqual(Uint8Array.of(10));
+    // What files are read into has a slice() that copies nothing.
+    for (const bytes of [hex("010000000a"), Buffer.from("010000000a", "hex")]) {
+      const value = new BorshReader(bytes).bytes("a");
+      bytes.fill(0);
+      expect(value).toEqual(Uint8Array.of(10));
+    }
   });
 });
 

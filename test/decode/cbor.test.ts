@@ -87,10 +87,12 @@ describe("decodeCbor reads", () => {
   });
 
   it("byte strings into memory of their own", () => {
-    const input = hex("43 010203");
-    const value = decodeCbor(input) as Uint8Array;
-    input.fill(0);
-    expect(value).toEqual(Uint8Array.of(1, 2, 3));
+    // What files are read into has a slice() that copies nothing.
+    for (const input of [hex("43 010203"), Buffer.from("43010203", "hex")]) {
+      const value = decodeCbor(input) as Uint8Array;
+      input.fill(0);
+      expect(value).toEqual(Uint8Array.of(1, 2, 3));
+    }
   });
 
   it("sixteen levels", () => {

@@ -22,6 +22,16 @@ describe("a log that is whole", () => {
     );
   });
 
+  it("is found so where each piece comes in the same buffer, of Node's own kind", async () => {
+    async function* reused(): AsyncGenerator<Uint8Array> {
+      const buffer = Buffer.alloc(512);
+      const bytes = Buffer.from(whole);
+      for (let at = 0; at < bytes.length; at += buffer.length)
+        yield buffer.subarray(0, bytes.copy(buffer, 0, at, at + buffer.length));
+    }
+    expect(await verifyLog(reused())).toMatchObject({ intact: true, entries: 9 });
+  });
+
   it("says where each line begins, when it was made, and what it does not tell", async () => {
     const offsets: number[] = [];
     const answer = await verified(whole, { onLine: (_, offset) => offsets.push(offset) });

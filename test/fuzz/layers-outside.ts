@@ -1,0 +1,376 @@
+/** What comes from the service, and what is in files: answers, deliveries, logs, pages; and files that are shown. */
+import { createHash } from "node:crypto";
+import { createClient, verifyWebhook, webhookHandler } from "../../src/client/index.js";
+import { fromUtf8, toHex, toUtf8 } from "../../src/bytes.js";
+import { parseJson, type JsonObject } from "../../src/decode/json.js";
+import {
+  MalformedError,
+  diffUnverified,
+  inspectUnverified,
+  kindOf,
+  renderDiff,
+  renderInspection,
+  renderJson,
+  verifyEvidence,
+} from "../../src/index.js";
+import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
+import { renderPageContent } from "../../src/page/page.js";
+import { checkPage, pageData, readPageData, verifyPageData } from "../../src/page/index.js";
+import { findingOf, lineAfter } from "../../src/watch/entry.js";
+import { verifyLog } from "../../src/watch/index.js";
+import { imageOf, SECTIONS } from "../support/images.js";
+import { genuineDocuments, readVector, vectorFiles } from "../support/vectors.js";
+import { NOW, policy, policyJson, whole } from "./lab.js";
+import { mustBePrintable } from "./layers-decode.js";
+import { outcomeOf } from "./layers-verify.js";
+import { type Layer, must } from "./loop.js";
+import { mutate } from "./mutate.js";
+
+const bytesOf = (value: unknown): Uint8Array => toUtf8(JSON.stringify(value));
+
+/** Of an object as JSON; undefined where the input is none. */
+function objectOf(input: Uint8Array): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(fromUtf8(input)!);
+    return typeof json === "object" && json !== null ? (json as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const CLIENT_ERRORS = /^(?:ClientError|ServiceError|RejectedActivityError)$/;
+const questions = ["getBootProof", "getLatestBootProof", "listAppProofs", "updateWallet", "verified"] as const;
+const submitted = { activity: { ...whole.activity, appProofs: undefined } };
+const answer = (question: (typeof questions)[number], status: number, body: unknown, headers = {}): Uint8Array =>
+  bytesOf({ question, status, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+
+/** An answer of the service as `{"question", "status", "headers", "body"}`: whatever it is, the client says what. */
+export const answers: Layer = {
+  seeds: [
+    answer("getBootProof", 200, { bootProof: whole.bootProof }),
+    answer("getLatestBootProof", 200, { bootProof: whole.bootProof }),
+    answer("listAppProofs", 200, { appProofs: whole.appProofs }),
+    answer("updateWallet", 200, submitted),
+    answer("verified", 200, { bootProof: whole.bootProof }),
+    answer("getBootProof", 429, { code: 8, message: "slow down", details: [] }, { "retry-after": "1" }),
+    answer("getBootProof", 503, "<html>", { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }),
+    answer("updateWallet", 400, { code: 3, message: "no", details: [{ turnkeyErrorCode: "ORGANIZATION_MISMATCH" }] }),
+    answer("getBootProof", 302, "", { location: "https://elsewhere.test" }),
+  ],
+  run: async (input) => {
+    const given = objectOf(input);
+    if (given === undefined) return "refused";
+    const client = clientThatGets(given);
+    const question = questions.find((each) => each === given["question"]) ?? "getBootProof";
+    try {
+      const got = await asked(client, question);
+      if (question === "verified") must(codeOf(given["status"]) === 200, "accepted: an answer of another status");
+      must(typeof got === "object" && got !== null, "an answer that is nothing");
+      return "accepted";
+    } catch (error) {
+      const { name, message } = error as Error;
+      if (!CLIENT_ERRORS.test(name)) throw error;
+      must(message.length < 20_000, "a message as long as its input");
+      return "refused";
+    }
+  },
+};
+
+type Client = ReturnType<typeof createClient>;
+
+async function asked(client: Client, question: (typeof questions)[number]): Promise<unknown> {
+  const organizationId = whole.activity["organizationId"] as string;
+  const ephemeralKey = whole.bootProof["ephemeralPublicKeyHex"] as string;
+  switch (question) {
+    case "getBootProof":
+      return client.getBootProof({ ephemeralKey });
+    case "getLatestBootProof":
+      return client.getLatestBootProof({ appName: "signer" });
+    case "listAppProofs":
+      return client.listAppProofs({ activityId: "x" });
+    case "updateWallet":
+      return client.updateWallet({ walletId: "w" });
+    case "verified":
+      return client.withVerification(policy).verifyActivity(whole.activity, { organizationId });
+  }
+}
+
+/** Of a body in pieces, whose lengths come from its bytes. */
+function clientThatGets({ status, headers, body }: JsonObject): Client {
+  const bytes = toUtf8(typeof body === "string" ? body : JSON.stringify(body ?? null));
+  const good = Object.entries(typeof headers === "object" && headers !== null ? headers : {}).filter(
+    ([name, value]) => /^[a-z-]{1,40}$/.test(name) && typeof value === "string" && /^[\x20-\x7e]*$/.test(value),
+  ) as [string, string][];
+  const code = codeOf(status);
+  const bodiless = [204, 205, 304].includes(code);
+  return createClient({
+    baseUrl: "https://service.test",
+    organizationId: whole.activity["organizationId"] as string,
+    stamper: { stamp: async () => ({ header: "X-Stamp", value: "stamp" }) },
+    fetch: (async () => new Response(bodiless ? null : piecesOf(bytes), { status: code, headers: good })) as never,
+    now: () => NOW,
+    sleep: (milliseconds) => (milliseconds > 20_000 ? new Promise<void>(() => {}) : Promise.resolve()),
+    random: () => 0.5,
+    maxRetries: 1,
+  });
+}
+
+function codeOf(status: unknown): number {
+  return typeof status === "number" && status >= 200 && status <= 599 ? Math.floor(status) : 200;
+}
+
+function piecesOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      if (at >= bytes.length) return controller.close();
+      const end = at + 1 + 97 * (bytes[at]! & 63);
+      controller.enqueue(bytes.slice(at, end));
+      at = end;
+    },
+  });
+}
+
+const serviceKey = generateKeyPair("ed25519");
+const jwks = {
+  keys: [{ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: "k", x: ed25519Point(serviceKey) }],
+};
+const HEADERS = {
+  "Event-Id": "event",
+  Timestamp: String(NOW.getTime()),
+  "Signature-Key-Id": "k",
+  "Signature-Algorithm": "ed25519",
+  "Signature-Version": "v1",
+};
+/** `sign`: the signature is made over what the headers and the body say, however they were changed. */
+const delivery = (sign: boolean, body: unknown, more = {}): Uint8Array =>
+  bytesOf({ sign, headers: { ...HEADERS, Signature: "00".repeat(64), ...more }, body: JSON.stringify(body), jwks });
+
+export const webhooks: Layer = {
+  seeds: [
+    delivery(true, whole.activity),
+    delivery(true, { activity: whole.activity }),
+    delivery(false, whole.activity),
+    delivery(true, whole.activity, { Timestamp: String(NOW.getTime() - 299_000) }),
+  ],
+  run: async (input) => {
+    const given = objectOf(input);
+    if (given === undefined) return "refused";
+    const body = toUtf8(typeof given["body"] === "string" ? given["body"] : "");
+    const said = Object.entries(
+      typeof given["headers"] === "object" && given["headers"] !== null ? given["headers"] : {},
+    );
+    const text = (name: string): string => String(said.find(([other]) => other === name)?.[1] ?? "");
+    const start = `v1.ed25519.${text("Signature-Key-Id")}.${text("Timestamp")}.${text("Event-Id")}.`;
+    const signature = toHex(signDer(serviceKey, null, Buffer.concat([toUtf8(start), body])));
+    const headers = Object.fromEntries(
+      said.map(([name, value]) => [
+        `X-Webhook-${name}`,
+        name === "Signature" && given["sign"] === true ? signature : value,
+      ]),
+    ) as Record<string, string>;
+    await handled(headers, body, given["jwks"]);
+    try {
+      const store = { claim: () => true, release: () => {} };
+      const { eventId, timestamp } = await verifyWebhook({
+        rawBody: body,
+        headers,
+        jwks: given["jwks"],
+        now: NOW,
+        store,
+      });
+      must(given["sign"] === true, "accepted: a delivery that nobody signed");
+      must(eventId === text("Event-Id") && String(timestamp.getTime()) === text("Timestamp"), "another id or time");
+      must(Math.abs(timestamp.getTime() - NOW.getTime()) <= 300_000, "accepted: a delivery of another time");
+      must(!/[.,]/.test(eventId), "accepted: an id that shifts what is signed");
+      must(objectOf(body) !== undefined, "accepted: a body that is no object");
+      return "accepted";
+    } catch (error) {
+      if ((error as Error).name !== "WebhookError") throw error;
+      return "refused";
+    }
+  },
+};
+
+/** Whatever comes is answered with a status: it is the service's fault, and no crash of the receiver. */
+async function handled(headers: Record<string, string>, body: Uint8Array, keys: unknown): Promise<void> {
+  let request: Request;
+  try {
+    request = new Request("https://receiver.test", { method: "POST", headers, body: body as BodyInit });
+  } catch {
+    return;
+  }
+  const handler = webhookHandler({
+    verified: { verifyActivity: () => Promise.reject(new Error("asked for an activity")) } as never,
+    organizationIds: ["nobody's"],
+    jwks: typeof keys === "object" && keys !== null ? keys : {},
+    onVerified: () => {},
+    onRejected: () => {},
+    now: () => NOW,
+  });
+  const { status } = await handler(request as never);
+  must([400, 401, 403].includes(status), `a delivery that is answered with ${status}`);
+}
+
+const { report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, { policy, now: NOW, bootProofsOnly: true });
+const rejected = await verifyEvidence({ bootProofs: ["{}"] }, { policy, now: NOW, bootProofsOnly: true });
+
+async function logOf(count: number): Promise<Uint8Array> {
+  let end = { entries: 0, head: "0".repeat(64) };
+  const lines: Uint8Array[] = [];
+  for (let n = 0; n < count; n++) {
+    const isGood = n % 2 === 0;
+    const json = isGood ? { ephemeralPublicKeyHex: "00", n } : "{}";
+    const finding = await findingOf({ app: "signer" }, json, isGood ? report : rejected.report);
+    const line = await lineAfter(end, finding);
+    lines.push(line.bytes, Uint8Array.of(10));
+    end = { entries: n + 1, head: line.hash };
+  }
+  return Buffer.concat(lines);
+}
+
+const genuineLog = await logOf(4);
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** The members of each line changed, and hashes and numbers made right again: only what is in a line can be wrong. */
+function chainedAgain(log: Uint8Array): Uint8Array {
+  let previous = "0".repeat(64);
+  const lines = Buffer.from(log).toString("utf8").trimEnd().split("\n");
+  const chained = lines.map((line, index) => {
+    const json = objectOf(toUtf8(line)) as Record<string, unknown> | undefined;
+    const [proof] = Array.isArray(json?.["bootProofs"]) ? (json["bootProofs"] as unknown[]) : [];
+    const evidenceDigest = sha256(typeof proof === "string" ? proof : (JSON.stringify(proof) ?? ""));
+    const text = json === undefined ? line : JSON.stringify({ ...json, n: index + 1, previous, evidenceDigest });
+    previous = sha256(text);
+    return text;
+  });
+  return toUtf8(`${chained.join("\n")}\n`);
+}
+
+/** Of what is accepted, every line follows the one before it, by Node's own hash. */
+export const log: Layer = {
+  seeds: [genuineLog, await logOf(1), new Uint8Array()],
+  mutate: (input, random, others) => {
+    const lines = Buffer.from(input).toString("utf8").split("\n");
+    const at = random.below(lines.length);
+    const isWhole = random.oneIn(3);
+    const changed = isWhole
+      ? mutate(input, random, others)
+      : toUtf8(lines.map((line, index) => (index === at ? textAfter(line) : line)).join("\n"));
+    return random.oneIn(2) ? chainedAgain(changed) : changed;
+    function textAfter(line: string): string {
+      return Buffer.from(mutate(toUtf8(line), random, others)).toString("utf8");
+    }
+  },
+  run: async (input) => {
+    const { intact, entries, head, fault } = await verifyLog(piecesOf(input) as never);
+    must(intact === (fault === null), "intact, with a fault");
+    if (fault !== null) {
+      must(fault.message.length < 20_000, "a message as long as its input");
+      return "refused";
+    }
+    const lines = Buffer.from(input).toString("utf8").split("\n");
+    must(lines.pop() === "" && lines.length === entries, "accepted: lines that are not counted");
+    let previous = "0".repeat(64);
+    for (const [index, line] of lines.entries()) {
+      const json = JSON.parse(line) as { n: number; previous: string; verdict: string };
+      must(json.n === index + 1 && json.previous === previous, "accepted: a line that does not follow");
+      previous = sha256(line);
+    }
+    must(previous === head, "another head");
+    return "accepted";
+  },
+};
+
+const script = { script: "console.log(1);\n" };
+const pieces = { bootProofs: [whole.bootProof], appProofs: whole.appProofs };
+const judgedPieces = await verifyEvidence(pieces, { policy, now: NOW });
+const data = toUtf8(pageDataText());
+const html = await pageHtml();
+
+function pageDataText(): string {
+  const options = { policy: null, now: NOW, trustAnchors: [{ name: "lab", pem: whole.anchorPem }] };
+  return JSON.stringify(pageData({ evidence: pieces, options: options as never, report: judgedPieces.report }));
+}
+
+async function pageHtml(): Promise<Uint8Array> {
+  return toUtf8((await renderPageContent(readPageData(fromUtf8(data)!), script)).html);
+}
+
+/** The data of a page, read and verified anew; and whole pages, checked from outside. */
+export const pages: Layer = {
+  seeds: [data, html],
+  run: async (input) => {
+    const text = Buffer.from(input).toString("utf8");
+    if (text.trimStart().startsWith("<")) {
+      const check = await checkPage(input, script);
+      must(check.sameBytes === (check.differsAt === null && check.kind !== null) || check.faults.length > 0, "a page");
+      if (check.sameBytes) must(check.script.same, "a page that is the same, with another script");
+      return check.sameBytes ? "accepted" : "refused";
+    }
+    try {
+      const content = readPageData(text);
+      const { report: anew } = await verifyPageData(content);
+      const page = await renderPageContent(content, script);
+      must(!/<script(?! type="application\/json" id|\sid=)/i.test(page.html), "a page with a script of the evidence's");
+      return outcomeOf(anew);
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      return "refused";
+    }
+  },
+};
+
+/** Anything, as a person looks at it: what it is, what it says, and in what two of them differ. */
+export const shown: Layer = {
+  seeds: [
+    ...vectorFiles()
+      .filter((file) => /^(?:boot-proofs|manifests|releases|trust-anchors)\//.test(file))
+      .filter((_, index) => index % 3 === 0)
+      .map(readVector),
+    genuineDocuments()[0]!.bytes,
+    bytesOf(policyJson),
+    bytesOf(whole.activity),
+    bytesOf(whole.appProofs),
+    toUtf8(renderJson(report)),
+    imageOf({ sections: SECTIONS }),
+    toUtf8(whole.anchorPem),
+  ],
+  run: async (input) => {
+    try {
+      const seen = await inspectUnverified(input);
+      const kind = kindOf(input);
+      must((seen === null) === (kind === null), "a kind that is not shown");
+      if (seen === null) return "refused";
+      mustBePrintable(renderInspection(seen, { color: false }).replaceAll("\n", ""), "what is shown");
+      parseJson(JSON.stringify(seen));
+      await compared(input);
+      return "accepted";
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error;
+      must(error.message.length < 20_000, "a message as long as its input");
+      return "refused";
+    }
+  },
+};
+
+let before: Uint8Array = whole.document;
+
+/** With itself, and with what was shown before. */
+async function compared(input: Uint8Array): Promise<void> {
+  const other = before;
+  before = input;
+  const difference = await tried(() => diffUnverified(input, input));
+  must(difference === null || difference.same, "different from itself");
+  const both = await tried(() => diffUnverified(other, input));
+  if (both !== null) mustBePrintable(renderDiff(both, { color: false }).replaceAll("\n", ""), "a difference");
+}
+
+async function tried<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof MalformedError) return null;
+    throw error;
+  }
+}
