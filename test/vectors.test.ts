@@ -55,7 +55,10 @@ describe("provenance", () => {
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t"));
-  const files = vectorFiles().filter((file) => !["README.md", "PROVENANCE.tsv", ".gitattributes"].includes(file));
+  // The conformance corpus is made of these, and has an index of its own.
+  const files = vectorFiles().filter(
+    (file) => !["README.md", "PROVENANCE.tsv", ".gitattributes"].includes(file) && !file.startsWith("conformance/"),
+  );
 
   it("is a table of six columns, one line for each file", () => {
     expect(header).toEqual(["file", "repo", "path", "commit", "expectation", "sha256"]);

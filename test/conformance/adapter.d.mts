@@ -1,0 +1,9 @@
+import type * as bootproof from "../../src/index.js";
+
+export interface Judged {
+  readonly verdict: "verified" | "authentic" | "rejected" | "malformed";
+  readonly failed: readonly bootproof.CheckId[];
+  readonly warned: readonly bootproof.CheckId[];
+}
+
+export function judgeCase(library: typeof bootproof, folder: string): Promise<Judged>;

@@ -1,0 +1,126 @@
+/** The corpus is whole, says what its tables say, and the library answers as it expects. */
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { CHECK_IDS, type CheckId } from "../../src/checks.js";
+import * as library from "../../src/index.js";
+import { certificatePem } from "../../src/verify/trust-anchor.js";
+import { vectorFiles } from "../support/vectors.js";
+import { type Judged, judgeCase } from "./adapter.mjs";
+import { aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
+import { foldersIn, readIndex, commonOf, sizeOf } from "./make.js";
+
+const ROOT = fileURLToPath(new URL("../../test-vectors/conformance/", import.meta.url));
+const read = (path: string): Uint8Array => readFileSync(join(ROOT, path));
+const readJson = <T>(path: string): T => JSON.parse(Buffer.from(read(path)).toString()) as T;
+const index = readIndex(ROOT);
+const expectedOf = (folder: string): Judged => readJson(`${folder}/expected.json`);
+const inputOf = (folder: string) => readJson<Record<string, unknown>>(`${folder}/input.json`);
+/** Checks that nothing offline makes fail, each with the reason. */
+const NEVER_OFFLINE: Readonly<Partial<Record<CheckId, string>>> = {};
+
+describe("the corpus", () => {
+  it("has every case of its tables, and no others (npm run conformance:make)", () => {
+    const indexed = index.cases.map(({ name, folder, category, origin, from, about }) => {
+      return { name, folder, category, origin, from, about };
+    });
+    const made = allCases().map((one) => {
+      const { name, category, origin, from } = one;
+      const { failed, verdict } = expectedOf(folderOf(one));
+      expect(verdict, name).toBe(one.verdict);
+      const wanted = CHECK_IDS.filter((id) => one.failed.includes(id));
+      expect(failed, name).toEqual(one.more === true ? expect.arrayContaining(wanted) : wanted);
+      return { name, folder: folderOf(one), category, origin, from, about: aboutOf(one) };
+    });
+    expect(indexed).toEqual(made);
+    expect(index.cases.length).toBeGreaterThanOrEqual(300);
+  });
+
+  it("has no folder and no file that the index does not name, each as it was", () => {
+    expect(foldersIn(ROOT).sort()).toEqual(index.cases.map(({ folder }) => folder).sort());
+    expect(readdirSync(join(ROOT, "common")).map((name) => `common/${name}`)).toEqual(Object.keys(index.common));
+    for (const { folder, files } of index.cases) {
+      expect(readdirSync(join(ROOT, folder)).sort(), folder).toEqual(Object.keys(files).sort());
+      for (const [name, hash] of Object.entries(files)) expect(sha256(read(`${folder}/${name}`)), folder).toBe(hash);
+    }
+    for (const [path, hash] of Object.entries(index.common)) expect(sha256(read(path)), path).toBe(hash);
+  });
+
+  it("names every file of a case in its input, and has once what is in several", () => {
+    const used = new Set<string>();
+    for (const { folder, files } of index.cases) {
+      const text = JSON.stringify(inputOf(folder));
+      for (const name of Object.keys(files))
+        if (!["input.json", "expected.json"].includes(name)) expect(text, folder).toContain(`"${name}"`);
+      commonOf(ROOT, folder).forEach((path) => used.add(path));
+    }
+    expect([...used].sort()).toEqual(Object.keys(index.common));
+  });
+
+  it("fits its schemas", () => {
+    const ajv = new Ajv2020({ allErrors: true });
+    const [input, expected, whole] = ["input", "expected", "index"].map((name) =>
+      ajv.compile(readJson(`schemas/${name}.schema.json`)),
+    );
+    expect(whole!(index) ? [] : whole!.errors).toEqual([]);
+    for (const { folder } of index.cases) {
+      expect(input!(inputOf(folder)) ? [] : input!.errors, folder).toEqual([]);
+      expect(expected!(expectedOf(folder)) ? [] : expected!.errors, folder).toEqual([]);
+    }
+    const { folder } = index.cases[0]!;
+    expect(input!({ ...inputOf(folder), more: 1 })).toBe(false);
+    expect(input!({ ...inputOf(folder), now: "today" })).toBe(false);
+    expect(expected!({ verdict: "rejected", failed: [], warned: [] })).toBe(false);
+    expect(whole!({ ...index, format: "bootproof-conformance/2" })).toBe(false);
+  });
+
+  it("makes every check fail that can, offline", () => {
+    const failing = new Set(index.cases.flatMap(({ folder }) => expectedOf(folder).failed));
+    expect(CHECK_IDS.filter((id) => !failing.has(id))).toEqual(Object.keys(NEVER_OFFLINE));
+  });
+
+  it("accepts and refuses in every category, of each root", () => {
+    for (const category of new Set(index.cases.map((one) => one.category)))
+      for (const root of ["aws", "lab"].filter((name) => category !== "path" || name === "lab")) {
+        const verdicts = index.cases
+          .filter((one) => one.category === category && one.root === root)
+          .map(({ folder }) => expectedOf(folder).verdict);
+        expect(verdicts, `${category} ${root}`).toContain("rejected");
+        expect(verdicts.includes("verified") || verdicts.includes("authentic"), `${category} ${root}`).toBe(true);
+      }
+  });
+
+  it("comes from files that are here", () => {
+    const files = vectorFiles();
+    expect(index.cases.flatMap(({ from }) => from).filter((file) => !files.includes(file))).toEqual([]);
+    expect(index.cases.filter(({ origin, from }) => (from.length === 0) !== (origin === "forged"))).toEqual([]);
+  });
+
+  it("stays small, and its documents count it", () => {
+    expect(sizeOf(ROOT)).toBeLessThan(8_000_000);
+    expect(Buffer.from(read("README.md")).toString()).toContain(`${index.cases.length.toLocaleString("en")} cases`);
+  });
+});
+
+describe("the library", () => {
+  // One test for them all: of a thousand, the bookkeeping would take longer than some of the answers.
+  it("answers each case as it expects", async () => {
+    for (const { folder } of index.cases)
+      expect(await judgeCase(library, join(ROOT, folder)), folder).toEqual(expectedOf(folder));
+  });
+
+  it("finds in policies the very trust anchors that stand beside them", () => {
+    for (const { folder } of index.cases) {
+      const { policy, trustAnchors } = inputOf(folder) as { policy: string | null; trustAnchors: string[] };
+      if (policy === null || expectedOf(folder).verdict === "malformed") continue;
+      const anchors = library.parsePolicy(read(join(folder, policy))).trustAnchors;
+      const beside = trustAnchors.map((path) =>
+        library.parseTrustAnchor(path, Buffer.from(read(join(folder, path))).toString()),
+      );
+      const pems = (list: readonly library.TrustAnchor[]) => list.map((one) => certificatePem(one.certificate.der));
+      expect(pems(anchors), folder).toEqual(pems(beside));
+    }
+  });
+});

@@ -1,0 +1,140 @@
+/**
+ * Writes the cases that the corpus has not yet, and takes away those that it has no more. The keys of the lab are new
+ * in each run, and so is what is forged with them: what is there stays as it is, unless `all` is asked for.
+ */
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { toUtf8 } from "../../src/bytes.js";
+import { CHECK_IDS } from "../../src/checks.js";
+import type { JsonObject } from "../../src/decode/json.js";
+import * as library from "../../src/index.js";
+import { judgeCase } from "./adapter.mjs";
+import { type Case, type CaseFiles, filesOf } from "./case.js";
+import { type Index, type IndexedCase, aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
+
+const MAX_BYTES = 8_000_000;
+
+export async function makeCorpus(root: string, all: boolean): Promise<string> {
+  const cases = allCases();
+  const old = all || !existsSync(join(root, "index.json")) ? null : readIndex(root);
+  const kept = new Map(old?.cases.map((one) => [one.name, one]) ?? []);
+  const missing = cases.filter(({ name }) => !kept.has(name));
+  const made = new Map(missing.map((one) => [one, filesOf(one.make())]));
+  const shared = sharedNames(made, old);
+  takeAway(root, new Set(cases.filter(({ name }) => kept.has(name)).map(folderOf)), all);
+  const wrong: string[] = [];
+  for (const [one, files] of made) wrong.push(...(await write(root, one, files, shared)));
+  if (wrong.length > 0) throw new Error(`not as their tables say:\n${wrong.join("\n")}`);
+
+  const indexed = cases.map((one) => kept.get(one.name) ?? indexedCase(root, one));
+  const used = new Set(cases.flatMap((one) => commonOf(root, folderOf(one))));
+  const paths = readdirSync(join(root, "common")).map((name) => `common/${name}`);
+  for (const path of paths.filter((path) => !used.has(path))) rmSync(join(root, path));
+  const index: Index = {
+    format: "bootproof-conformance/1",
+    common: Object.fromEntries([...used].sort().map((path) => [path, sha256(readFileSync(join(root, path)))])),
+    cases: indexed,
+  };
+  writeFileSync(join(root, "index.json"), `${indexText(index)}\n`);
+  const size = sizeOf(root);
+  if (size > MAX_BYTES) throw new RangeError(`the corpus has ${size} bytes, ${MAX_BYTES} at most`);
+  return `${indexed.length} cases, ${missing.length} of them made now, ${size} bytes`;
+}
+
+/** A case a line, so that a difference shows which. */
+function indexText({ format, common, cases }: Index): string {
+  const lines = cases.map((one) => `    ${JSON.stringify(one)}`).join(",\n");
+  const head = JSON.stringify({ format, common }, null, 2).slice(0, -2);
+  return `${head},\n  "cases": [\n${lines}\n  ]\n}`;
+}
+
+/** What more than one case holds is there once: names by SHA-256. */
+function sharedNames(made: ReadonlyMap<Case, CaseFiles>, old: Index | null): Map<string, string> {
+  const names = new Map(Object.entries(old?.common ?? {}).map(([path, hash]) => [hash, path]));
+  const seen = new Set<string>();
+  for (const { pieces } of made.values())
+    for (const [name, content] of pieces) {
+      const hash = sha256(content);
+      if (content.length > 0 && seen.has(hash) && !names.has(hash)) names.set(hash, sharedName(name, hash));
+      seen.add(hash);
+    }
+  return names;
+}
+
+function sharedName(name: string, hash: string): string {
+  return `common/${name.replace(/(?:-\d+)?\./, `-${hash.slice(0, 12)}.`)}`;
+}
+
+function takeAway(root: string, kept: ReadonlySet<string>, all: boolean): void {
+  mkdirSync(join(root, "common"), { recursive: true });
+  if (all) rmSync(join(root, "common"), { recursive: true });
+  mkdirSync(join(root, "common"), { recursive: true });
+  for (const folder of foldersIn(root)) if (!kept.has(folder)) rmSync(join(root, folder), { recursive: true });
+}
+
+/** Every folder of a case, as the index names it. */
+export function foldersIn(root: string): string[] {
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).map((path) => path.replaceAll("\\", "/"));
+  return files.filter((path) => path.endsWith("/input.json")).map((path) => path.slice(0, -"/input.json".length));
+}
+
+async function write(root: string, one: Case, { input, pieces }: CaseFiles, shared: ReadonlyMap<string, string>) {
+  const folder = join(root, folderOf(one));
+  if (existsSync(folder)) throw new Error(`two cases are called ${folderOf(one)}`);
+  mkdirSync(folder, { recursive: true });
+  const paths = new Map<string, string>();
+  for (const [name, content] of pieces) {
+    const path = shared.get(sha256(content));
+    paths.set(name, path === undefined ? name : `../../${path}`);
+    writeFileSync(join(folder, paths.get(name)!), content);
+  }
+  const named = Object.fromEntries(Object.entries(input).map(([member, value]) => [member, renamed(value, paths)]));
+  writeFileSync(join(folder, "input.json"), textOf(named as JsonObject));
+  const { verdict, failed, warned } = await judgeCase(library, folder);
+  const wanted = CHECK_IDS.filter((id) => one.failed.includes(id));
+  const same = one.more === true ? wanted.every((id) => failed.includes(id)) : wanted.join() === failed.join();
+  if (verdict !== one.verdict || !same)
+    return [`${one.name}: ${one.verdict} by ${wanted.join()} wanted, ${verdict} by ${failed.join()}`];
+  writeFileSync(join(folder, "expected.json"), textOf({ verdict, failed, warned }));
+  return [];
+}
+
+function renamed(value: unknown, paths: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => renamed(one, paths));
+  return typeof value === "string" ? (paths.get(value) ?? value) : value;
+}
+
+function textOf(value: unknown): Uint8Array {
+  return toUtf8(`${JSON.stringify(value, null, 1)}\n`);
+}
+
+function indexedCase(root: string, one: Case): IndexedCase {
+  const folder = folderOf(one);
+  const names = readdirSync(join(root, folder)).sort();
+  return {
+    name: one.name,
+    folder,
+    category: one.category,
+    about: aboutOf(one),
+    root: one.origin === "forged" ? "lab" : "aws",
+    origin: one.origin,
+    from: one.from,
+    files: Object.fromEntries(names.map((name) => [name, sha256(readFileSync(join(root, folder, name)))])),
+  };
+}
+
+/** The common files that a case names, as the index names them. */
+export function commonOf(root: string, folder: string): string[] {
+  const text = readFileSync(join(root, folder, "input.json"), "utf8");
+  return [...text.matchAll(/"\.\.\/\.\.\/(common\/[^"]+)"/g)].map(([, path]) => path!);
+}
+
+export function readIndex(root: string): Index {
+  return JSON.parse(readFileSync(join(root, "index.json"), "utf8")) as Index;
+}
+
+export function sizeOf(root: string): number {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + readFileSync(join(entry.parentPath, entry.name)).length, 0);
+}

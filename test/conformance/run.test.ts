@@ -1,0 +1,223 @@
+/** The runner: this package through it as it is built, another verifier, and commands that do not keep the protocol. */
+import { execFile, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readIndex } from "./make.js";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../test-vectors/conformance/", import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), "bootproof-conformance-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(...args: string[]): Promise<Run> {
+  return new Promise((settle) => {
+    execFile(process.execPath, [join(HERE, "run.mjs"), ...args], (error, stdout, stderr) =>
+      settle({ code: Number(error?.code ?? 0), stdout, stderr }),
+    );
+  });
+}
+
+const total = (stdout: string): number[] =>
+  stdout.trimEnd().split("\n").at(-1)!.trim().split(/\s+/).slice(1).map(Number);
+
+interface Result {
+  readonly folder: string;
+  readonly outcome: string;
+  readonly answer: { readonly verdict: string };
+}
+
+async function results(adapter: string, ...options: string[]): Promise<Run & { readonly results: Result[] }> {
+  const file = join(scratch, `${adapter}.json`);
+  const done = await run("--json", file, ...options, "--", process.execPath, join(HERE, adapter));
+  expect(done.stderr).toBe("");
+  return { ...done, results: JSON.parse(readFileSync(file, "utf8")) as Result[] };
+}
+
+describe("this package, as it is built", () => {
+  it("agrees with every case", async () => {
+    const { code, stdout } = await results("bootproof.mjs", "--strict");
+    expect(total(stdout)).toEqual([readIndex(ROOT).cases.length, 0, 0, 0, 0]);
+    expect(code).toBe(0);
+  });
+});
+
+describe("@turnkey/crypto", () => {
+  const known = JSON.parse(readFileSync(join(HERE, "turnkey-crypto.json"), "utf8")) as {
+    readonly verifier: string;
+    readonly reasons: Readonly<Record<string, string>>;
+    readonly falseAccepts: Readonly<Record<string, string>>;
+    readonly falseRejects: Readonly<Record<string, string>>;
+  };
+
+  let asked: ReturnType<typeof results>;
+  beforeAll(() => {
+    asked = results("turnkey-crypto.mjs");
+  });
+
+  it("differs where its table says, for a reason, and nowhere else", async () => {
+    const { code, stdout, results: all } = await asked;
+    const of = (outcome: string): string[] => all.filter((one) => one.outcome === outcome).map(({ folder }) => folder);
+    expect(of("false accepts").sort()).toEqual(Object.keys(known.falseAccepts).sort());
+    expect(of("false rejects").sort()).toEqual(Object.keys(known.falseRejects).sort());
+    expect(of("other reasons")).toEqual([]);
+    expect(code).toBe(1);
+    const readme = readFileSync(join(HERE, "README.md"), "utf8");
+    const [agreed, , accepts, rejects, unsupported] = total(stdout);
+    for (const row of [
+      `| agreed | ${agreed} |`,
+      `| accepted, and refused by the corpus | ${accepts} |`,
+      `| refused, and accepted by the corpus | ${rejects} |`,
+      `| unsupported | ${unsupported} |`,
+    ])
+      expect(readme).toContain(row);
+  });
+
+  it("is asked of genuine evidence that it accepts, too", async () => {
+    const { results: all } = await asked;
+    const agreed = all.filter(({ outcome, answer }) => outcome === "agreed" && answer.verdict === "authentic");
+    expect(agreed.length).toBeGreaterThan(10);
+  });
+
+  it("has a reason for each difference, each of them used, counted in the document", () => {
+    const used = [...Object.values(known.falseAccepts), ...Object.values(known.falseRejects)];
+    expect([...new Set(used)].sort()).toEqual(Object.keys(known.reasons).sort());
+    const counts = Object.keys(known.reasons).map((reason) => used.filter((one) => one === reason).length);
+    const table = [...readFileSync(join(HERE, "README.md"), "utf8").matchAll(/^\| (\d+) \| /gm)].map(([, n]) =>
+      Number(n),
+    );
+    const rejects = Object.keys(known.falseRejects).length;
+    expect([...table, rejects].sort()).toEqual(counts.sort());
+    const { version } = JSON.parse(
+      readFileSync(fileURLToPath(new URL("../../node_modules/@turnkey/crypto/package.json", import.meta.url)), "utf8"),
+    ) as { version: string };
+    expect(known.verifier).toBe(`@turnkey/crypto ${version}`);
+  });
+});
+
+/** Two cases: one to accept without a policy, one to refuse. */
+function smallCorpus(): string {
+  const corpus = join(scratch, "small");
+  mkdirSync(corpus, { recursive: true });
+  const index = readIndex(ROOT);
+  const cases = ["genuine: app proof, a bit of s turned over", "accepted: genuine: app proof, as it was found"].map(
+    (name) => index.cases.find((one) => one.name === name)!,
+  );
+  for (const { folder } of cases) cpSync(join(ROOT, folder), join(corpus, folder), { recursive: true });
+  cpSync(join(ROOT, "common"), join(corpus, "common"), { recursive: true });
+  writeFileSync(join(corpus, "index.json"), JSON.stringify({ ...index, cases }));
+  return corpus;
+}
+
+/** A verifier that answers each case with the texts in turn. */
+function answering(...answers: unknown[]): string[] {
+  const texts = JSON.stringify(answers.map((one) => (typeof one === "string" ? one : JSON.stringify(one))));
+  const lines = 'require("readline").createInterface({input:process.stdin})';
+  return ["--", process.execPath, "-e", `const a=${texts};let i=0;${lines}.on("line",()=>console.log(a[i++]))`];
+}
+
+describe("the runner", () => {
+  const corpus = smallCorpus();
+  const rejected = { verdict: "rejected", failed: ["app.signature"] };
+  const authentic = { verdict: "authentic", failed: [] };
+
+  it.each<[name: string, answers: unknown[], counts: number[], code: number]>([
+    ["what is expected", [rejected, authentic], [2, 0, 0, 0, 0], 0],
+    ["verdicts alone", [{ verdict: "rejected" }, { verdict: "authentic" }], [2, 0, 0, 0, 0], 0],
+    ["an id more", [{ ...rejected, failed: ["app.key", "app.signature"] }, authentic], [1, 1, 0, 0, 0], 0],
+    ["an id fewer", [{ ...rejected, failed: [] }, authentic], [1, 1, 0, 0, 0], 0],
+    ["malformed for rejected", [{ verdict: "malformed" }, authentic], [1, 1, 0, 0, 0], 0],
+    ["a false accept", [authentic, authentic], [1, 0, 1, 0, 0], 1],
+    ["verified without a policy", [rejected, { verdict: "verified" }], [1, 0, 1, 0, 0], 1],
+    ["a false reject", [rejected, rejected], [1, 0, 0, 1, 0], 1],
+    ["malformed for authentic", [rejected, { verdict: "malformed" }], [1, 0, 0, 1, 0], 1],
+    ["unsupported", [rejected, { verdict: "unsupported", reason: "none" }], [1, 0, 0, 0, 1], 0],
+  ])("counts %s", async (_, answers, counts, code) => {
+    const { stdout, code: ended } = await run("--corpus", corpus, ...answering(...answers));
+    expect(total(stdout)).toEqual(counts);
+    expect(ended).toBe(code);
+  });
+
+  it.each([
+    ["another reason", { verdict: "malformed" }],
+    ["unsupported", { verdict: "unsupported", reason: "none" }],
+  ])("is strict with %s on demand", async (_, answer) => {
+    expect((await run("--corpus", corpus, "--strict", ...answering(answer, authentic))).code).toBe(1);
+  });
+
+  it.each([
+    ["no JSON", ["ok", authentic], "no JSON"],
+    ["null", ["null", authentic], "none of verified"],
+    ["another verdict", [{ verdict: "good" }, authentic], "none of verified"],
+    ["ids that are no list", [{ verdict: "rejected", failed: "app.signature" }, authentic], "a list of ids"],
+    ["unsupported for no reason", [{ verdict: "unsupported" }, authentic], "a reason wanted"],
+  ])("stops at %s", async (_, answers, says) => {
+    const { code, stderr } = await run("--corpus", corpus, ...answering(...answers));
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
+  });
+
+  it.each([
+    ["ends early", [process.execPath, "-e", "process.exit(3)"], "it ended (3)"],
+    ["is not there", [join(scratch, "nothing")], "could not be started"],
+    ["is silent", [process.execPath, "-e", "setInterval(() => {}, 1000)"], "no answer within 0.5 s"],
+  ])("stops at a command that %s", async (_, command, says) => {
+    const { code, stderr } = await run("--corpus", corpus, "--timeout", "0.5", "--", ...command);
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
+  });
+
+  it.each([[["--corpus", corpus]], [["--what", "--", "true"]], [["--timeout", "soon", "--", "true"]], [["--"]]])(
+    "wants to be called as it says: %o",
+    async (args) => {
+      expect((await run(...args)).code).toBe(2);
+    },
+  );
+
+  it("refuses a corpus of another format", async () => {
+    const other = join(scratch, "other");
+    mkdirSync(other);
+    writeFileSync(join(other, "index.json"), JSON.stringify({ format: "bootproof-conformance/2", cases: [] }));
+    const { code, stderr } = await run("--corpus", other, ...answering(rejected));
+    expect(stderr).toContain("another format");
+    expect(code).toBe(2);
+  });
+
+  it("shows each difference", async () => {
+    const { stdout } = await run("--corpus", corpus, ...answering(authentic, rejected));
+    expect(stdout).toContain("false accept  app-proof/genuine-app-proof-a-bit-of-s-turned-over");
+    expect(stdout).toContain("expected rejected: app.signature\n  answered authentic");
+    expect(stdout).toContain("false reject  app-proof/accepted-genuine-app-proof-as-it-was-found");
+  });
+
+  it("takes the answers that their schema takes", () => {
+    const schema = JSON.parse(readFileSync(join(ROOT, "schemas/answer.schema.json"), "utf8")) as object;
+    const fits = new Ajv2020().compile(schema);
+    expect([rejected, authentic, { verdict: "unsupported", reason: "x" }].every((one) => fits(one))).toBe(true);
+    expect([{}, { verdict: "good" }, { verdict: "unsupported" }].some((one) => fits(one))).toBe(false);
+  });
+});
+
+describe("the document's example in Python", () => {
+  const python = "python3";
+  const block = /```python\n(.*?)```/s.exec(readFileSync(join(ROOT, "README.md"), "utf8"))![1]!;
+  const there = spawnSync(python, ["--version"]).status === 0;
+
+  it.runIf(there)("keeps the protocol", async () => {
+    const file = join(scratch, "verifier.py");
+    writeFileSync(file, block);
+    const { code, stderr, stdout } = await run("--corpus", smallCorpus(), "--", python, file);
+    expect(stderr).toBe("");
+    expect(total(stdout)).toEqual([1, 0, 0, 1, 0]);
+    expect(code).toBe(1);
+  });
+});
