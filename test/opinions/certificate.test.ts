@@ -12,7 +12,6 @@ import {
   derSequence,
   derSet,
   derTime,
-  derTrue,
   derUtf8String,
 } from "../../src/lab/der.js";
 import { NitroPki } from "../../src/lab/pki.js";
@@ -56,7 +55,6 @@ const genuine = [
 const leaf = labPath[4]!;
 
 // Places in a certificate with a version, as lists of child indexes.
-const TBS = [0];
 const VERSION = [0, 0, 0];
 const SERIAL = [0, 1];
 const ISSUER = [0, 3];
