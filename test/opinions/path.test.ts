@@ -427,14 +427,14 @@ async function holdSeveral(applied: readonly Alteration[], who: readonly Name[])
 it("several alterations together", { timeout: TIMEOUT }, async () => {
   await fc.assert(
     fc.asyncProperty(several, (applied) => holdSeveral(applied, LIBRARIES)),
-    runs(100),
+    runs(60, 0.1),
   );
 });
 
 it.skipIf(!hasOpenssl)("several alterations together: openssl", { timeout: TIMEOUT }, async () => {
   await fc.assert(
     fc.asyncProperty(several, (applied) => holdSeveral(applied, ["openssl"])),
-    runs(20, 0.02),
+    runs(15, 0.01),
   );
 });
 
@@ -461,6 +461,6 @@ it("a damaged certificate in a good path", { timeout: TIMEOUT }, async () => {
         counted(`${who}: damaged, ${row.name}`);
       }
     }),
-    runs(200),
+    runs(60, 0.1),
   );
 });
