@@ -1,0 +1,286 @@
+/** Borsh manifests and envelopes beside the `borsh` package. */
+import { type Schema, deserialize, serialize } from "borsh";
+import { expect, it } from "vitest";
+import { MAX_ITEMS, readBorsh } from "../../src/decode/borsh.js";
+import { readApprovals } from "../../src/decode/manifest/borsh-fields.js";
+import {
+  type BridgeConfig,
+  type ManifestEnvelope,
+  type PivotManifest,
+  decodeManifest,
+  decodeManifestEnvelope,
+  encodeBorshEnvelope,
+  encodeBorshManifest,
+} from "../../src/decode/manifest/index.js";
+import { V0 } from "../../src/decode/manifest/v0.js";
+import { V1 } from "../../src/decode/manifest/v1.js";
+import { approvals, manifestV0, manifestV1 } from "../support/manifest.js";
+import { anyBytes, mutated } from "../support/property.js";
+import { manifestBytes, manifestVectors } from "../support/vectors.js";
+import {
+  Comparison,
+  type Difference,
+  type Opinion,
+  TIMEOUT,
+  fc,
+  isLone,
+  ours,
+  refusedHere,
+  runs,
+  same,
+  theirs,
+} from "./support.js";
+
+// The layout as decode/README.md, "Manifests", has it: written down a second time, in the package's own words.
+
+type Fields = Record<string, Schema>;
+const struct = (fields: Fields): Schema => ({ struct: fields });
+const list = (type: Schema): Schema => ({ array: { type } });
+/** An enum whose variants may hold something. */
+const oneOf = (variants: Fields): Schema => ({
+  enum: Object.entries(variants).map(([name, schema]) => ({ struct: { [name]: schema } })),
+});
+const bytes = list("u8");
+const member = struct({ alias: "string", pubKey: bytes });
+const set = struct({ threshold: "u32", members: list(member) });
+const approval = struct({ signature: bytes, member });
+const bridge = oneOf({
+  server: struct({ port: "u16", host: "string" }),
+  client: struct({ port: "u16", host: { option: "string" } }),
+});
+const hash: Schema = { array: { type: "u8", len: 32 } };
+const restart = oneOf({ Never: struct({}), Always: struct({}) });
+const manifestOf = (pivot: Fields): Schema =>
+  struct({
+    namespace: struct({ name: "string", nonce: "u32", quorumKey: bytes }),
+    pivot: struct(pivot),
+    manifestSet: set,
+    shareSet: set,
+    enclave: struct({
+      ...{ pcr0: bytes, pcr1: bytes, pcr2: bytes, pcr3: bytes, awsRootCertificate: bytes, qosCommit: "string" },
+    }),
+    patchSet: struct({ threshold: "u32", members: list(struct({ pubKey: bytes })) }),
+  });
+const MANIFESTS = {
+  v0: manifestOf({ hash, restart, args: list("string") }),
+  v1: manifestOf({ hash, restart, bridgeConfig: list(bridge), debugMode: "bool", args: list("string") }),
+} as const;
+const envelopeOf = (manifest: Schema): Schema =>
+  struct({ manifest, manifestSetApprovals: list(approval), shareSetApprovals: list(approval) });
+
+interface Case {
+  readonly version: "v0" | "v1";
+  readonly kind: "manifest" | "envelope";
+  readonly bytes: Uint8Array;
+}
+
+const schemaOf = ({ version, kind }: Case): Schema =>
+  kind === "manifest" ? MANIFESTS[version] : envelopeOf(MANIFESTS[version]);
+
+/** Our value in the package's form: arrays of numbers for bytes, variants as their only member. */
+function theirForm(value: unknown): unknown {
+  if (value instanceof Uint8Array) return [...value];
+  if (Array.isArray(value)) return value.map(theirForm);
+  if (value === "Never" || value === "Always") return { [value]: {} };
+  if (typeof value !== "object" || value === null) return value;
+  const { type, ...rest } = value as Partial<BridgeConfig>;
+  if (type !== undefined) return { [type]: rest };
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== "version")
+      .map(([name, item]) => [name, name === "alias" || name === "name" ? item : theirForm(item)]),
+  );
+}
+
+const CODECS = { v0: V0.borsh!, v1: V1.borsh! };
+
+function ourReading(input: Case): Opinion {
+  const { read } = CODECS[input.version];
+  const { value, fault } = readBorsh<unknown>(input.bytes, (reader) =>
+    input.kind === "manifest"
+      ? read(reader)
+      : {
+          manifest: read(reader),
+          manifestSetApprovals: readApprovals(reader, "manifestSetApprovals"),
+          shareSetApprovals: readApprovals(reader, "shareSetApprovals"),
+        },
+  );
+  return fault === null ? { value: theirForm(value) } : { refused: `${fault.path}: ${fault.message}` };
+}
+
+const written = (input: Case, value: unknown): Uint8Array => serialize(schemaOf(input), value);
+
+/** The package does not say how much it has read: what it read is written again. */
+function isWrittenOtherwise(input: Case, value: unknown): boolean {
+  return !same(theirWriting(input, value), { value: input.bytes });
+}
+
+const theirWriting = (input: Case, value: unknown): Opinion => theirs(() => written(input, value));
+
+function isBeginning(input: Case, value: unknown): boolean {
+  const again = theirWriting(input, value);
+  if (!("value" in again)) return false;
+  const { length } = again.value as Uint8Array;
+  return length < input.bytes.length;
+}
+
+/** How many items there are in the lists of structures and texts. */
+function items(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) && typeof value[0] !== "number" ? value.length : 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + items(item), own);
+}
+
+const manifest = fc.sample(manifestV1, { numRuns: 1, seed: 1 })[0]!;
+const example = (change: Partial<PivotManifest["pivot"]>): Case => ({
+  version: "v1",
+  kind: "manifest",
+  bytes: encodeBorshManifest({ ...manifest, pivot: { ...manifest.pivot, ...change } }),
+});
+/** The example with the one place of some bytes overwritten. */
+function overwritten(input: Case, wanted: readonly number[], put: readonly number[]): Case {
+  const at = Buffer.from(input.bytes).indexOf(Uint8Array.from(wanted));
+  if (at < 0) throw new Error("the bytes do not stand there");
+  const changed = Uint8Array.from(input.bytes);
+  changed.set(put, at);
+  return { ...input, bytes: changed };
+}
+
+const longer = (input: Case): Case => ({ ...input, bytes: Uint8Array.from([...input.bytes, 0]) });
+const plainPivot = example({ bridgeConfig: [], debugMode: true, args: ["zz"] });
+
+const DIFFERENCES: readonly Difference<Case>[] = [
+  refusedHere({
+    name: "bytes after the end",
+    why: "The package stops where the value ends; two files of one value would have two hashes.",
+    example: longer(plainPivot),
+    reason: /bytes after the end/,
+    confirmed: isBeginning,
+  }),
+  refusedHere({
+    name: "a bool that is neither 0 nor 1",
+    why: "The package takes every other byte for true, which is a second encoding of it.",
+    // debugMode, then one argument of two bytes.
+    example: overwritten(plainPivot, [1, 1, 0, 0, 0, 2, 0, 0, 0, 0x7a, 0x7a], [2]),
+    reason: /debugMode: .*[0-9]+/,
+    confirmed: isWrittenOtherwise,
+  }),
+  refusedHere({
+    name: "text that is not UTF-8",
+    why: "The package decodes by hand: stray, missing and overlong bytes and surrogates become some character.",
+    example: overwritten(plainPivot, [2, 0, 0, 0, 0x7a, 0x7a], [2, 0, 0, 0, 0xc1, 0x81]),
+    reason: /not UTF-8/,
+    confirmed: (input, value) => isWrittenOtherwise(input, value) || someSurrogate(value),
+  }),
+  refusedHere({
+    name: "more than 10,000 items",
+    why: "A manifest has tens; an item of four bytes takes hundreds once it is read.",
+    example: example({ args: new Array<string>(MAX_ITEMS + 1).fill("") }),
+    reason: /more than 10000 items/,
+    confirmed: (_input, value) => items(value) > MAX_ITEMS,
+  }),
+];
+
+/** Encoded by themselves, which UTF-8 forbids. */
+function someSurrogate(value: unknown): boolean {
+  if (typeof value === "string") return isLone(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(someSurrogate);
+}
+
+const borsh = new Comparison<Case>({
+  name: "borsh",
+  ours: ourReading,
+  theirs: (input) => theirs(() => deserialize(schemaOf(input), input.bytes)),
+  differences: DIFFERENCES,
+  show: (input) => `${input.version} ${input.kind} ${Buffer.from(input.bytes).toString("hex")}`,
+});
+
+const anyManifest = fc.oneof(manifestV0, manifestV1);
+const envelope: fc.Arbitrary<ManifestEnvelope> = fc.record({
+  manifest: anyManifest,
+  manifestSetApprovals: approvals,
+  shareSetApprovals: approvals,
+});
+const made: fc.Arbitrary<Case> = fc.oneof(
+  anyManifest.map((value): Case => ({
+    version: value.version as "v0" | "v1",
+    kind: "manifest",
+    bytes: encodeBorshManifest(value),
+  })),
+  envelope.map((value): Case => ({
+    version: value.manifest.version as "v0" | "v1",
+    kind: "envelope",
+    bytes: encodeBorshEnvelope(value),
+  })),
+);
+
+/** The case read as the other version too: what one refuses may be the other. */
+function holdBoth(input: Case): void {
+  borsh.hold(input);
+  borsh.hold({ ...input, version: input.version === "v0" ? "v1" : "v0" });
+}
+
+/** One byte made one that tags, lengths and UTF-8 have a meaning for. */
+const telling = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
+  fc
+    .tuple(fc.nat({ max: bytes.length - 1 }), fc.constantFrom(0, 1, 2, 3, 0x7f, 0x80, 0xc0, 0xe0, 0xed, 0xf4, 0xff))
+    .map(([at, byte]) => bytes.map((old, index) => (index === at ? byte : old)));
+
+it("random manifests and envelopes are the same bytes, and the same values", { timeout: TIMEOUT }, () => {
+  fc.assert(
+    fc.property(fc.oneof<fc.Arbitrary<PivotManifest | ManifestEnvelope>[]>(anyManifest, envelope), (value) => {
+      const isManifest = !("manifest" in value);
+      const version = (isManifest ? value : value.manifest).version as "v0" | "v1";
+      const encoding = isManifest ? encodeBorshManifest(value) : encodeBorshEnvelope(value);
+      const input: Case = { version, kind: isManifest ? "manifest" : "envelope", bytes: encoding };
+      expect(Buffer.from(written(input, theirForm(value))).toString("hex")).toBe(Buffer.from(encoding).toString("hex"));
+      expect((isManifest ? decodeManifest : decodeManifestEnvelope)(encoding)).toEqual(value);
+      borsh.hold(input);
+    }),
+    runs(600),
+  );
+});
+
+it("damaged ones", { timeout: TIMEOUT }, () => {
+  const damaged = made.chain((input) =>
+    fc.oneof(mutated(input.bytes), telling(input.bytes)).map((changed): Case => ({ ...input, bytes: changed })),
+  );
+  const before = [borsh.agreed, borsh.refusedByBoth];
+  fc.assert(fc.property(damaged, holdBoth), runs(2000));
+  expect(borsh.agreed - before[0]!).toBeGreaterThan(200);
+  expect(borsh.refusedByBoth - before[1]!).toBeGreaterThan(200);
+});
+
+it("the published ones, damaged, and arbitrary bytes", { timeout: TIMEOUT }, () => {
+  const published = manifestVectors()
+    .filter(({ file, expect: { version } }) => !file.endsWith(".json") && (version === "v0" || version === "v1"))
+    .map((vector): Case => ({
+      version: vector.expect.version as "v0" | "v1",
+      kind: vector.kind,
+      bytes: manifestBytes(vector),
+    }));
+  for (const input of published) borsh.hold(input);
+  const cases = fc
+    .constantFrom(...published)
+    .chain((input) =>
+      fc
+        .oneof(mutated(input.bytes), telling(input.bytes), anyBytes(400))
+        .map((changed): Case => ({ ...input, bytes: changed })),
+    );
+  fc.assert(fc.property(cases, holdBoth), runs(800, 0.5));
+});
+
+it("the dispatch reads what one version alone takes", { timeout: TIMEOUT }, () => {
+  const cases = made.chain((input) => mutated(input.bytes).map((changed): Case => ({ ...input, bytes: changed })));
+  fc.assert(
+    fc.property(cases, (input) => {
+      const decode = input.kind === "manifest" ? decodeManifest : decodeManifestEnvelope;
+      const decoded = ours(() => theirForm(decode(input.bytes)));
+      const readings = (["v0", "v1"] as const).map((version) => ourReading({ ...input, version }));
+      const values = readings.flatMap((reading) => ("value" in reading ? [reading] : []));
+      if (values.length === 1) expect(decoded).toEqual(values[0]);
+      else expect(decoded).toHaveProperty("refused");
+    }),
+    runs(500, 0.5),
+  );
+});
