@@ -97,8 +97,8 @@ interface Task extends Part {
   readonly id: string;
   readonly digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
-  /** Whether the server has confirmed that it is there. */
-  isThere: boolean;
+  /** Whether the server was asked to take it, and has not answered. */
+  isOnItsWay: boolean;
   missing: number;
 }
 
@@ -132,7 +132,7 @@ class QueueJudge implements Judge {
   }
 
   async start(): Promise<void> {
-    await this.#announce();
+    await this.#connection.first(this.#announce());
     void this.#read();
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);
   }
@@ -205,9 +205,13 @@ class QueueJudge implements Judge {
         resolve(judged);
       };
       const digest = jobDigest(setting, part.first, part.entries);
-      const task: Task = { ...part, id, digest, settle, isThere: false, missing: 0 };
+      const task: Task = { ...part, id, digest, settle, isOnItsWay: false, missing: 0 };
       this.#tasks.set(id, task);
-      this.#enqueue(task).catch(reject);
+      // Where it could not be put there, it is found missing, and put there again.
+      this.#enqueue(task).catch((error: unknown) => {
+        if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
+        else reject(error);
+      });
     });
   }
 
@@ -215,14 +219,17 @@ class QueueJudge implements Judge {
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
     const job = { ...task, run: peer.id, setting };
-    task.isThere = false;
-    await this.#queue.add("batch", writeJob(task.id, job, seal), {
-      jobId: task.id,
-      removeOnComplete: true,
-      removeOnFail: { age: 3600, count: 1000 },
-    });
-    task.missing = 0;
-    task.isThere = true;
+    task.isOnItsWay = true;
+    try {
+      await this.#queue.add("batch", writeJob(task.id, job, seal), {
+        jobId: task.id,
+        removeOnComplete: true,
+        removeOnFail: { age: 3600, count: 1000 },
+      });
+      task.missing = 0;
+    } finally {
+      task.isOnItsWay = false;
+    }
   }
 
   /** Reads answers as they come. What was read is taken away before more is asked for: nothing is read past. */
@@ -291,7 +298,7 @@ class QueueJudge implements Judge {
   }
 
   async #look(task: Task): Promise<void> {
-    if (!task.isThere) return;
+    if (task.isOnItsWay) return;
     const state = await this.#queue.getJobState(task.id);
     if (!this.#tasks.has(task.id)) return;
     if (state === "failed") {
@@ -323,7 +330,7 @@ class QueueJudge implements Judge {
   /** Outages are told by the connection. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
-    this.#say(error instanceof Error ? error.message : String(error));
+    this.#say(this.#connection.messageOf(error));
   }
 }
 
@@ -338,6 +345,13 @@ export function isOutage(error: unknown): boolean {
   return (
     /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
   );
+}
+
+/** An outage; or a server that is there and takes nothing for a while: no memory, no disk, loading, a replica. */
+export function isPassing(error: unknown): boolean {
+  const { message } = error as Error;
+  const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
+  return isOutage(error) || refuses.test(message);
 }
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {

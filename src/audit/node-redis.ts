@@ -12,6 +12,16 @@ interface Address {
   readonly options: ClientOptions;
 }
 
+/** A server that does not know AUTH quotes it with its arguments, and cuts them off somewhere. */
+const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
+
+/** What an error says, without the password that it may quote. */
+function messageOf(error: unknown, { password }: ClientOptions): string {
+  const { message, code, name } = error as NodeJS.ErrnoException;
+  const text = (message || code || name || String(error)).replace(QUOTED_ARGUMENTS, "");
+  return password ? text.replaceAll(password, "[password]") : text;
+}
+
 /** Throws QueueError, which does not repeat the URL: there may be a password in it. */
 function parseQueueUrl(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -82,12 +92,14 @@ export class Connection {
   readonly shown: string;
   readonly client: Redis;
   readonly bullmq: typeof BullMq;
+  readonly #options: ClientOptions;
   readonly #others: Redis[] = [];
   #isClosed = false;
   #isAway = false;
 
-  constructor(shown: string, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
+  constructor({ shown, options }: Address, client: Redis, bullmq: typeof BullMq, note: (text: string) => void) {
     this.shown = shown;
+    this.#options = options;
     this.client = client;
     this.bullmq = bullmq;
     // BullMQ makes some of its own, and does not always end them.
@@ -117,6 +129,21 @@ export class Connection {
     return this.#isAway;
   }
 
+  /** What an error says, for messages. */
+  messageOf(error: unknown): string {
+    return messageOf(error, this.#options);
+  }
+
+  /** The first thing that is asked of the server: one that refuses it is of no use. Closes, and throws QueueError. */
+  async first(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      this.close();
+      throw new QueueError("unreachable", `${this.shown}: the queue cannot be used: ${this.messageOf(error)}`);
+    }
+  }
+
   /** Another client, for commands that wait on the server and let no others pass. */
   open(): Redis {
     const other = this.client.duplicate();
@@ -137,16 +164,16 @@ export async function connect(
   note: (text: string) => void,
   startMs: number = START_MS,
 ): Promise<Connection> {
-  const { shown, options } = parseQueueUrl(url);
+  const address = parseQueueUrl(url);
   const { bullmq, Client } = await loadPackages();
-  const client = new Client({ ...PATIENT, ...options });
+  const client = new Client({ ...PATIENT, ...address.options });
   try {
-    await firstReady(client, shown, startMs);
+    await firstReady(client, address, startMs);
   } catch (error) {
     client.disconnect();
     throw error;
   }
-  return new Connection(shown, client, bullmq, note);
+  return new Connection(address, client, bullmq, note);
 }
 
 /** Loaded when they are needed: whoever uses no queue installs neither. */
@@ -165,13 +192,13 @@ async function loadPackages(): Promise<{ bullmq: typeof BullMq; Client: typeof R
   }
 }
 
-function firstReady(client: Redis, shown: string, startMs: number): Promise<void> {
+function firstReady(client: Redis, { shown, options }: Address, startMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let last = "no answer";
     const fail = (): void => reject(new QueueError("unreachable", `${shown}: the queue cannot be reached: ${last}`));
     const timer = setTimeout(fail, startMs);
-    client.on("error", (error: NodeJS.ErrnoException) => {
-      last = error.message || error.code || error.name;
+    client.on("error", (error) => {
+      last = messageOf(error, options);
       // A wrong password does not become right by waiting.
       if (!/NOAUTH|WRONGPASS|NOPERM|invalid password|DB index/i.test(last)) return;
       clearTimeout(timer);

@@ -1,8 +1,9 @@
 /** The file of results: only ever added to; and cut back to what a state knows of, where a run goes on. */
 import { createHash } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { diskReason, syncFolder } from "../disk/whole.js";
+import { InUseError, type Lock, takeLock } from "../disk/lock.js";
+import { diskReason, isInPlace, syncFolder } from "../disk/whole.js";
 
 /** A file of results or a state that cannot be written, or is not what was left. */
 export class AuditFileError extends Error {
@@ -27,11 +28,13 @@ const TAIL = 64 * 1024;
 export class ResultsFile {
   readonly path: string;
   readonly #handle: FileHandle;
+  readonly #lock: Lock | null;
   #length: number;
 
-  private constructor(path: string, handle: FileHandle, length: number) {
+  private constructor(path: string, { handle, lock }: OpenedFile, length: number) {
     this.path = path;
     this.#handle = handle;
+    this.#lock = lock;
     this.#length = length;
   }
 
@@ -40,10 +43,10 @@ export class ResultsFile {
    * with {@link AuditFileError} for results that the state does not know of.
    */
   static async create(path: string, hasState: boolean): Promise<ResultsFile> {
-    const handle = await opened(path, "a+");
+    const file = await opened(path, "a+");
+    const { handle } = file;
     try {
       const found = await handle.stat();
-      if (!found.isFile()) throw new AuditFileError(path, "a device, a pipe or the like, where results are to be kept");
       if (found.size > 0 && hasState)
         throw new AuditFileError(
           path,
@@ -52,20 +55,21 @@ export class ResultsFile {
         );
       await inWords(path, handle.truncate(0));
       await syncFolder(dirname(path));
-      return new ResultsFile(path, handle, 0);
+      return new ResultsFile(path, file, 0);
     } catch (error) {
-      await handle.close();
+      await closed(file);
       throw error;
     }
   }
 
   /** The one that was left: what was written after the mark is taken away. */
   static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
-    const handle = await opened(path, "r+");
+    const file = await opened(path, "r+");
+    const { handle } = file;
     try {
-      const results = new ResultsFile(path, handle, mark.length);
+      const results = new ResultsFile(path, file, mark.length);
       const found = await handle.stat();
-      if (!found.isFile() || found.size < mark.length || (await results.#tail()) !== mark.tail)
+      if (found.size < mark.length || (await results.#tail()) !== mark.tail)
         throw new AuditFileError(
           path,
           "this is not the file of results that the state is of, or it was changed since: give the one that it is " +
@@ -74,12 +78,13 @@ export class ResultsFile {
       await inWords(path, handle.truncate(mark.length));
       return results;
     } catch (error) {
-      await handle.close();
+      await closed(file);
       throw error;
     }
   }
 
   async append(text: string): Promise<void> {
+    await this.requireOwn();
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length;) {
       const written = this.#handle.write(bytes, at, bytes.length - at, this.#length);
@@ -87,6 +92,17 @@ export class ResultsFile {
       at += bytesWritten;
       this.#length += bytesWritten;
     }
+  }
+
+  /**
+   * Rejects with {@link AuditFileError} where what was written is not what the file has, or nobody will find it there:
+   * whoever does not know of locks may have written to it, or moved it.
+   */
+  async requireOwn(): Promise<void> {
+    const { size } = await inWords(this.path, this.#handle.stat());
+    if (size !== this.#length) throw new AuditFileError(this.path, "somebody else has written to it, or cut it off");
+    if (await isInPlace(this.#handle, this.path)) return;
+    throw new AuditFileError(this.path, "it was taken away, or something else is in its place: the results are lost");
   }
 
   /** What was written is on the disk when this is answered. */
@@ -107,11 +123,45 @@ export class ResultsFile {
   }
 
   close(): Promise<void> {
-    return this.#handle.close();
+    return closed({ handle: this.#handle, lock: this.#lock });
   }
 }
 
-async function opened(path: string, flags: string): Promise<FileHandle> {
+interface OpenedFile {
+  readonly handle: FileHandle;
+  readonly lock: Lock | null;
+}
+
+async function closed({ handle, lock }: OpenedFile): Promise<void> {
+  await handle.close();
+  await lock?.release();
+}
+
+/** A regular file, and the lock of it. */
+async function opened(path: string, flags: string): Promise<OpenedFile> {
+  const handle = await openedFile(path, flags);
+  try {
+    if (!(await handle.stat()).isFile())
+      throw new AuditFileError(path, "a device, a pipe or the like, where results are to be kept");
+    return { handle, lock: await lockOf(path) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Null where no file can be made beside it, as in a folder that may be read only: then its size has to tell. */
+async function lockOf(path: string): Promise<Lock | null> {
+  try {
+    return await takeLock(`${await realpath(path)}.lock`, "file of results");
+  } catch (error) {
+    if (error instanceof InUseError) throw new AuditFileError(path, error.message);
+    if (["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    return inWords(path, Promise.reject(error as Error));
+  }
+}
+
+async function openedFile(path: string, flags: string): Promise<FileHandle> {
   const known = await open(path, flags, 0o600).catch((error: unknown) => error as Error);
   if (!(known instanceof Error)) return known;
   const gone = flags === "r+" && (known as NodeJS.ErrnoException).code === "ENOENT";

@@ -143,7 +143,7 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
         onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
       },
     });
-    await keeper.save(end === "aborted" ? null : end);
+    await keeper.finish(end === "aborted" ? null : end);
     return { end, summary, slowest, before: done.entries };
   } finally {
     await judge.close();
@@ -182,6 +182,12 @@ class Keeper {
     else await this.#results!.append(lines);
     this.#progress = progress;
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
+  }
+
+  /** Nobody is told of an end whose results are not there. */
+  async finish(end: AuditProgress["end"]): Promise<void> {
+    await this.#results?.requireOwn();
+    await this.save(end);
   }
 
   async save(end: AuditProgress["end"] = null): Promise<void> {

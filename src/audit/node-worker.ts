@@ -7,9 +7,10 @@ import { TOOL } from "../version.js";
 import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
-import { TRUSTED, isOutage } from "./node-queue.js";
+import { TRUSTED, isOutage, isPassing } from "./node-queue.js";
 import { type Connection, connect } from "./node-redis.js";
 import {
+  type Answer,
   type Job,
   type Peer,
   PREFIX,
@@ -135,7 +136,7 @@ class QueueWorker {
       if (signal?.aborted) resolve(undefined);
       signal?.addEventListener("abort", () => resolve(undefined));
     });
-    await announce(client, "workers", peer);
+    await this.#connection.first(announce(client, "workers", peer));
     const worker = this.#worker();
     const timer = setInterval(() => void this.#tick(), TICK_MS);
     onNote(`${shown}: ready for batches of policy ${peer.policy.slice(0, 16)}…`);
@@ -214,16 +215,24 @@ class QueueWorker {
 
   async #judge(id: string, { run, digest, first, entries }: Job, judge: Judge): Promise<void> {
     const answer = { run, job: id, digest, results: null, slowest: null };
-    const { client } = this.#connection;
-    const { seal } = this.#standing;
     try {
       const { results, slowest = null } = await judge.judge({ index: this.#batches++, first, entries });
-      await putAnswer(client, { ...answer, results, slowest }, seal);
       this.#entries += entries.length;
+      await this.#answer({ ...answer, results, slowest });
     } catch (error) {
       if (this.#connection.isClosed) return;
-      await putAnswer(client, answer, seal);
+      await this.#answer(answer);
       throw error;
+    }
+  }
+
+  /** One that the server does not take now is left: the producer misses it, and asks again. */
+  async #answer(answer: Answer): Promise<void> {
+    try {
+      await putAnswer(this.#connection.client, answer, this.#standing.seal);
+    } catch (error) {
+      if (this.#connection.isClosed || !isPassing(error)) throw error;
+      this.#sayError(error);
     }
   }
 
@@ -306,7 +315,7 @@ class QueueWorker {
   /** Outages are told by the connection; a lock that is lost in one costs the work of a batch, and nothing else. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = this.#connection.messageOf(error);
     if (!/lock/i.test(message)) this.#say(printable(message));
   }
 }

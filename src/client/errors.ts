@@ -129,7 +129,9 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
 function adviceFor(status: number, category: string | null): string {
   const known = ADVICE_BY_CATEGORY[category ?? ""] ?? ADVICE_BY_STATUS[status];
   if (known !== undefined) return known;
-  if (status < 400) return "It points elsewhere, and redirects are not followed: give the service's own base address.";
+  // 0: a redirect that is not followed, in some runtimes.
+  if (status === 0 || (status >= 300 && status < 400))
+    return "It points elsewhere, and redirects are not followed: give the service's own base address.";
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 

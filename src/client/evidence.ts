@@ -65,7 +65,15 @@ export async function fetchEvidence<T>(
 /** The boot proof of a key, as the service answers it; null where it has none. */
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
-  return isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
+  return bootProofIn("get_boot_proof", answer);
+}
+
+/** An answer of something else, such as an error under status 200, does not say that there is none. */
+function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
+  if (!isJsonObject(answer) || Object.keys(answer).length === 0) return null;
+  if (!Object.hasOwn(answer, "bootProof"))
+    throw answerError(operation, [{ path: "bootProof", message: "missing" }], "none");
+  return answer["bootProof"] ?? null;
 }
 
 /**
@@ -75,7 +83,7 @@ export async function fetchBootProof(query: AskService, key: string): Promise<Js
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
-  const bootProof = isJsonObject(answer) ? (answer["bootProof"] ?? null) : null;
+  const bootProof = bootProofIn("get_latest_boot_proof", answer);
   const label = isJsonObject(bootProof) ? (bootProof["enclaveApp"] ?? null) : null;
   if (typeof label !== "string" || label === appName) return bootProof;
   const message = `${JSON.stringify(shownName(label))}, and ${JSON.stringify(shownName(appName))} was asked for`;

@@ -219,7 +219,7 @@ function withoutStamp(text: string, { value }: Stamp): string {
 /** Retry-After (RFC 9110 section 10.2.3): seconds, or an HTTP date; null where it is neither. */
 function retryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
-  if (/^[0-9]{1,9}$/.test(header)) return 1000 * Number(header);
+  if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
   const date = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }

@@ -1,5 +1,5 @@
 /** Small files that a kill leaves whole: the old one or the new one, and no part of either. */
-import { open, rename } from "node:fs/promises";
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Written beside, for its owner alone, synced, and renamed. */
@@ -24,6 +24,12 @@ export async function syncFolder(path: string): Promise<void> {
   } catch {
     // The file itself is written.
   }
+}
+
+/** Whether the path still leads to the file that is open: what is written to one that was removed is lost. */
+export async function isInPlace(handle: FileHandle, path: string): Promise<boolean> {
+  const [own, found] = await Promise.all([handle.stat(), stat(path).catch(() => null)]);
+  return found !== null && found.dev === own.dev && found.ino === own.ino;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

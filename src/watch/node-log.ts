@@ -7,7 +7,7 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
-import { diskReason, syncFolder, writeSynced } from "../disk/whole.js";
+import { diskReason, isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
 import { attempt } from "../errors.js";
 import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
@@ -108,6 +108,7 @@ async function openFile(path: string): Promise<FileHandle> {
 class FileLog implements OpenedLog {
   readonly #handle: FileHandle;
   readonly #lock: Lock;
+  readonly #path: string;
   readonly #markPath: string;
   readonly #state: LogState;
   /** Refusals that are not marked as handed on, by where they are. */
@@ -143,12 +144,13 @@ class FileLog implements OpenedLog {
       await asLogError(handle.truncate(size).then(() => handle.sync()));
       onNote(`line ${fault.line} was not finished, as after a kill in mid-write: its ${cut} bytes were taken away`);
     }
-    return new FileLog({ handle, lock, markPath, state, waiting, size });
+    return new FileLog({ handle, lock, file, markPath, state, waiting, size });
   }
 
   private constructor(parts: {
     readonly handle: FileHandle;
     readonly lock: Lock;
+    readonly file: string;
     readonly markPath: string;
     readonly state: LogState;
     readonly waiting: Place[];
@@ -156,6 +158,7 @@ class FileLog implements OpenedLog {
   }) {
     this.#handle = parts.handle;
     this.#lock = parts.lock;
+    this.#path = parts.file;
     this.#markPath = parts.markPath;
     this.#state = parts.state;
     this.#waiting = parts.waiting;
@@ -184,6 +187,8 @@ class FileLog implements OpenedLog {
   async #write(bytes: Uint8Array): Promise<void> {
     const { size } = await this.#handle.stat();
     if (size !== this.#size) throw new LogError("somebody else has written to it, or cut it off: nothing is added");
+    if (!(await isInPlace(this.#handle, this.#path)))
+      throw new LogError("it was taken away, or something else is in its place: nothing is added");
     try {
       for (let at = 0; at < bytes.length;)
         at += (await this.#handle.write(bytes, at, bytes.length - at, this.#size + at)).bytesWritten;
@@ -209,7 +214,11 @@ class FileLog implements OpenedLog {
     const places = this.#waiting.findIndex((place) => place.n > n);
     const handed = this.#waiting.splice(0, places < 0 ? this.#waiting.length : places);
     const last = handed.at(-1);
-    if (last !== undefined) await asLogError(writeMark(this.#markPath, last));
+    if (last === undefined) return;
+    await writeMark(this.#markPath, last).catch((error: unknown) => {
+      const reason = diskReason(error);
+      throw reason === null ? error : new LogError(`${this.#markPath}: ${reason}`);
+    });
   }
 
   async close(): Promise<void> {

@@ -190,7 +190,9 @@ export class Outages {
     const name = watchedName(watched);
     const before = this.#open.get(name) ?? null;
     const isNew = before === null || before.failure.kind !== failure.kind;
-    const again = !isNew && isLoud(failure) && at.getTime() - before.toldAt.getTime() >= TELL_AGAIN_MS;
+    // Also where the clock was set back: else nothing would be said for as long.
+    const passed = isNew ? 0 : Math.abs(at.getTime() - before.toldAt.getTime());
+    const again = isLoud(failure) && passed >= TELL_AGAIN_MS;
     const toldAt = isNew || again ? at : before.toldAt;
     const { since, polls } = before ?? { since: at, polls: 0 };
     this.#open.set(name, { watched, since, failure, polls: polls + 1, toldAt });

@@ -1,0 +1,309 @@
+/**
+ * What a service, or the network before it, may do to a request; what the client makes of it, and the watch. Each is
+ * tried over real sockets in `network.test.ts`.
+ */
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import type { ClientErrorCode } from "../../src/client/index.js";
+import type { FailureKind } from "../../src/watch/index.js";
+import { type Ways, answer, stampIn, trickle, writeForever } from "./servers.js";
+
+export interface NetworkFault {
+  /** The row of the table in src/cli/README.md that tells operators of it. */
+  readonly row: string;
+  readonly ways: (places: Places) => Ways;
+  /** What a query comes to; null where it is answered. */
+  readonly code: ClientErrorCode | null;
+  /** In its message. */
+  readonly said: RegExp;
+  /** How often a query is sent that may be repeated once. Default: once. */
+  readonly sent?: number;
+  readonly kind: FailureKind | null;
+  /** Only time ends it. */
+  readonly isSlow?: boolean;
+  /** The wait that the service asked for, where that is kept to. */
+  readonly waitMs?: number;
+}
+
+export interface Places {
+  /** What an honest service answers. */
+  readonly good: string;
+  /** A server that nobody may speak to. */
+  readonly elsewhere: { readonly port: number };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const MIB = 1024 * 1024;
+const ZEROS = Buffer.alloc(32 * MIB, " ");
+const GZIP_BOMB = gzipSync(ZEROS);
+const BROTLI_BOMB = brotliCompressSync(ZEROS, { params: { 1: 1 } });
+const NESTED_BOMB = gzipSync(GZIP_BOMB);
+
+const answers =
+  (bytes: (places: Places, head: string, count: number) => Uint8Array) =>
+  (places: Places): Ways => ({ asked: (socket, head, count) => socket.end(bytes(places, head, count)) });
+
+/** Refused once for each header, and then answered. */
+const waits = (status: number, retryAfter: string) =>
+  answers(({ good }, _, count) =>
+    count === 1
+      ? answer(status, { ...JSON_TYPE, "retry-after": retryAfter }, '{"code":8,"message":"busy"}')
+      : answer(200, JSON_TYPE, good),
+  );
+const redirect = (status: number, location: (places: Places, head: string) => string) =>
+  answers((places, head) => answer(status, { location: location(places, head) }, ""));
+const packed = (encoding: string, body: Uint8Array) =>
+  answers(() => answer(200, { ...JSON_TYPE, "content-encoding": encoding }, body));
+
+const TIMEOUT = {
+  code: "timeout",
+  said: /no answer within 250 ms/,
+  sent: 2,
+  kind: "unreachable",
+  isSlow: true,
+} as const;
+const UNREACHABLE = { code: "unreachable", sent: 2, kind: "unreachable" } as const;
+const NOT_JSON = { code: "answer", said: /not what the interface promises/, kind: "answer" } as const;
+const TOO_LONG = { code: "answer", said: /longer than 1049600 bytes/, kind: "answer" } as const;
+const ELSEWHERE = {
+  row: "a redirect",
+  code: "service",
+  said: /HTTP 30\d.*redirects are not followed: give the service's own base address/,
+  kind: "credentials",
+} as const;
+
+export const NETWORK_FAULTS: Readonly<Record<string, NetworkFault>> = {
+  "accepts, and says nothing": { row: "a service that is slow", ways: () => ({}), ...TIMEOUT },
+  "accepts, and reads nothing": {
+    row: "a service that is slow",
+    ways: () => ({ connected: (socket) => void socket.pause() }),
+    ...TIMEOUT,
+  },
+  "headers byte by byte": {
+    row: "a service that is slow",
+    ways: ({ good }) => ({ asked: (socket) => trickle(socket, answer(200, JSON_TYPE, good)) }),
+    ...TIMEOUT,
+  },
+  "a body byte by byte": {
+    row: "a service that is slow",
+    ways: ({ good }) => ({
+      asked: (socket) => {
+        socket.write(answer(200, JSON_TYPE, "", good.length));
+        trickle(socket, good);
+      },
+    }),
+    ...TIMEOUT,
+  },
+  "informational answers, and no other": {
+    row: "a service that is slow",
+    ways: () => ({ asked: (socket) => trickle(socket, "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50)) }),
+    ...TIMEOUT,
+  },
+  "an end (FIN) before anything": {
+    row: "a connection that breaks",
+    ways: () => ({ connected: (socket) => void socket.end() }),
+    said: /cannot be reached \(\w+\)/,
+    ...UNREACHABLE,
+  },
+  "an end (FIN) in the place of an answer": {
+    row: "a connection that breaks",
+    ways: () => ({ asked: (socket) => void socket.end() }),
+    said: /cannot be reached \(UND_ERR_SOCKET\)/,
+    ...UNREACHABLE,
+  },
+  "a reset before the headers": {
+    row: "a connection that breaks",
+    ways: () => ({ asked: (socket) => void socket.resetAndDestroy() }),
+    said: /cannot be reached \(ECONNRESET\)/,
+    ...UNREACHABLE,
+  },
+  "a reset after the headers": {
+    row: "a connection that breaks",
+    ways: () => ({
+      asked: (socket) => void socket.write(answer(200, JSON_TYPE, "", 100), () => void socket.resetAndDestroy()),
+    }),
+    said: /cannot be reached \(\w+\)/,
+    ...UNREACHABLE,
+  },
+  "a reset in the middle of the body": {
+    row: "a connection that breaks",
+    ways: ({ good }) => ({
+      asked: (socket) =>
+        void socket.write(answer(200, JSON_TYPE, good.slice(0, 99), good.length), () => void socket.resetAndDestroy()),
+    }),
+    said: /cannot be reached \(\w+\)/,
+    ...UNREACHABLE,
+  },
+  "a body that is shorter than its length": {
+    row: "a connection that breaks",
+    ways: answers(({ good }) => answer(200, JSON_TYPE, good, good.length + 1)),
+    said: /cannot be reached \(\w+\)/,
+    ...UNREACHABLE,
+  },
+  "something that is no HTTP": {
+    row: "a connection that breaks",
+    ways: answers(() => Buffer.from("220 mail.example.com ESMTP\r\n")),
+    said: /cannot be reached \(HPE_\w+\)/,
+    ...UNREACHABLE,
+  },
+  "a body that is longer than its length": {
+    row: "an answer that is none",
+    ways: answers(({ good }) => answer(200, JSON_TYPE, good, good.length - 1)),
+    ...NOT_JSON,
+  },
+  "a page of HTML": {
+    row: "an answer that is none",
+    ways: answers(() => answer(200, { "content-type": "text/html" }, "<!doctype html><title>Sign in</title>")),
+    ...NOT_JSON,
+  },
+  nothing: { row: "an answer that is none", ways: answers(() => answer(200, JSON_TYPE)), ...NOT_JSON },
+  "no content (204)": {
+    row: "an answer that is none",
+    ways: answers(() => Buffer.from("HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")),
+    code: "service",
+    said: /HTTP 204/,
+    kind: "credentials",
+  },
+  "the word null": { row: "an answer that is none", ways: answers(() => answer(200, JSON_TYPE, "null")), ...NOT_JSON },
+  "text that is not UTF-8": {
+    row: "an answer that is none",
+    ways: answers(() => answer(200, JSON_TYPE, Uint8Array.of(0x22, 0xff, 0xfe, 0x22))),
+    ...NOT_JSON,
+  },
+  "an error under status 200": {
+    row: "an answer that is none",
+    ways: answers(() => answer(200, JSON_TYPE, '{"code":13,"message":"internal error","details":[]}')),
+    ...NOT_JSON,
+    said: /bootProof:? (?:is )?missing/,
+  },
+  "gzip that is cut off": {
+    row: "an answer that is none",
+    ways: ({ good }) => packed("gzip", gzipSync(good).subarray(0, 100))({ good } as Places),
+    ...NOT_JSON,
+  },
+  "no gzip, though it says so": {
+    row: "a connection that breaks",
+    ways: ({ good }) => packed("gzip", Buffer.from(good))({ good } as Places),
+    said: /cannot be reached \(Z_DATA_ERROR\)/,
+    ...UNREACHABLE,
+  },
+  "another content type": {
+    row: "an answer of another content type",
+    ways: answers(({ good }) => answer(200, { "content-type": "text/html; charset=utf-16" }, good)),
+    code: null,
+    said: /^$/,
+    kind: null,
+  },
+  "429 for a second": {
+    row: "429 and 503",
+    ways: waits(429, "1"),
+    code: null,
+    said: /^$/,
+    sent: 2,
+    kind: null,
+    waitMs: 1000,
+  },
+  "503 until a date that is past": {
+    row: "429 and 503",
+    ways: waits(503, "Wed, 21 Oct 2015 07:28:00 GMT"),
+    code: null,
+    said: /^$/,
+    sent: 2,
+    kind: null,
+    waitMs: 0,
+  },
+  "503 until something": {
+    row: "429 and 503",
+    ways: waits(503, "soon"),
+    code: null,
+    said: /^$/,
+    sent: 2,
+    kind: null,
+    waitMs: 0,
+  },
+  "503 for a negative time": {
+    row: "429 and 503",
+    ways: waits(503, "-1"),
+    code: null,
+    said: /^$/,
+    sent: 2,
+    kind: null,
+    waitMs: 0,
+  },
+  "429 until a date far away": {
+    row: "429 and 503",
+    ways: waits(429, "Fri, 31 Dec 9999 23:59:59 GMT"),
+    code: "service",
+    said: /HTTP 429: busy\. Wait, and ask less often/,
+    kind: "unreachable",
+  },
+  "503 for longer than there is time": {
+    row: "429 and 503",
+    ways: waits(503, "9".repeat(400)),
+    code: "service",
+    said: /HTTP 503: busy\. Try again later/,
+    kind: "unreachable",
+  },
+  "a redirect on the same host": {
+    ...ELSEWHERE,
+    ways: redirect(307, (_, head) => `http://${/^host: (.*)$/im.exec(head)![1]!}/public/v1/query/elsewhere`),
+  },
+  "a redirect to another host": {
+    ...ELSEWHERE,
+    ways: redirect(308, ({ elsewhere }) => `http://localhost:${elsewhere.port}/public/v1/query/get_latest_boot_proof`),
+  },
+  "a redirect to http": { ...ELSEWHERE, ways: redirect(301, ({ elsewhere }) => `http://127.0.0.1:${elsewhere.port}/`) },
+  "a redirect to a file": { ...ELSEWHERE, ways: redirect(302, () => "file:///etc/passwd") },
+  "a redirect to itself": { ...ELSEWHERE, ways: redirect(307, (_, head) => head.split(" ")[1]!) },
+  "a redirect to nowhere": { ...ELSEWHERE, ways: answers(() => answer(303, {}, "")) },
+  "a body without an end": {
+    row: "an answer without an end",
+    ways: () => ({
+      asked: (socket) => {
+        socket.write(answer(200, JSON_TYPE, "", null));
+        writeForever(socket, ZEROS.subarray(0, 65_536));
+      },
+    }),
+    ...TOO_LONG,
+  },
+  "32 MiB in a few KiB of gzip": { row: "an answer without an end", ways: packed("gzip", GZIP_BOMB), ...TOO_LONG },
+  "the same in brotli": { row: "an answer without an end", ways: packed("br", BROTLI_BOMB), ...TOO_LONG },
+  "the same, packed twice": { row: "an answer without an end", ways: packed("gzip, gzip", NESTED_BOMB), ...TOO_LONG },
+  "an error without an end": {
+    row: "an answer without an end",
+    ways: () => ({
+      asked: (socket) => {
+        socket.write(answer(403, JSON_TYPE, "", null));
+        writeForever(socket, ZEROS.subarray(0, 65_536));
+      },
+    }),
+    ...TOO_LONG,
+  },
+  "ten thousand headers": {
+    row: "an answer without an end",
+    ways: answers(() =>
+      answer(200, Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, "y"]))),
+    ),
+    said: /cannot be reached \(UND_ERR_HEADERS_OVERFLOW\)/,
+    ...UNREACHABLE,
+  },
+  "headers without an end": {
+    row: "an answer without an end",
+    ways: () => ({
+      asked: (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        writeForever(socket, "x-more: and more\r\n".repeat(100));
+      },
+    }),
+    said: /cannot be reached \(UND_ERR_HEADERS_OVERFLOW\)/,
+    ...UNREACHABLE,
+  },
+  "an error that quotes the stamp": {
+    row: "a refusal",
+    ways: answers((_, head) =>
+      answer(401, JSON_TYPE, JSON.stringify({ code: 16, message: `bad stamp ${stampIn(head)}`, details: [] })),
+    ),
+    code: "service",
+    said: /HTTP 401: bad stamp \[stamp\]\./,
+    kind: "credentials",
+  },
+};

@@ -1,0 +1,284 @@
+/**
+ * A service, or the network before it, that goes wrong: what the client, fetch, verify --app and the watch make of it.
+ * What the table of src/cli/README.md promises operators.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type Server as TlsServer, createServer as createTlsServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runAny } from "../../src/cli/commands.js";
+import { type Client, type ClientError, createClient } from "../../src/client/index.js";
+import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { parsePolicy } from "../../src/index.js";
+import { type FetchError, type WatchMessage, askService, verifyLog, watch } from "../../src/watch/index.js";
+import { SYSTEM, openLog, readLog } from "../../src/watch/node.js";
+import { ORGANIZATION, apiKey, rejectionOf, testStamper } from "../client/support.js";
+import { freePort } from "../support/redis.js";
+import { NETWORK_FAULTS } from "./network.table.js";
+import { type FaultyServer, answer, faultyServer, listening, stampIn } from "./servers.js";
+
+const AT = new Date("2026-03-04T05:06:07.000Z");
+const NOW = new Date(AT.getTime() + 60_000);
+const lab = new Forge();
+const { bootProof, anchorPem } = forgeEvidence({ lab, at: AT });
+const APP = String(bootProof["enclaveApp"]);
+const GOOD = JSON.stringify({ bootProof });
+const policyText = JSON.stringify(labPolicy(anchorPem, [labDeployment(lab)]));
+const SLOW_MS = 250;
+const ENOUGH_MS = 20_000;
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-faults-network-"));
+const [keyFile, policyFile] = [join(folder, "key.json"), join(folder, "policy.json")];
+writeFileSync(keyFile, JSON.stringify(apiKey), { mode: 0o600 });
+writeFileSync(policyFile, policyText);
+
+let elsewhere: FaultyServer;
+let plain: FaultyServer;
+let tls: TlsServer;
+let tlsPort: number;
+/** That a server with TLS could read, though its certificate is not trusted. */
+let requestsWithoutTls = 0;
+let honest: FaultyServer;
+beforeAll(async () => {
+  elsewhere = await faultyServer({});
+  plain = await faultyServer({
+    connected: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 No\r\n\r\n")),
+  });
+  tls = createTlsServer(selfSigned(), () => void requestsWithoutTls++);
+  tlsPort = await listening(tls);
+  honest = await faultyServer({ asked: (socket) => socket.end(answer(200, {}, GOOD)) });
+});
+afterAll(async () => {
+  await elsewhere.close();
+  await plain.close();
+  await honest.close();
+  tls.closeAllConnections();
+  await new Promise((resolve) => tls.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+async function clientTo(
+  baseUrl: string,
+  { isSlow = false, waits = [] }: { readonly isSlow?: boolean; readonly waits?: number[] } = {},
+): Promise<Client> {
+  const timeoutMs = isSlow ? SLOW_MS : ENOUGH_MS;
+  return createClient({
+    baseUrl,
+    organizationId: ORGANIZATION,
+    stamper: await testStamper(),
+    maxRetries: 1,
+    random: () => 0,
+    now: () => NOW,
+    timeoutMs,
+    sleep: (milliseconds, signal) =>
+      milliseconds === timeoutMs ? SYSTEM.sleep(milliseconds, signal) : (waits.push(milliseconds), Promise.resolve()),
+  });
+}
+
+/** The lab's root: a certificate of a host that nobody has reason to trust. */
+function selfSigned(): { readonly key: string; readonly cert: string } {
+  const { keys, rootCertificate } = lab.pki.save();
+  const pem = (label: string, base64: string): string =>
+    `-----BEGIN ${label}-----\n${base64}\n-----END ${label}-----\n`;
+  return { key: pem("PRIVATE KEY", keys.root), cert: pem("CERTIFICATE", rootCertificate) };
+}
+
+/** All that anybody might print of an error. */
+function everythingOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const members = JSON.stringify(Object.fromEntries(Object.entries(error)));
+  const cause = error.cause === undefined ? "" : everythingOf(error.cause);
+  return [error.message, error.stack ?? "", members, cause].join("\n");
+}
+
+function expectNoSecret(text: string, heads: readonly string[] = []): void {
+  expect(text).not.toContain(apiKey.privateKey);
+  for (const head of heads) expect(text).not.toContain(stampIn(head));
+}
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function command(argv: readonly string[], baseUrl: string, { isSlow = false } = {}): Promise<Ended> {
+  let [stdout, stderr] = ["", ""];
+  const connection = ["--base-url", baseUrl, "--organization-id", ORGANIZATION, "--api-key-file", keyFile];
+  const code = await runAny([...argv, ...connection, ...(isSlow ? ["--timeout", String(SLOW_MS / 1000)] : [])], {
+    stdin: (async function* () {})(),
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+    env: {},
+    now: () => NOW,
+  });
+  return { code, stdout, stderr };
+}
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ["fetch", "--app", APP],
+  ["verify", "--app", APP, "--policy", policyFile],
+];
+
+let logs = 0;
+
+/** Watches by the one client until an outage is told, and then by the other. */
+async function watched(
+  bad: Client,
+  good: Client,
+): Promise<{ messages: WatchMessage[]; entries: number; waits: number[] }> {
+  const path = join(folder, `log-${logs++}.jsonl`);
+  const log = await openLog(path);
+  const [ended, messages, waits]: [AbortController, WatchMessage[], number[]] = [new AbortController(), [], []];
+  try {
+    const { recorded } = await watch({
+      policy: parsePolicy(policyText),
+      apps: [APP],
+      newest: (one, signal) => askService(messages.length === 0 ? bad : good)(one, signal),
+      log,
+      now: () => NOW,
+      random: () => 0,
+      sleep: async (milliseconds) => void waits.push(milliseconds),
+      onMessage: (message) => {
+        messages.push(message);
+        if (message.event === "recovered") ended.abort();
+      },
+      onEntry: () => {
+        if (messages.length === 0) ended.abort();
+      },
+      signal: ended.signal,
+    });
+    expect(await verifyLog(readLog(path))).toMatchObject({ fault: null, entries: recorded });
+    return { messages, entries: recorded, waits };
+  } finally {
+    await log.close();
+  }
+}
+
+const table = Object.entries(NETWORK_FAULTS);
+
+it("is what operators are told in the table of src/cli/README.md", () => {
+  const readme = readFileSync(new URL("../../src/cli/README.md", import.meta.url), "utf8");
+  for (const [name, { row }] of table) expect(readme, name).toContain(`\n| ${row} | `);
+});
+
+describe.concurrent.each(table)("a service that answers with %s", (_, fault) => {
+  const { code, said, sent = 1, kind, isSlow = false, waitMs } = fault;
+  const at = async (work: (server: FaultyServer, baseUrl: string) => Promise<void>): Promise<void> => {
+    const server = await faultyServer(fault.ways({ good: GOOD, elsewhere }));
+    try {
+      await work(server, `http://127.0.0.1:${server.port}`);
+      expect(elsewhere.connections).toBe(0);
+    } finally {
+      await server.close();
+    }
+  };
+
+  it("is told by the client, and a query is repeated where that may help", () =>
+    at(async (server, baseUrl) => {
+      const waits: number[] = [];
+      const client = await clientTo(baseUrl, { isSlow, waits });
+      const query = client.getLatestBootProof({ appName: APP });
+      if (code === null) expect(await query).toEqual({ bootProof });
+      else {
+        const error = await rejectionOf<ClientError>(query);
+        expect([error.code, error.effect, error.message]).toEqual([code, "none", expect.stringMatching(said)]);
+        expectNoSecret(everythingOf(error), server.heads);
+      }
+      // Of what was not read to its end nothing is known here.
+      if (server.heads.length > 0) expect(server.heads.length).toBe(sent);
+      expect(waits).toEqual(sent > 1 ? [waitMs ?? 0] : []);
+      // The same bytes, under the same stamp.
+      expect(new Set(server.heads.map(stampIn)).size).toBeLessThanOrEqual(1);
+    }));
+
+  it("is told of a submit, which is sent once, with what it may have done", () =>
+    at(async (server, baseUrl) => {
+      const client = await clientTo(baseUrl, { isSlow });
+      const error = await rejectionOf<ClientError>(client.updateWallet({ walletId: "w", walletName: "n" }));
+      expect(server.heads.length).toBeLessThanOrEqual(1);
+      expect(error.effect).toBe(/HTTP 4\d\d/.test(error.message) ? "none" : "unknown");
+      expectNoSecret(everythingOf(error), server.heads);
+    }));
+
+  it.each(COMMANDS)("ends %s with 3 and the reason", (...argv) =>
+    at(async (server, baseUrl) => {
+      const { code: exit, stdout, stderr } = await command(argv, baseUrl, { isSlow });
+      if (code === null) expect([exit, stderr]).toEqual([0, ""]);
+      else {
+        expect([exit, stdout]).toEqual([3, ""]);
+        expect(stderr).toMatch(said);
+        expect(stderr).toContain(`${baseUrl}: `);
+      }
+      expectNoSecret(stderr, server.heads);
+    }),
+  );
+
+  it("is an outage to the watch, which goes on", () =>
+    at(async (server, baseUrl) => {
+      const [bad, good] = [await clientTo(baseUrl, { isSlow }), await clientTo(`http://127.0.0.1:${honest.port}`)];
+      const work = watched(bad, good);
+      if (kind === "credentials") {
+        const error = await rejectionOf<FetchError>(work);
+        expect([error.name, error.kind, error.message]).toEqual(["FetchError", kind, expect.stringMatching(said)]);
+        return expectNoSecret(everythingOf(error), server.heads);
+      }
+      const { messages, entries } = await work;
+      expect(entries).toBe(1);
+      const events = messages.map((message) => ("kind" in message ? message.kind : message.event));
+      expect(events).toEqual(kind === null ? [] : [kind, "recovered"]);
+      expectNoSecret(JSON.stringify(messages), server.heads);
+    }));
+});
+
+/** What is no answer of a service that is there. */
+interface Absence {
+  readonly baseUrl: () => Promise<string>;
+  readonly said: RegExp;
+}
+
+const ABSENT: Readonly<Record<string, Absence>> = {
+  "nobody listens": { baseUrl: async () => `http://127.0.0.1:${await freePort()}`, said: /reached \(ECONNREFUSED\)/ },
+  "its name is not known": {
+    baseUrl: () => Promise.resolve("https://service.invalid"),
+    said: /reached \((?:ENOTFOUND|EAI_AGAIN)\)/,
+  },
+  "it has no TLS": {
+    baseUrl: () => Promise.resolve(`https://127.0.0.1:${plain.port}`),
+    said: /reached \(ERR_SSL_\w+\)/,
+  },
+  "its certificate is nobody's": {
+    baseUrl: () => Promise.resolve(`https://localhost:${tlsPort}`),
+    said: /reached \((?:INVALID_PURPOSE|DEPTH_ZERO_SELF_SIGNED_CERT)\)/,
+  },
+  "it has TLS, and is asked without": {
+    baseUrl: () => Promise.resolve(`http://localhost:${tlsPort}`),
+    said: /reached \((?:UND_ERR_SOCKET|ECONNRESET|HPE_\w+)\)/,
+  },
+};
+
+describe.concurrent.each(Object.entries(ABSENT))("a service that is not there: %s", (_, { baseUrl, said }) => {
+  it("is told by the client, fetch and verify, and is an outage to the watch", async () => {
+    const url = await baseUrl();
+    const client = await clientTo(url);
+    const error = await rejectionOf<ClientError>(client.getLatestBootProof({ appName: APP }));
+    expect([error.code, error.effect, error.message]).toEqual(["unreachable", "none", expect.stringMatching(said)]);
+    expectNoSecret(everythingOf(error));
+    for (const argv of COMMANDS) {
+      const { code, stdout, stderr } = await command(argv, url);
+      expect([code, stdout, stderr]).toEqual([3, "", expect.stringMatching(said)]);
+      expectNoSecret(stderr);
+    }
+    const { messages, entries } = await watched(client, await clientTo(`http://127.0.0.1:${honest.port}`));
+    expect([entries, messages.map(({ event }) => event)]).toEqual([1, ["outage", "recovered"]]);
+    expect(requestsWithoutTls).toBe(0);
+  });
+});
+
+describe("without TLS", () => {
+  it.each(COMMANDS)("%s asks nobody but this machine", async (...argv) => {
+    const { code, stdout, stderr } = await command(argv, "http://service.invalid");
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(/http:\/\/ is for this machine only/)]);
+  });
+});
