@@ -21,7 +21,7 @@ const OF_QOS = /^(?:boot|manifest|envelope|app|activity|policy)\.|^bind\.(?:user
 const SHARES: readonly [category: Category, table: readonly Attack[], share: number, bare: boolean][] = [
   ["document", DOCUMENT_ATTACKS, 0.5, true],
   ["path", CHAIN_ATTACKS, 0.7, true],
-  ["boot-proof", BOOT_PROOF_ATTACKS, 0.2, false],
+  ["boot-proof", BOOT_PROOF_ATTACKS, 0.12, false],
   ["app-proof", APP_PROOF_ATTACKS, 1, false],
   ["policy", POLICY_ATTACKS, 1, false],
 ];
