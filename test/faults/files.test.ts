@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -112,7 +113,7 @@ it.each([
 const LINES = `${JSON.stringify(bootProof)}\n{}\n`.repeat(200);
 const setting = auditSetting({ policy, now: new Date(AT.getTime() + 60_000), bootProofs: [] });
 
-/** An audit that meets this while its first batch is judged, and goes on when that is done. */
+/** An audit that meets this once there are results and more is to be judged, and goes on when it is done. */
 async function audited(
   paths: { readonly out: string; readonly state?: string },
   meanwhile: () => Promise<void> | void,
@@ -125,7 +126,10 @@ async function audited(
       ...local,
       concurrency: 1,
       judge: async (batch) => {
-        if (batch.index === 0) await meanwhile();
+        if (batch.index === 1) {
+          while (statSync(paths.out).size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+          await meanwhile();
+        }
         return local.judge(batch);
       },
     };
