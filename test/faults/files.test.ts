@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -112,10 +113,10 @@ it.each([
 const LINES = `${JSON.stringify(bootProof)}\n{}\n`.repeat(200);
 const setting = auditSetting({ policy, now: new Date(AT.getTime() + 60_000), bootProofs: [] });
 
-/** An audit that meets this with its second batch. */
+/** An audit that meets this once there are results and more is to be judged, and goes on when it is done. */
 async function audited(
   paths: { readonly out: string; readonly state?: string },
-  meanwhile: () => void,
+  meanwhile: () => Promise<void> | void,
 ): Promise<unknown> {
   const input = newPath();
   writeFileSync(input, LINES);
@@ -125,7 +126,10 @@ async function audited(
       ...local,
       concurrency: 1,
       judge: async (batch) => {
-        if (batch.index === 3) meanwhile();
+        if (batch.index === 1) {
+          while (statSync(paths.out).size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+          await meanwhile();
+        }
         return local.judge(batch);
       },
     };
@@ -156,9 +160,9 @@ describe("results that are, while an audit writes them,", () => {
   it("another audit's are left alone", async () => {
     const out = newPath();
     let second: Promise<unknown> = Promise.resolve();
-    const first = audited({ out }, () => {
+    const first = audited({ out }, async () => {
       second = audited({ out }, () => {});
-      second.catch(() => {});
+      await second.catch(() => {});
     });
     await first;
     await expect(second).rejects.toMatchObject({

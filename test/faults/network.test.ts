@@ -186,8 +186,9 @@ describe.concurrent.each(table)("a service that answers with %s", (_, fault) => 
         expect([error.code, error.effect, error.message]).toEqual([code, "none", expect.stringMatching(said)]);
         expectNoSecret(everythingOf(error), server.heads);
       }
-      // Of what was not read to its end nothing is known here.
-      if (server.heads.length > 0) expect(server.heads.length).toBe(sent);
+      // Where only time ends it, a busy machine may not have come to send it.
+      if (isSlow) expect(server.heads.length).toBeLessThanOrEqual(sent);
+      else if (server.heads.length > 0) expect(server.heads.length).toBe(sent);
       expect(waits).toEqual(sent > 1 ? [waitMs ?? 0] : []);
       // The same bytes, under the same stamp.
       expect(new Set(server.heads.map(stampIn)).size).toBeLessThanOrEqual(1);
