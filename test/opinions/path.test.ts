@@ -452,12 +452,16 @@ it("a damaged certificate in a good path", { timeout: TIMEOUT }, async () => {
     );
   await fc.assert(
     fc.asyncProperty(damaged, async (path) => {
+      fc.pre(!path.every((der, place) => equalBytes(der, good[place]!)));
       const fault = await oursOf(path);
+      expect(fault).not.toBe("");
       for (const who of LIBRARIES) {
         const isAccepted = await accepts(who, path);
-        if (isAccepted === (fault === "")) return counted(`${who}: damaged, ${fault === "" ? "accepted" : "refused"}`);
+        if (!isAccepted) counted(`${who}: damaged, refused`);
+        if (!isAccepted) continue;
         const row = DAMAGED.find((each) => each.who.includes(who) && each.reason.test(fault));
-        if (row === undefined) throw new Error(`${who} accepts: ${isAccepted}, unexplained; ours: ${fault}`);
+        if (row === undefined)
+          throw new Error(`${who} accepts, unexplained; ours: ${fault}\n${path.map(certificatePem).join("")}`);
         counted(`${who}: damaged, ${row.name}`);
       }
     }),
