@@ -26,6 +26,8 @@ const SIZES = QUICK
   ? { strangers: 200, region: 200, enclave: 300, app: 3000 }
   : { strangers: 3000, region: 4000, enclave: 8000, app: 80_000 };
 const ROUNDS = QUICK ? 1 : Number(process.env.ROUNDS ?? 3);
+/** All kinds, and memory; or some kinds alone: `KINDS=enclave,app`. */
+const KINDS = process.env.KINDS?.split(",") ?? Object.keys(SIZES);
 const CORES = availableParallelism();
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const AT = new Date("2026-01-01T00:00:00Z");
@@ -83,7 +85,7 @@ const own = forgeEvidence({ lab, at: AT });
 writeFileSync(path("boot.json"), JSON.stringify(own.bootProof));
 writeFileSync(path("policy.json"), JSON.stringify(labPolicy(own.anchorPem, [labDeployment(lab)])));
 console.log(`${CORES} cores, Node ${process.version}; making evidence …`);
-for (const kind of ["strangers", "region"])
+for (const kind of ["strangers", "region"].filter((kind) => KINDS.includes(kind)))
   writeLines(
     `${kind}.ndjson`,
     (function* () {
@@ -180,7 +182,7 @@ try {
   const times = {};
   for (let round = 0; round < ROUNDS; round++) {
     references.push(reference());
-    for (const kind of Object.keys(SIZES))
+    for (const kind of KINDS)
       for (const [way, run] of Object.entries(ways)) ((times[kind] ??= {})[way] ??= []).push(run(kind));
   }
   references.push(reference());
@@ -207,7 +209,8 @@ try {
     const overhead = queued && `; queue ${((rates["all cores"] / queued - 1) * 100).toFixed(0)} % over all cores`;
     console.log(`${" ".repeat(11)}all cores = ${scaling.toFixed(2)} × ${CORES} × one core${overhead ?? ""}`);
   }
-  for (const lines of QUICK ? [3000, 10_000] : [10_000, 1_000_000]) {
+  const sizes = QUICK ? [3000, 10_000] : [10_000, 1_000_000];
+  for (const lines of process.env.KINDS === undefined ? sizes : []) {
     const { peak, seconds } = await memoryOf(lines);
     console.log(
       `memory, ${lines} app proofs: at most ${peak} MiB (${seconds.toFixed(1)} s, ${Math.round(lines / seconds)}/s)`,
