@@ -38,6 +38,12 @@ export async function judgeBatch(
   return { index, results, ...(entries.length > 0 && { slowest }) };
 }
 
+/** Parts of a batch that were judged apart, in their order, as one. */
+export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<JudgedBatch, "index"> {
+  const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
+  return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
+}
+
 /** What each of them decodes is held until it is judged, so that there are few. */
 const AT_ONCE = 4;
 

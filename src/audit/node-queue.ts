@@ -4,33 +4,29 @@
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
-import { TOOL } from "../version.js";
 import { readResults } from "./answered.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
-import { UNJUDGED_REASON, unjudgedResult } from "./judge.js";
-import { type Connection, connect } from "./node-redis.js";
+import { UNJUDGED_REASON, joined, unjudgedResult } from "./judge.js";
+import { type Member, joinQueue } from "./node-queue-member.js";
+import { type Connection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type DeadLetter,
-  type Peer,
   PREFIX,
-  Seal,
   addDeadLetter,
   announce,
   difference,
   jobDigest,
   keepSetting,
   keys,
-  newRunId,
   peersOf,
-  queueName,
   readAnswer,
   sha256Hex,
   withdraw,
   writeJob,
 } from "./node-queue-wire.js";
 import type { AuditResult } from "./result.js";
-import { type AuditSetting, policyDigest, settingDigest } from "./setting.js";
+import { type AuditSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions {
   /** Shared with the workers: what goes through the server is sealed by it. */
@@ -42,6 +38,7 @@ export interface QueueJudgeOptions {
 }
 
 const CONCURRENCY = 16;
+const MAX_SAID = 100;
 /** Bytes of the entries of one job; a longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 const TICK_MS = 1000;
@@ -63,26 +60,17 @@ const KEPT_EVENTS = 100;
  * then on it goes on through whatever a network or a server does.
  */
 export async function queueJudge(url: string, setting: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
-  const { onNote = () => {} } = options;
-  const [digest, policy] = await Promise.all([settingDigest(setting), policyDigest(setting)]);
-  const seal = new Seal(options.secret);
-  const connection = await connect(url, onNote);
-  if (!seal.isThere) onNote(`${connection.shown}: ${TRUSTED}`);
-  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  const judge = new QueueJudge(connection, { setting, digest, seal, peer, onNote }, options.concurrency ?? CONCURRENCY);
+  const digest = await settingDigest(setting);
+  const member = await joinQueue(url, setting, options, MAX_SAID);
+  const { onNote = () => {}, concurrency = CONCURRENCY } = options;
+  const judge = new QueueJudge({ ...member, setting, digest, onNote }, concurrency);
   await judge.start();
   return judge;
 }
 
-/** Said by both sides. */
-export const TRUSTED =
-  "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
-
-interface Run {
+interface Run extends Member {
   readonly setting: AuditSetting;
   readonly digest: string;
-  readonly seal: Seal;
-  readonly peer: Peer;
   readonly onNote: (text: string) => void;
 }
 
@@ -111,13 +99,13 @@ class QueueJudge implements Judge {
   readonly #queue: Queue;
   readonly #reader: Redis;
   readonly #tasks = new Map<string, Task>();
-  readonly #said = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #isTicking = false;
   #lonelyTicks = 0;
   #attempts = 0;
 
-  constructor(connection: Connection, run: Run, concurrency: number) {
+  constructor(run: Run, concurrency: number) {
+    const { connection } = run;
     this.concurrency = concurrency;
     this.#connection = connection;
     this.#run = run;
@@ -183,7 +171,8 @@ class QueueJudge implements Judge {
   /** An empty entry has to come through. */
   async #areWorkersWell(n: number): Promise<boolean> {
     const judged = await this.#ask({ first: n, entries: [new Uint8Array()] });
-    if (judged === null) this.#say(`workers end whatever they are given, an empty entry too: look at what they say`);
+    if (judged === null)
+      this.#run.notes.once(`workers end whatever they are given, an empty entry too: look at what they say`);
     return judged !== null;
   }
 
@@ -271,7 +260,7 @@ class QueueJudge implements Judge {
   }
 
   #refuse(why: string): void {
-    this.#say(`an answer is refused: ${why}`);
+    this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
   /** Makes itself known, and looks for what is missing. */
@@ -316,43 +305,20 @@ class QueueJudge implements Judge {
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
       const found = others.map((why) => `; one that is there ${why}`).join("");
-      this.#run.onNote(`${this.#connection.shown}: no worker takes anything, and this waits for one${found}`);
+      this.#run.notes.tell(`no worker takes anything, and this waits for one${found}`);
     }
-  }
-
-  /** Once. */
-  #say(text: string): void {
-    if (this.#said.size >= MAX_SAID || this.#said.has(text)) return;
-    this.#said.add(text);
-    this.#run.onNote(`${this.#connection.shown}: ${text}`);
   }
 
   /** Outages are told by the connection. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
-    this.#say(this.#connection.messageOf(error));
+    this.#run.notes.once(this.#connection.messageOf(error));
   }
 }
 
-const MAX_SAID = 100;
 const SEAL = "its seal does not hold: BOOTPROOF_QUEUE_SECRET is another there, or somebody made it up";
 const FORM = "it is not what a worker of this version answers";
 const FOREIGN = "it is for other entries, or another setting";
-
-/** What ioredis says of connections that end. */
-export function isOutage(error: unknown): boolean {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  return (
-    /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
-  );
-}
-
-/** An outage; or a server that is there and takes nothing for a while: no memory, no disk, loading, a replica. */
-export function isPassing(error: unknown): boolean {
-  const { message } = error as Error;
-  const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
-  return isOutage(error) || refuses.test(message);
-}
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {
   return n >= results[0]!.n && n <= results.at(-1)!.n;
@@ -379,9 +345,4 @@ function piecesOf({ first, entries }: Part, size: number): Part[] {
     first: first + index * size,
     entries: entries.slice(index * size, (index + 1) * size),
   }));
-}
-
-function joined(parts: readonly JudgedPart[]): JudgedPart {
-  const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
-  return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
 }

@@ -158,6 +158,21 @@ export class Connection {
   }
 }
 
+/** What ioredis says of connections that end. */
+export function isOutage(error: unknown): boolean {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return (
+    /^E[A-Z]+$/.test(code) || /Connection is closed|Socket timeout|Socket closed|Stream isn't|LOADING/.test(message)
+  );
+}
+
+/** An outage; or a server that is there and takes nothing for a while: no memory, no disk, loading, a replica. */
+export function isPassing(error: unknown): boolean {
+  const { message } = error as Error;
+  const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
+  return isOutage(error) || refuses.test(message);
+}
+
 /** Connects. Throws QueueError where the packages are missing, or there is no server within ten seconds. */
 export async function connect(
   url: string,

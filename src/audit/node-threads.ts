@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
-import { unjudgedResult } from "./judge.js";
+import { joined, unjudgedResult } from "./judge.js";
 import type { PackedBatch } from "./node-thread.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -65,7 +65,7 @@ class ThreadJudge implements Judge {
         await this.judge({ index, first, entries: entries.slice(0, half) }),
         await this.judge({ index, first: first + half, entries: entries.slice(half) }),
       ];
-      return joined(index, parts);
+      return { index, ...joined(parts) };
     }
     // Alone, and once more: what ended the thread may have been another thing than the entry.
     return (await this.#attempt(batch)) ?? { index, results: entries.map(() => unjudgedResult(first)) };
@@ -143,9 +143,4 @@ function pack({ index, first, entries }: Batch): PackedBatch {
   const bytes = new Uint8Array(length);
   for (const [at, entry] of entries.entries()) bytes.set(entry, ends[at]! - entry.length);
   return { index, first, bytes, ends };
-}
-
-function joined(index: number, parts: readonly JudgedBatch[]): JudgedBatch {
-  const slow = parts.flatMap(({ slowest }) => slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds);
-  return { index, results: parts.flatMap(({ results }) => results), ...(slow[0] && { slowest: slow[0] }) };
 }

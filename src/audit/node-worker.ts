@@ -3,34 +3,30 @@ import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
 import { isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
-import { TOOL } from "../version.js";
 import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
-import { TRUSTED, isOutage, isPassing } from "./node-queue.js";
-import { type Connection, connect } from "./node-redis.js";
+import { type Member, joinQueue } from "./node-queue-member.js";
+import { type Connection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type Job,
   type Peer,
   PREFIX,
-  Seal,
   announce,
   difference,
   isProducerAlive,
   jsonOf,
   keys,
-  newRunId,
   peersOf,
   putAnswer,
-  queueName,
   readJob,
   withdraw,
 } from "./node-queue-wire.js";
 import { QueueError } from "./queue-error.js";
 import type { AuditSignal } from "./run.js";
 import { threadJudge } from "./node-threads.js";
-import { type AuditSetting, policyDigest, settingDigest } from "./setting.js";
+import { type AuditSetting, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions {
   /** How many threads judge. As many as there are cores for this process, unless said otherwise. */
@@ -77,21 +73,12 @@ export async function runWorker(
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
   options: RunWorkerOptions = {},
 ): Promise<WorkerSummary> {
-  const { onNote = () => {}, secret } = options;
-  const policy = await policyDigest(held);
-  const seal = new Seal(secret);
-  const connection = await connect(url, onNote);
-  if (!seal.isThere) onNote(`${connection.shown}: ${TRUSTED}`);
-  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
-  const worker = new QueueWorker(connection, { held, seal, peer, onNote }, options);
-  return worker.run(options.signal);
+  const member = await joinQueue(url, held, options, MAX_SAID);
+  return new QueueWorker({ ...member, held }, options).run(options.signal);
 }
 
-interface Standing {
+interface Standing extends Member {
   readonly held: Pick<AuditSetting, "policy" | "trustAnchors">;
-  readonly seal: Seal;
-  readonly peer: Peer;
-  readonly onNote: (text: string) => void;
 }
 
 /** What judges by one setting. */
@@ -113,15 +100,14 @@ class QueueWorker {
   readonly #lockMs: number;
   readonly #judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
   readonly #seats = new Map<string, Seat>();
-  readonly #said = new Set<string>();
   #isTicking = false;
   #active = 0;
   #batches = 0;
   #entries = 0;
   #end: (error?: unknown) => void = () => {};
 
-  constructor(connection: Connection, standing: Standing, options: RunWorkerOptions) {
-    this.#connection = connection;
+  constructor(standing: Standing, options: RunWorkerOptions) {
+    this.#connection = standing.connection;
     this.#standing = standing;
     this.#threads = options.workers ?? availableParallelism();
     this.#lockMs = options.lockMs ?? LOCK_MS;
@@ -129,8 +115,8 @@ class QueueWorker {
   }
 
   async run(signal: AuditSignal | undefined): Promise<WorkerSummary> {
-    const { client, shown } = this.#connection;
-    const { peer, onNote } = this.#standing;
+    const { client } = this.#connection;
+    const { peer, notes } = this.#standing;
     const ended = new Promise<unknown>((resolve) => {
       this.#end = resolve;
       if (signal?.aborted) resolve(undefined);
@@ -139,11 +125,11 @@ class QueueWorker {
     await this.#connection.first(announce(client, "workers", peer));
     const worker = this.#worker();
     const timer = setInterval(() => void this.#tick(), TICK_MS);
-    onNote(`${shown}: ready for batches of policy ${peer.policy.slice(0, 16)}…`);
+    notes.tell(`ready for batches of policy ${peer.policy.slice(0, 16)}…`);
     void this.#tick();
     const error = await ended;
     clearInterval(timer);
-    if (error === undefined) onNote(`${shown}: ending; batches that it has are finished first`);
+    if (error === undefined) notes.tell(`ending; batches that it has are finished first`);
     await this.#finish(worker, error === undefined ? FINISH_MS : 0);
     if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
@@ -199,7 +185,8 @@ class QueueWorker {
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { seal } = this.#standing;
     const job = readJob(queued.id!, queued.data, seal);
-    if (job === null) return this.#say(`a job is refused: ${seal.isThere ? "its seal or form does not hold" : "form"}`);
+    if (job === null)
+      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "its seal or form does not hold" : "form"}`);
     if (!(await isProducerAlive(this.#connection.client, job.run))) return;
     const seat = await this.#seatFor(job);
     if (seat === null) return;
@@ -245,7 +232,7 @@ class QueueWorker {
     // Another batch may have been first.
     const seat = this.#seats.get(digest) ?? { judge: this.#seated(setting), active: 0, usedAt: performance.now() };
     this.#seats.set(digest, seat);
-    this.#say(`takes batches of run ${run.slice(0, 8)}…`);
+    this.#standing.notes.once(`takes batches of run ${run.slice(0, 8)}…`);
     return taken(seat);
   }
 
@@ -271,7 +258,9 @@ class QueueWorker {
       await Auditor.of(setting);
       return setting;
     } catch (error) {
-      this.#say(`run ${run.slice(0, 8)}…: nothing is taken from it: ${printable((error as Error).message)}`);
+      this.#standing.notes.once(
+        `run ${run.slice(0, 8)}…: nothing is taken from it: ${printable((error as Error).message)}`,
+      );
       return null;
     }
   }
@@ -293,7 +282,8 @@ class QueueWorker {
 
   #lookAt(producer: Peer): void {
     const why = difference(this.#standing.peer, producer);
-    if (why !== null) this.#say(`takes nothing from run ${producer.id.slice(0, 8)}…: its producer ${why}`);
+    if (why !== null)
+      this.#standing.notes.once(`takes nothing from run ${producer.id.slice(0, 8)}…: its producer ${why}`);
   }
 
   async #letGo(): Promise<void> {
@@ -305,18 +295,11 @@ class QueueWorker {
     }
   }
 
-  /** Once. */
-  #say(text: string): void {
-    if (this.#said.size >= MAX_SAID || this.#said.has(text)) return;
-    this.#said.add(text);
-    this.#standing.onNote(`${this.#connection.shown}: ${text}`);
-  }
-
   /** Outages are told by the connection; a lock that is lost in one costs the work of a batch, and nothing else. */
   #sayError(error: unknown): void {
     if (this.#connection.isClosed || isOutage(error)) return;
     const message = this.#connection.messageOf(error);
-    if (!/lock/i.test(message)) this.#say(printable(message));
+    if (!/lock/i.test(message)) this.#standing.notes.once(printable(message));
   }
 }
 

@@ -7,10 +7,10 @@ import { printable } from "../report/printable.js";
 import { auditPolicy } from "./audit-policy.js";
 import { AuditProgressLine, interruptedText, summaryText } from "./audit-text.js";
 import { EXIT } from "./exit-codes.js";
-import { InputFiles, STDIN, nameOf } from "./files.js";
+import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
-import { type FileCommand, ofKind } from "./kinds.js";
+import { ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify.js";
@@ -199,17 +199,14 @@ async function settingOf(request: AuditRequest, io: Io): Promise<AuditSetting> {
   const files = new InputFiles(io);
   const held = await auditPolicy(files, request, "audit");
   const texts: string[] = [];
-  for (const path of request.bootProofs) texts.push((await bootProofText(files, path, "audit")) ?? "");
+  for (const path of request.bootProofs) texts.push((await bootProofText(files, path)) ?? "");
   files.throwFaults();
   return { ...held, ...request.options, bootProofs: texts };
 }
 
-async function bootProofText(files: InputFiles, path: string, command: FileCommand): Promise<string | undefined> {
-  const { MAX_BUNDLE_BYTES } = await import("./files.js");
-  const bytes = await ofKind(files, path, await files.bytes(path, MAX_BUNDLE_BYTES), {
-    command,
-    option: "--boot-proof",
-  });
+async function bootProofText(files: InputFiles, path: string): Promise<string | undefined> {
+  const read = await files.bytes(path, MAX_BUNDLE_BYTES);
+  const bytes = await ofKind(files, path, read, { command: "audit", option: "--boot-proof" });
   if (bytes === undefined || files.decoded(path, () => parseJson(bytes)) === undefined) return undefined;
   return files.textOf(path, bytes);
 }

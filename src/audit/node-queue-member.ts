@@ -1,0 +1,61 @@
+/** What both sides of a queue do alike: they join it, make themselves known, and tell each thing once. */
+import { TOOL } from "../version.js";
+import { type Peer, Seal, newRunId, queueName } from "./node-queue-wire.js";
+import { type Connection, connect } from "./node-redis.js";
+import { type AuditSetting, policyDigest } from "./setting.js";
+
+/** A producer or a worker, connected. */
+export interface Member {
+  readonly connection: Connection;
+  readonly seal: Seal;
+  readonly peer: Peer;
+  readonly notes: Notes;
+}
+
+interface MemberOptions {
+  readonly secret?: string;
+  readonly onNote?: (text: string) => void;
+}
+
+const TRUSTED =
+  "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
+
+/** Connects, as `connect` does; `most`: how many different things are told once. */
+export async function joinQueue(
+  url: string,
+  held: Pick<AuditSetting, "policy" | "trustAnchors">,
+  { secret, onNote = () => {} }: MemberOptions,
+  most: number,
+): Promise<Member> {
+  const policy = await policyDigest(held);
+  const seal = new Seal(secret);
+  const connection = await connect(url, onNote);
+  const notes = new Notes(connection.shown, onNote, most);
+  if (!seal.isThere) notes.tell(TRUSTED);
+  const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };
+  return { connection, seal, peer, notes };
+}
+
+/** What is told, with the server that it is about. */
+export class Notes {
+  readonly #shown: string;
+  readonly #onNote: (text: string) => void;
+  readonly #most: number;
+  readonly #said = new Set<string>();
+
+  constructor(shown: string, onNote: (text: string) => void, most: number) {
+    this.#shown = shown;
+    this.#onNote = onNote;
+    this.#most = most;
+  }
+
+  tell(text: string): void {
+    this.#onNote(`${this.#shown}: ${text}`);
+  }
+
+  once(text: string): void {
+    if (this.#said.size >= this.#most || this.#said.has(text)) return;
+    this.#said.add(text);
+    this.tell(text);
+  }
+}
