@@ -8,7 +8,7 @@ import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type TakenInput, requireOptions, takeInput } from "./decode/input.js";
+import { type TakenInput, ownOptions, takeInput } from "./decode/input.js";
 import { type OpenedActivity, openActivity } from "./verify/activity.js";
 import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
@@ -187,8 +187,8 @@ const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: tru
  * Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another.
  * `asksForOne`: the call itself asks for a boot proof or a document, and no more.
  */
-export function takeOptions(options: VerifyOptions, asksForOne = false): VerifySetting {
-  requireVerifyOptions(options);
+export function takeOptions(given: VerifyOptions, asksForOne = false): VerifySetting {
+  const options = ownVerifyOptions(given);
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
   const bootProofsOnly = takeSwitch(options, "bootProofsOnly", asksForOne);
   const allowDebug = takeSwitch(options, "allowDebug", false);
@@ -207,10 +207,10 @@ export function takeOptions(options: VerifyOptions, asksForOne = false): VerifyS
   return { policy, context, wantedKeys, uses: takeUses(options.uses), bootProofsOnly };
 }
 
-function requireVerifyOptions(options: unknown): void {
+function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (isPolicy(options))
     throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
-  requireOptions("options", options, OPTION_NAMES);
+  return ownOptions("options", options, OPTION_NAMES);
 }
 
 function takeSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
@@ -306,8 +306,7 @@ export function evidenceMembers(evidence: Evidence): Evidence & { readonly appPr
     throw new TypeError(EVIDENCE_WANTED);
   for (const one of ["bootProof", "appProof"])
     if (one in evidence) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
-  requireOptions("evidence", evidence, EVIDENCE_NAMES);
-  const { bootProofs, appProofs = [], activity } = evidence;
+  const { bootProofs, appProofs = [], activity } = ownOptions("evidence", evidence, EVIDENCE_NAMES);
   return { bootProofs: listOf("bootProof", bootProofs), appProofs: listOf("appProof", appProofs), activity };
 }
 

@@ -2,7 +2,7 @@
 import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
-import { jsonInput, requireOptions, unwrap } from "../decode/input.js";
+import { jsonInput, ownOptions, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -63,8 +63,7 @@ export async function packBundle(
   evidence: Evidence,
   options: PackOptions,
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  requireOptions("options", options, PACK_OPTIONS);
-  const { policy, now, expected, nonce } = options;
+  const { policy, now, expected, nonce } = ownOptions("options", options, PACK_OPTIONS);
   const packed = packEvidence(evidence);
   const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
   const verification = await verifyEvidence(evidenceOf(packed), {

@@ -11,7 +11,7 @@ import {
   type SubmitParameters,
   type SubmitResult,
 } from "./operations.js";
-import { type Kind, requireTypes } from "./options.js";
+import { type Kind, ownTypedOptions } from "./options.js";
 import type { Fetch, Signal } from "./platform.js";
 import {
   type CallOptions,
@@ -137,7 +137,7 @@ const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
 };
 
 function transportOf(options: ClientOptions): Transport {
-  requireTypes("options", options, CLIENT_OPTIONS);
+  options = ownTypedOptions("options", options, CLIENT_OPTIONS);
   const given = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as ClientOptions;

@@ -1,7 +1,7 @@
 /**
  * What callers hand in, checked against its types before anything is sent.
  */
-import { requireOptions } from "../decode/input.js";
+import { ownOptions } from "../decode/input.js";
 
 const KINDS = {
   text: { wanted: "a text that is not empty", holds: (value: unknown) => typeof value === "string" && value !== "" },
@@ -22,13 +22,14 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /**
- * Throws TypeError for a name that is not among the kinds, and for a value of another kind; what is undefined is not
- * given.
+ * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Throws TypeError as that does, and
+ * for a value of another kind.
  */
-export function requireTypes(what: string, value: object, kinds: Readonly<Record<string, Kind>>): void {
-  requireOptions(what, value, kinds);
-  for (const [name, given] of Object.entries(value)) {
-    const { wanted, holds } = KINDS[kinds[name]!];
+export function ownTypedOptions<T extends object>(what: string, value: T, kinds: Readonly<Record<keyof T, Kind>>): T {
+  const own = ownOptions(what, value, kinds);
+  for (const [name, given] of Object.entries(own)) {
+    const { wanted, holds } = KINDS[kinds[name as keyof T]];
     if (given !== undefined && !holds(given)) throw new TypeError(`${what}.${name}: ${wanted} wanted`);
   }
+  return own;
 }

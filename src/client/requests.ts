@@ -11,7 +11,7 @@ import {
   type SubmitOperation,
   activitySchema,
 } from "./operations.js";
-import { type Kind, requireTypes } from "./options.js";
+import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
 import { type Shape, readShape } from "./shapes.js";
 import { type Transport, send } from "./transport.js";
@@ -63,7 +63,7 @@ export async function submit(
   parameters: unknown,
   options: SubmitOptions = {},
 ): Promise<Submission> {
-  requireTypes("options", options, SUBMIT_OPTIONS);
+  options = ownTypedOptions("options", options, SUBMIT_OPTIONS);
   const request = {
     type: operation.type,
     timestampMs: millisecondsOf(transport.now()),
@@ -86,7 +86,7 @@ export async function query(
   parameters: unknown,
   options: CallOptions = {},
 ): Promise<JsonValue> {
-  requireTypes("options", options, CALL_OPTIONS);
+  options = ownTypedOptions("options", options, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
   const limit = RESPONSE_LIMITS.get(operation.name);

@@ -29,7 +29,7 @@ import {
   type SubmitResult,
   activitySchema,
 } from "./operations.js";
-import { type Kind, requireTypes } from "./options.js";
+import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
 import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, submit } from "./requests.js";
 import { readShape } from "./shapes.js";
@@ -102,7 +102,7 @@ export function verifiedClient(
   options: VerificationOptions = {},
 ): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
-  requireTypes("options", options, VERIFICATION_OPTIONS);
+  options = ownTypedOptions("options", options, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
@@ -156,7 +156,7 @@ class ActivityVerifier {
     parameters: unknown,
     options: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    requireTypes("options", options, CALL_OPTIONS);
+    options = ownTypedOptions("options", options, CALL_OPTIONS);
     const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, {
       ...options,
       generateAppProofs: true,
@@ -167,7 +167,7 @@ class ActivityVerifier {
   }
 
   async verifyPast(input: unknown, options: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    requireTypes("options", options, { ...CALL_OPTIONS, expected: "object" });
+    options = ownTypedOptions("options", options, { ...CALL_OPTIONS, expected: "object" });
     const { signal } = options;
     const expected = expectedOf(options, this.#transport.organizationId);
     const activity = unwrapped(jsonInput(input) ?? null);

@@ -12,7 +12,7 @@ import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
 import { WebhookError, type WebhookFault } from "./errors.js";
 import { type ActivityJson, activitySchema } from "./operations.js";
-import { type Kind, requireTypes } from "./options.js";
+import { type Kind, ownTypedOptions } from "./options.js";
 import type { HttpHeaders, HttpRequest, HttpResponse } from "./platform.js";
 import { readShape } from "./shapes.js";
 import { readBounded } from "./transport.js";
@@ -100,7 +100,7 @@ const processStore = new MemoryEventStore();
  * Throws {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
  */
 export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
-  requireTypes("input", input, INPUT_KINDS);
+  input = ownTypedOptions("input", input, INPUT_KINDS);
   if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
     throw new TypeError("input.rawBody: bytes or text wanted");
   return verifyUnder(readHeaders(input), input);
@@ -318,7 +318,7 @@ interface ReceivedRequest {
 
 /** What a handler does, whatever kind of server it is in: answers a request with a status. */
 export function webhookReceiver(options: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
-  requireTypes("options", options, HANDLER_OPTIONS);
+  options = ownTypedOptions("options", options, HANDLER_OPTIONS);
   const {
     store = new MemoryEventStore(),
     now = () => new Date(),

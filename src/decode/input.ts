@@ -30,15 +30,35 @@ export function readInput<T>(input: TakenInput, read: (value: unknown) => Readin
 }
 
 /**
- * Options that a caller hands in: an object with these names alone, so that no option is silently ignored. Throws
- * TypeError.
+ * The options of a caller: its own members, each read once, on an object without a prototype. So nothing that changes
+ * later decides anything, and neither does `Object.prototype`. Throws TypeError for anything but an object, for a name
+ * that is not in `names`, and for an option that comes from another prototype: it would be ignored silently.
  */
-export function requireOptions(what: string, value: unknown, names: object): void {
+export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
   const known = (): string => Object.keys(names).join(", ");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new TypeError(`${what}: an object wanted, with ${known()}`);
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known()}`);
+  const own = Object.create(null) as Record<string, unknown>;
+  for (const name of Object.getOwnPropertyNames(value)) {
+    if (!Object.hasOwn(names, name)) throw new TypeError(`${what}.${name}: unknown; known are ${known()}`);
+    own[name] = (value as Record<string, unknown>)[name];
+  }
+  for (const name of Object.keys(names))
+    if (!Object.hasOwn(own, name) && isInherited(value, name))
+      throw new TypeError(`${what}.${name}: inherited from a prototype; make it a member of the object itself`);
+  return own as T;
+}
+
+/** From any prototype but `Object.prototype`, of this realm or another. */
+function isInherited(value: object, name: string): boolean {
+  if (!(name in value)) return false;
+  for (let one = prototypeOf(value); one !== null; one = prototypeOf(one))
+    if (Object.hasOwn(one, name)) return prototypeOf(one) !== null || !Object.hasOwn(one, "hasOwnProperty");
+  return false;
+}
+
+function prototypeOf(value: object): object | null {
+  return Object.getPrototypeOf(value) as object | null;
 }
 
 /** The value inside its wrapper object, where it comes in one. */

@@ -4,7 +4,7 @@
  * the service chose is held against that (rules: verify/README.md, "The question").
  */
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
-import { requireOptions } from "../decode/input.js";
+import { ownOptions } from "../decode/input.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import { type Activity, COMPLETED } from "../decode/activity.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
@@ -49,8 +49,8 @@ const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
  * The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently.
  */
 export function questionOf(expected: Expected): Question {
-  requireOptions("expected", expected, EXPECTED_MEMBERS);
-  const { organizationId, id, type, parameters, requestedAt, addresses } = expected;
+  const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
+  const { organizationId, id, type, parameters, requestedAt, addresses } = own;
   return {
     organizationId: nonEmptyText("organizationId", organizationId),
     id: id === undefined ? null : nonEmptyText("id", id),

@@ -8,7 +8,7 @@ import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
-import { type Kind, requireTypes } from "../client/options.js";
+import { type Kind, ownTypedOptions } from "../client/options.js";
 import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
@@ -107,7 +107,7 @@ const KINDS: Readonly<Record<keyof WatchOptions, Kind>> = {
 const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
 function watchedBy(options: WatchOptions): Watched[] {
-  requireTypes("options", options, KINDS);
+  options = ownTypedOptions("options", options, KINDS);
   const missing = REQUIRED.find((name) => options[name] === undefined);
   if (missing !== undefined) throw new TypeError(`options.${missing}: wanted`);
   const { intervalMs = DEFAULT_INTERVAL_MS } = options;
