@@ -29,6 +29,7 @@ const MAX_VALUES = 250_000;
 /** Pieces of one string, after which they are joined: a string that grows by pieces keeps every piece of it. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Characters that stand for themselves in a string: no quote, backslash, control or surrogate. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -78,20 +79,49 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   // An array of holes has any length: it is checked before the array is walked.
   budget.left -= 1;
   if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
+  refuseLoneSurrogate(value);
   if (isScalar(value)) return value;
   if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
   if (typeof value !== "object" || ArrayBuffer.isView(value))
     throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
-  for (const [name, member] of Object.entries(value!))
-    if (member !== undefined) copy[name] = copied(member, depth + 1, budget);
+  for (const [name, member] of Object.entries(value!)) {
+    if (member === undefined) continue;
+    refuseLoneSurrogate(name);
+    copy[name] = copied(member, depth + 1, budget);
+  }
   return copy;
+}
+
+/**
+ * One text for each value that {@link parseJson} or {@link copyJson} returns, whatever the order of its members. For
+ * keys of caches: `JSON.stringify` writes -0 as 0, and null for what it cannot write. Throws TypeError for any other
+ * value.
+ */
+export function jsonKey(value: JsonValue): string {
+  if (value instanceof JsonNumber) return `#${value.text}`;
+  if (typeof value === "number") return numberKey(value);
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
+  if (!isJsonObject(value)) throw new TypeError(`${jsonKind(value)}, which no JSON value is`);
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${jsonKey(value[name]!)}`).join()}}`;
+}
+
+function numberKey(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError("a number that JSON cannot write");
+  return Object.is(value, -0) ? "-0" : String(value);
 }
 
 /** A value without values in it: of numbers those that JSON can write. */
 function isScalar(value: unknown): value is null | boolean | number | JsonNumber | string {
   if (typeof value === "number") return Number.isFinite(value);
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
+}
+
+/** As text in UTF-8, each lone surrogate would become U+FFFD: two values of the caller would be the same. */
+function refuseLoneSurrogate(value: unknown): void {
+  if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }
 
 function tooMany(most: number): string {
@@ -258,10 +288,15 @@ class JsonParser {
     return high + low;
   }
 
+  /** An infinite one would be a number here, and null in any text that is made of the value. */
   #number(): number | JsonNumber {
+    const start = this.#at;
     const literal = this.#match(NUMBER);
     if (literal === "") throw this.#fault(this.#at < this.#text.length ? "a value wanted" : "the text ends early");
-    return this.#literalNumbers ? new JsonNumber(literal) : Number(literal);
+    if (this.#literalNumbers) return new JsonNumber(literal);
+    const number = Number(literal);
+    if (!Number.isFinite(number)) throw this.#fault("a number that is larger than a double holds", start);
+    return number;
   }
 
   #word<T>(word: string, value: T): T {

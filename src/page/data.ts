@@ -5,7 +5,7 @@
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { equalBytes, fromBase64, fromUtf8, toBase64, toHex } from "../bytes.js";
-import { copyJson, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
+import { copyJson, isJsonObject, jsonKey, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
@@ -103,7 +103,7 @@ class Files {
   /** Where the file's JSON has the value; undefined where it has not. */
   placeOf(file: number, value: JsonValue): Path | undefined {
     const places = (this.#places[file] ??= placesIn(attempt(() => parseJson(this.list[file]!)).value));
-    return places.get(JSON.stringify(value));
+    return places.get(jsonKey(value));
   }
 }
 
@@ -113,7 +113,7 @@ const MAX_PLACE = 2;
 function placesIn(json: JsonValue | undefined): Map<string, Path> {
   const places = new Map<string, Path>();
   const add = (value: JsonValue, path: Path): void => {
-    const text = JSON.stringify(value);
+    const text = jsonKey(value);
     if (!places.has(text)) places.set(text, path);
     if (path.length === MAX_PLACE || typeof value !== "object" || value === null) return;
     const isList = Array.isArray(value);
@@ -287,6 +287,8 @@ function refuseDepth(json: unknown): void {
   let level = [json];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) throw pageFault("", `nested deeper than ${MAX_DEPTH}`);
+    if (level.some((value) => typeof value === "number" && !Number.isFinite(value)))
+      throw pageFault("", "a number that is larger than a double holds");
     level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
   }
 }

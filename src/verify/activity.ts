@@ -6,7 +6,7 @@ import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
 import { type TakenInput, readInput } from "../decode/input.js";
-import { type JsonValue, isJsonObject, memberPath } from "../decode/json.js";
+import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
@@ -153,7 +153,7 @@ export function checkActivity(
 export function usedFor(question: Question | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = question ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
-  const submitted = isSubmitted ? JSON.stringify([organizationId, type, parameters, requestedAt]) : null;
+  const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
   return { activityId: activity.id ?? "", submitted };
 }
 

@@ -6,7 +6,7 @@ import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
-import type { JsonValue } from "../decode/json.js";
+import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Kind, ownTypedOptions } from "../client/options.js";
 import type { Signal } from "../client/platform.js";
@@ -14,7 +14,7 @@ import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type LogLine, type Watched, findingOf, lineAfter, standingOf, watchedName } from "./entry.js";
-import { MalformedError } from "../errors.js";
+import { MalformedError, attempt, faultText } from "../errors.js";
 import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
@@ -238,9 +238,11 @@ class Watch {
     return recorded;
   }
 
-  async #record(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
+  async #record(watched: Watched, answer: JsonValue): Promise<Failure | null> {
     const { allowDebug, now, onEntry } = this.#options;
     if (this.#stop.signal.aborted) return null;
+    const { value: bootProof, faults } = attempt(() => recordable(answer));
+    if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
     const piece =
       "app" in watched
         ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
@@ -261,6 +263,11 @@ class Watch {
     if (isRefusal(line.entry)) this.#handover.wake();
     return null;
   }
+}
+
+/** The value that the log's line will hold: it is what is verified, so that the line records its own verdict. */
+function recordable(answer: JsonValue): JsonValue {
+  return parseJson(JSON.stringify(copyJson(answer)));
 }
 
 /** What is too large to be recorded is no answer. */

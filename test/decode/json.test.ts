@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { JsonNumber, type JsonObject, copyJson, jsonKind, memberPath, parseJson } from "../../src/decode/json.js";
+import {
+  JsonNumber,
+  copyJson,
+  jsonKey,
+  jsonKind,
+  memberPath,
+  parseJson,
+  type JsonObject,
+} from "../../src/decode/json.js";
 import { MemberReader } from "../../src/decode/json-members.js";
 import { FaultList, faultText } from "../../src/errors.js";
 import { hex } from "../support/cbor.js";
@@ -316,4 +324,64 @@ it("texts share a budget of values", () => {
   expect(budget.left).toBe(2);
   expect(() => parseJson("[1,2]", { budget })).toThrow("more values than all of its kind may have together");
   expect(() => parseJson("1", { budget })).toThrow("together");
+});
+
+describe("numbers that no double holds", () => {
+  it.each(["1e999", "-1e999", "1e309", `1${"0".repeat(309)}`, '{"a":[1e400]}'])("are refused: %s", (text) => {
+    expect(faultsOf(() => parseJson(text))).toContain("a number that is larger than a double holds");
+  });
+
+  it.each(["1.7976931348623157e308", "1e-999", "-0"])("are none of these: %s", (text) => {
+    expect(parseJson(text)).toBe(Number(text));
+  });
+
+  it("are kept as they were written for a payload, whose own rule refuses them", () => {
+    expect(parseJson("1e999", { numbers: "literal" })).toEqual(new JsonNumber("1e999"));
+  });
+
+  it.each([Infinity, -Infinity, NaN])("are refused where they come parsed: %s", (value) => {
+    expect(isRefused(() => copyJson({ a: [value] }))).toBe(true);
+  });
+});
+
+describe("a lone surrogate", () => {
+  it.each([["\ud800"], [["a\udc00"]], [{ a: "\udc00\ud800" }], [{ "\ud800": 1 }]])(
+    "is refused where it comes parsed: %j",
+    (value) => {
+      expect(faultsOf(() => copyJson(value))).toContain("a lone surrogate in a string");
+      expect(isRefused(() => parseJson(JSON.stringify(value)))).toBe(true);
+    },
+  );
+
+  it("is no pair", () => {
+    expect(copyJson({ "😀": "😀" })).toEqual({ "😀": "😀" });
+  });
+});
+
+describe("the key of a value", () => {
+  it("is the same whatever the order of members, and another for every other value", () => {
+    expect(jsonKey(parseJson('{"b":[1,{}],"a":{"d":null,"c":"x"}}'))).toBe(
+      jsonKey(parseJson('{"a":{"c":"x","d":null},"b":[1.0,{}]}')),
+    );
+    const values = [
+      "0",
+      "-0",
+      '"0"',
+      "null",
+      '"null"',
+      "[]",
+      "{}",
+      "[[]]",
+      '{"a":0}',
+      '{"a":-0}',
+      '["a",0]',
+      '["a,0"]',
+    ];
+    const keys = [...values.map((text) => jsonKey(parseJson(text))), jsonKey(new JsonNumber("0"))];
+    expect(new Set(keys).size).toBe(values.length + 1);
+  });
+
+  it.each([Infinity, NaN, undefined])("is not made of %s", (value) => {
+    expect(() => jsonKey([value] as never)).toThrow(TypeError);
+  });
 });

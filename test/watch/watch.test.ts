@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/appraise/policy.js";
 import { verifyBootProof } from "../../src/bootproof.js";
 import { apiKeyStamper, createClient } from "../../src/client/index.js";
-import type { JsonValue } from "../../src/decode/json.js";
+import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { startLab } from "../../src/lab/index.js";
 import {
   FetchError,
@@ -19,6 +19,7 @@ import {
   verifyLog,
   watch,
 } from "../../src/watch/index.js";
+import { readLine } from "../../src/watch/entry.js";
 import { openLog, readLog } from "../../src/watch/node.js";
 import { SimulatedClock } from "./support.js";
 
@@ -266,6 +267,20 @@ describe("a watch", () => {
     const { lines, messages } = await watched([() => ({ a: "x".repeat(3 * 1024 * 1024) })]);
     expect(lines).toEqual([]);
     expect(messages).toMatchObject([{ event: "outage", kind: "answer" }]);
+  });
+
+  it("records the verdict of what its line holds", async () => {
+    const ask = askService(client);
+    const whole = (await ask({ app: "signer" }, new AbortController().signal)) as JsonObject;
+    const answers = [null, Infinity, NaN, -0].map((createdAt) => () => ({ ...whole, createdAt }) as JsonValue);
+    const { lines, messages } = await watched([...answers, () => ({ ...whole, owner: "\ud800" })]);
+    expect(lines.map(({ entry }) => entry.verdict)).toEqual(["verified", "rejected"]);
+    expect(messages[0]).toMatchObject({ event: "outage", kind: "answer" });
+    for (const { bytes } of lines) {
+      const { verdict, bootProofs, at } = (await readLine(bytes)).entry;
+      const again = await verifyBootProof(bootProofs[0], { policy: parsePolicy(lab.policyFile), now: new Date(at) });
+      expect(again.report.verdict).toBe(verdict);
+    }
   });
 
   it("holds the boot proof of a key against that key", async () => {
