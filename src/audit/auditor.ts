@@ -3,7 +3,8 @@ import { type Evidence, type JudgedEvidence, judgeDocument, judgeEvidence } from
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
-import { isJsonObject, parseJson } from "../decode/json.js";
+import { evidenceBeside } from "../decode/evidence-members.js";
+import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
 import { type VerifySetting, takeOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
@@ -125,7 +126,7 @@ const NO_BOOT_PROOF = "no boot proof was given with it, and none of its key besi
 
 /** By what a boot proof is remembered: all of its JSON, labels included. Null: too long. */
 async function nameOf(bootProof: unknown): Promise<string | null> {
-  const text = JSON.stringify(bootProof);
+  const text = jsonKey(bootProof as JsonValue);
   return text.length > MAX_REMEMBERED ? null : toHex(await sha256(toUtf8(text)));
 }
 
@@ -154,6 +155,8 @@ async function standingBootProofs(texts: readonly string[], setting: VerifySetti
 
 function bootProofsOf(text: string): readonly unknown[] {
   const json = parseJson(text);
+  const beside = evidenceBeside(json, "boot proof");
+  if (beside.length > 0) throw new MalformedError("boot-proof", beside);
   const list = bootProofList(json) ?? [json];
   if (list.length === 0) throw new MalformedError("boot-proof", [{ path: "", message: "the list is empty" }]);
   return list;

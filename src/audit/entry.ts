@@ -3,6 +3,7 @@ import type { Evidence } from "../bootproof.js";
 import { type Bundle, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
+import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, faultText } from "../errors.js";
@@ -61,8 +62,19 @@ function entryOfJson(json: JsonValue): Entry | null {
   if (isEvidenceObject(json, kind)) return entryOfMembers(json);
   if (kind === null) return null;
   const read = READERS[kind];
-  return typeof read === "string" ? malformed(noEvidence(kind)) : read(json);
+  if (typeof read === "string") return malformed(noEvidence(kind));
+  const piece = PIECES[kind];
+  const beside = piece === undefined ? [] : evidenceBeside(json, piece);
+  return beside.length > 0 ? malformed(faultText(beside)) : read(json);
 }
+
+const PIECES: Readonly<Partial<Record<EvidenceKind, Piece>>> = {
+  "boot proof": "boot proof",
+  "boot proofs": "boot proof",
+  "app proof": "app proof",
+  "app proofs": "app proof",
+  activity: "activity",
+};
 
 /**
  * Whether the object is of {@link EVIDENCE_MEMBERS}. A bare activity may carry app proofs, and what names its format is

@@ -2,7 +2,8 @@
 import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
-import { jsonInput, ownOptions, unwrap } from "../decode/input.js";
+import { unwrapAlone } from "../decode/evidence-members.js";
+import { jsonInput, ownOptions } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -39,9 +40,9 @@ export function packEvidence(evidence: Evidence): BundleFile {
     throw new TypeError("bootProofs: JSON values wanted");
   return {
     bundle: BUNDLE_FORMAT,
-    bootProofs: bootProofs.map((bootProof) => withOwnName(unwrap(jsonOf(bootProof), "bootProof"))),
+    bootProofs: bootProofs.map((bootProof) => withOwnName(unwrapAlone(jsonOf(bootProof), "boot proof"))),
     appProofs: appProofs.map(jsonOf),
-    ...(activity !== undefined && { activity: unwrap(jsonOf(activity), "activity") }),
+    ...(activity !== undefined && { activity: unwrapAlone(jsonOf(activity), "activity") }),
   };
 }
 

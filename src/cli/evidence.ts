@@ -3,7 +3,7 @@ import { type Evidence, NamedEvidence, type VerifyOptions, verifyAttestation, ve
 import { fromHex } from "../bytes.js";
 import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
-import { unwrap } from "../decode/input.js";
+import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Judged } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
@@ -106,7 +106,7 @@ async function reportOnActivity(
   const wanted =
     given === undefined
       ? { activityId: source.activityId! }
-      : { activity: unwrap(given.value, "activity") as JsonValue };
+      : { activity: unwrapAlone(given.value, "activity") as JsonValue };
   const { activity, bootProofs } = await fetchActivityEvidence(wanted, connection, io);
   const facts = given?.bytes ? { bytes: given.bytes } : {};
   const evidence = {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
-import { unwrap } from "../decode/input.js";
+import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -118,7 +118,7 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
   const { readActivity } = await import("./pieces.js");
   const files = new InputFiles(io);
   const read = await readActivity(files, path, "fetch");
-  const activity = unwrap(read?.value, "activity") as JsonValue;
+  const activity = unwrapAlone(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
     files.fault(path, `the activity is of organization ${own.slice(0, 100)}, and ${organizationId} is asked about`);

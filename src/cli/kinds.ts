@@ -1,6 +1,7 @@
 /** A file of another kind than its option takes: what it is, and what takes it. */
-import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { attempt } from "../errors.js";
+import { type Piece, evidenceBeside, isServiceError } from "../decode/evidence-members.js";
+import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { attempt, listed } from "../errors.js";
 import type { EvidenceKind } from "../inspect/kind.js";
 import { IMAGE_ADVICE } from "./file-formats.js";
 import type { InputFiles } from "./files.js";
@@ -75,6 +76,13 @@ const TAKES: Readonly<Record<FileOption, readonly [kinds: readonly EvidenceKind[
   BUNDLE: [["bundle"], []],
 };
 
+/** The options that read pieces of one kind out of a file. */
+const PIECES: Readonly<Partial<Record<FileOption, Piece>>> = {
+  "--boot-proof": "boot proof",
+  "--app-proof": "app proof",
+  "--activity": "activity",
+};
+
 /** Where a file was given. */
 export interface FilePlace {
   readonly command: FileCommand;
@@ -94,8 +102,9 @@ export async function ofKind(
   if (bytes === undefined) return undefined;
   const { kindOf } = await import("../inspect/kind.js");
   const kind = kindOf(bytes);
-  if (kind === null || takes(place.option, kind)) return bytes;
-  return files.fault(path, otherKind(kind, place.command));
+  const says =
+    kind === null || takes(place.option, kind) ? await jsonFault(bytes, place) : otherKind(kind, place.command);
+  return says === null ? bytes : files.fault(path, says);
 }
 
 /** As {@link ofKind}, for what is JSON where it is right: the value, which is parsed once. */
@@ -110,8 +119,48 @@ export async function jsonOfKind(
   const json = attempt(() => parseJson(bytes)).value;
   const isWhole = typeof json === "object" && json !== null;
   const kind = isWhole ? kindOfJson(json) : kindOf(bytes);
-  if (kind === null || takes(place.option, kind, json)) return json ?? files.decoded(path, () => parseJson(bytes));
-  return files.fault(path, otherKind(kind, place.command));
+  const says =
+    kind === null || takes(place.option, kind, json) ? await jsonFault(json, place) : otherKind(kind, place.command);
+  if (says !== null) return files.fault(path, says);
+  return json ?? files.decoded(path, () => parseJson(bytes));
+}
+
+/** What is wrong with a file of the right kind, or of none; null where that is nothing. */
+async function jsonFault(file: Uint8Array | JsonValue | undefined, place: FilePlace): Promise<string | null> {
+  const json = file instanceof Uint8Array ? attempt(() => parseJson(file)).value : file;
+  if (!isJsonObject(json) && !Array.isArray(json)) return null;
+  const members = TAKES[place.option][1];
+  if (isServiceError(json) || (isJsonObject(json) && members.some((name) => isServiceError(json[name]))))
+    return `this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`;
+  return moreThanTaken(json, place);
+}
+
+/** Evidence that a file holds beside what its option takes: it would not be verified. */
+function moreThanTaken(json: JsonObject | JsonValue[], { command, option }: FilePlace): string | null {
+  const piece = PIECES[option];
+  if (piece === undefined) return null;
+  const isBundle = isJsonObject(json) && String(json["bundle"]).startsWith("bootproof-bundle/");
+  const beside = evidenceBeside(isBundle ? withoutForm(json, command) : json, piece).flatMap(({ path }) => path || []);
+  if (beside.length === 0) return null;
+  const holds = `${listed(beside, ", ")} in it would not be verified, since ${option} takes ${TAKEN[piece]} alone`;
+  return isBundle ? `${holds}: a bundle is verified as a whole by bootproof verify FILE` : `${holds}: ${A_FILE_EACH}`;
+}
+
+const A_FILE_EACH =
+  "give each kind of evidence in a file of its own (bootproof verify --boot-proof, --app-proof, --activity)";
+const TAKEN: Readonly<Record<Piece, string>> = {
+  "boot proof": "boot proofs",
+  "app proof": "app proofs",
+  activity: "an activity",
+};
+
+/** The members of a bundle but for its form; for `pin`, which makes no policy of them, without the other evidence. */
+function withoutForm(bundle: JsonObject, command: FileCommand): JsonObject {
+  const isForm = (name: string, value: JsonValue): boolean =>
+    name === "bundle" ||
+    (name === "appProofs" && Array.isArray(value) && value.length === 0) ||
+    (command === "pin" && ["appProofs", "activity"].includes(name));
+  return Object.fromEntries(Object.entries(bundle).filter(([name, value]) => !isForm(name, value)));
 }
 
 function takes(option: FileOption, kind: EvidenceKind, json?: JsonValue): boolean {

@@ -5,6 +5,7 @@
 import { toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
+import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
@@ -35,6 +36,7 @@ export interface ActivityEvidence<T> {
 /** The activity of an id, where the service answers that, which the interface does not promise; else null. */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
+  refuseMore("get_activity", answer, ["activity", "activity"]);
   const activity = isJsonObject(answer) ? answer["activity"] : null;
   return isJsonObject(activity) ? activity : null;
 }
@@ -73,6 +75,7 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
   if (!isJsonObject(answer) || Object.keys(answer).length === 0) return null;
   if (!Object.hasOwn(answer, "bootProof"))
     throw answerError(operation, [{ path: "bootProof", message: "missing" }], "none");
+  refuseMore(operation, answer, ["bootProof", "boot proof"]);
   return answer["bootProof"] ?? null;
 }
 
@@ -97,10 +100,17 @@ export async function withAppProofs(query: AskService, activity: JsonValue): Pro
   const holders = [activity, outcomeOf(activity).repetition];
   if (typeof id !== "string" || id === "" || holders.some((holder) => !isEmpty(holder?.["appProofs"]))) return activity;
   const listed = await query("list_app_proofs", { activityId: id });
+  refuseMore("list_app_proofs", listed, ["appProofs", "app proof"]);
   const appProofs = isJsonObject(listed) ? (listed["appProofs"] ?? []) : null;
   if (!Array.isArray(appProofs))
     throw answerError("list_app_proofs", [{ path: "appProofs", message: "an array wanted" }], "none");
   return { ...activity, appProofs };
+}
+
+/** Evidence beside the member that is read would be dropped; what is inside the member is verified with it. */
+function refuseMore(operation: string, answer: JsonValue, [member, piece]: readonly [string, Piece]): void {
+  const beside = evidenceBesideMember(answer, member, piece);
+  if (beside.length > 0) throw answerError(operation, beside, "none");
 }
 
 function nullWhere(statuses: readonly number[]): (error: unknown) => null {

@@ -9,7 +9,8 @@ import type { Policy } from "../appraise/policy.js";
 import { NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import { outcomeOf } from "../decode/activity.js";
-import { jsonInput, unwrap } from "../decode/input.js";
+import { unwrapAlone } from "../decode/evidence-members.js";
+import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Report } from "../report/report.js";
 import type { Verification } from "../verification.js";
@@ -230,7 +231,7 @@ function expectedOf({ organizationId, expected = {} }: VerifyActivityOptions, ow
 }
 
 function unwrapped(answer: JsonValue): JsonValue {
-  return unwrap(answer, "activity") as JsonValue;
+  return unwrapAlone(answer, "activity") as JsonValue;
 }
 
 /** The documented operation of an activity's type; null where it is of none. */

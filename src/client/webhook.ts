@@ -6,6 +6,7 @@ import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
@@ -231,11 +232,10 @@ function fromBase64Url(text: string): Uint8Array | null {
 function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; json: JsonValue } {
   const json = attempt(() => parseJson(body));
   const read = json.value === undefined ? json : readShape(activitySchema, unwrap(json.value, "activity"), "activity");
-  if (json.value === undefined || read.value === undefined) {
-    throw new WebhookError("body", `the body is not an activity: ${faultText(read.faults)}`, {
-      faults: read.faults,
-      eventId,
-    });
+  const beside = evidenceBeside(json.value, "activity");
+  if (json.value === undefined || read.value === undefined || beside.length > 0) {
+    const faults = [...read.faults, ...beside];
+    throw new WebhookError("body", `the body is not an activity: ${faultText(faults)}`, { faults, eventId });
   }
   return { activity: read.value, json: json.value };
 }

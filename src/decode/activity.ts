@@ -1,7 +1,8 @@
 /** Activities (client/README.md, "Activities"), as far as app proofs speak of them. Signed by nobody. */
-import { FaultList, type Reading, requireWhole } from "../errors.js";
+import { type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { decimalMilliseconds } from "./decimal-time.js";
+import { evidenceBeside } from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 import { MemberReader } from "./json-members.js";
@@ -37,11 +38,14 @@ export function decodeActivity(input: unknown): Activity {
 
 /** Reads an activity, keeping the fields that are good beside the faults of those that are not. */
 export function readActivity(input: unknown): Reading<Activity> {
-  const faults = new FaultList();
+  const faults = evidenceBeside(input, "activity");
   const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
   if (reader === undefined) return { value: {}, faults };
   const outcome = outcomeReader(reader);
-  if (outcome !== reader) refuseContradiction(reader, outcome);
+  if (outcome !== reader) {
+    faults.pushAll(evidenceBeside(outcome.object, "activity", outcome.path));
+    refuseContradiction(reader, outcome);
+  }
   const value = {
     id: reader.string("id"),
     organizationId: reader.string("organizationId"),

@@ -1,6 +1,7 @@
 /** App proofs (decode/README.md, "App proofs"): a payload and the ephemeral key's signature. Nothing is verified. */
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
+import { evidenceBeside } from "./evidence-members.js";
 import { jsonInput } from "./input.js";
 import { type JsonObject, type JsonValue, type ValueBudget, isJsonObject, parseJson } from "./json.js";
 import { MemberReader, decimalMember, hexMember } from "./json-members.js";
@@ -35,7 +36,7 @@ export function decodeAppProof(input: unknown): AppProof {
 
 /** Reads an app proof, keeping the fields that are good beside the faults of those that are not. */
 export function readAppProof(input: unknown): Reading<AppProof> {
-  const faults = new FaultList();
+  const faults = evidenceBeside(input, "app proof");
   const reader = MemberReader.of(input, "", faults);
   if (reader === undefined) return { value: {}, faults };
   const scheme = reader.string("scheme");

@@ -3,7 +3,8 @@
  * nothing verified.
  */
 import { equalBytes } from "../bytes.js";
-import { FaultList, type Reading, requireWhole } from "../errors.js";
+import { type Reading, requireWhole } from "../errors.js";
+import { DOCUMENT_MEMBER, evidenceBeside } from "./evidence-members.js";
 import { jsonInput, unwrap } from "./input.js";
 import { isJsonObject } from "./json.js";
 import { MemberReader, base64Member, decimalMember, hexMember } from "./json-members.js";
@@ -45,8 +46,7 @@ interface BootProofReading extends Reading<BootProof> {
   readonly missing: readonly string[];
 }
 
-/** The member that is the attestation document: the interface's name of it, and that of deployed services. */
-export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
+export { DOCUMENT_MEMBER };
 
 /** The members that a boot proof may lack. */
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
@@ -67,7 +67,7 @@ export function bootProofList(input: unknown): readonly unknown[] | null {
 
 /** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
 export function readBootProof(input: unknown): BootProofReading {
-  const faults = new FaultList();
+  const faults = evidenceBeside(input, "boot proof");
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
   if (reader === undefined) return { value: {}, faults, missing: [] };
   const value = {

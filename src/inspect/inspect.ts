@@ -1,6 +1,7 @@
 /** Looking at a file without verifying any of it: what kind of thing it is, and what it says. */
 import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
+import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import type { ByteStream } from "../image/stream.js";
@@ -99,9 +100,10 @@ type Inspector = (file: Known, options: InspectOptions) => Part | Promise<Part>;
 /** Total: a new kind has to say how it is shown. */
 const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
   "boot proof": ({ json }) => inspectBootProof(json),
-  "boot proofs": ({ json }) => inspectList(json, "bootProofs", unwrap(json, "bootProofs"), inspectBootProofs),
+  "boot proofs": ({ json }) =>
+    inspectList(json, ["bootProofs", "boot proof"], unwrap(json, "bootProofs"), inspectBootProofs),
   "app proof": ({ json }) => inspectAppProof(json),
-  "app proofs": ({ json }) => inspectList(json, "appProofs", appProofList(json), inspectAppProofs),
+  "app proofs": ({ json }) => inspectList(json, ["appProofs", "app proof"], appProofList(json), inspectAppProofs),
   activity: ({ json }) => inspectActivity(json),
   "attestation document": ({ bytes }) => inspectDocument(bytes),
   manifest: ({ bytes, encoding }) => inspectManifest(bytes, encoding),
@@ -121,11 +123,12 @@ const INSPECTORS: Readonly<Record<EvidenceKind, Inspector>> = {
 /** A list, bare or in its wrapper, whose other members are shown beside it. */
 async function inspectList(
   json: JsonValue,
-  wrapper: string,
+  [wrapper, piece]: readonly [string, Piece],
   list: unknown,
   inspect: (items: readonly unknown[]) => ReturnType<typeof inspectEach>,
 ): Promise<Part> {
   const { faults, says } = await inspect(Array.isArray(list) ? list : []);
   const beside = isJsonObject(json) ? untold(json, { [wrapper]: true }) : undefined;
-  return { faults, says: beside === undefined ? says : { [wrapper]: says, [BESIDE]: beside } };
+  const all = [...faultList(evidenceBesideMember(json, wrapper, piece)), ...faults];
+  return { faults: all, says: beside === undefined ? says : { [wrapper]: says, [BESIDE]: beside } };
 }

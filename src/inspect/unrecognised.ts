@@ -1,5 +1,6 @@
 /** What a file looks like that is of no kind that is known: for the person who gave the wrong one. */
 import { fromUtf8, isAllZero } from "../bytes.js";
+import { isServiceError } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText, shownName } from "../errors.js";
@@ -67,6 +68,7 @@ function describeBinary(bytes: Uint8Array): string {
 }
 
 const MAX_NAMES = 8;
+export const SERVICE_ERROR = "an error that a service returned, and no evidence: fetch it again";
 
 /** Null where the text is no JSON, and does not begin like it. */
 function describeJson(text: string): string | null {
@@ -84,6 +86,7 @@ function describeValue(value: JsonValue): string {
   }
   if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
   if (Object.hasOwn(value, "NOT VERIFIED")) return "what bootproof inspect wrote: give it the evidence itself";
+  if (isServiceError(value)) return SERVICE_ERROR;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";
   const rest = names.length - MAX_NAMES;

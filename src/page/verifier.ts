@@ -4,10 +4,12 @@ import { fromHex, fromUtf8 } from "../bytes.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
+import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { unwrap } from "../decode/input.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
+import { attempt, faultText } from "../errors.js";
 import { NamedEvidence, type PlainOptions } from "../inputs.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
@@ -110,7 +112,22 @@ function evidenceOf(of: FilesOf, faults: string[]): PageEvidence | undefined {
   if (bundle) return { bundle: bundle.bytes, name: bundle.name };
   if (document) return new NamedEvidence(document.name, decodeFile(document.bytes).bytes, { bytes: document.bytes });
   if (of("bootProofs").length === 0) return void faults.push(others.length > 0 ? NO_BOOT_PROOF : NOTHING);
+  const unreadable = PIECES.flatMap(([role, piece]) => of(role).flatMap((file) => pieceFaults(file, piece)));
+  if (unreadable.length > 0) return void faults.push(...unreadable);
   return piecesOf(of, activity, faults);
+}
+
+const PIECES = [
+  ["bootProofs", "boot proof"],
+  ["appProofs", "app proof"],
+  ["activity", "activity"],
+] as const;
+
+/** Why a file cannot be verified as what it is: it is no strict JSON, or has evidence that nothing would read. */
+function pieceFaults({ name, bytes }: ListedFile, piece: Piece): string[] {
+  const { value, faults } = attempt(() => parseJson(bytes));
+  const all = value === undefined ? faults : evidenceBeside(value, piece);
+  return all.length === 0 ? [] : [`${name}: ${faultText(all)}`];
 }
 
 const WORDS = { bundle: "bundle", document: "bare attestation document", activity: "activity" } as const;

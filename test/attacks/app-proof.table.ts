@@ -33,6 +33,10 @@ const wire: [string, NonNullable<AppProofAlterations["json"]>][] = [
   ...["scheme", "publicKey", "proofPayload", "signature"].map(
     (name): [string, NonNullable<AppProofAlterations["json"]>] => [`no ${name}`, drop(name)],
   ),
+  ["a boot proof inside it", put("bootProof", {})],
+  ["boot proofs inside it, under a name of no evidence", (json) => ({ ...json, boot: [{ qosManifestB64: "" }] })],
+  ["an activity inside it", put("activity", {})],
+  ["other app proofs inside it", put("appProofs", [])],
   ["another scheme", put("scheme", "SIGNATURE_SCHEME_TK_API_P256")],
   ["the scheme in lower case", put("scheme", "signature_scheme_ephemeral_key_p256")],
   ["an empty scheme", put("scheme", "")],
@@ -345,6 +349,16 @@ const activities: Attack[] = [
   activity("appProofs that are no array", (json) => put("appProofs", (json["appProofs"] as JsonValue[])[0]!)(json), [
     "activity.decode",
   ]),
+  activity("boot proofs inside it", put("bootProofs", []), ["activity.decode"]),
+  activity("an app proof inside it, beside its list", put("appProof", {}), ["activity.decode"]),
+  activity("an attestation inside it", put("attestation", "AA=="), ["activity.decode"]),
+  activity("another activity inside it", (json) => ({ activity: json, ...json }), ["activity.decode"]),
+  activity("app proofs beside its wrapper", (json) => ({ activity: json, appProofs: [] }), ["activity.decode"]),
+  activity(
+    "boot proofs in its repetition",
+    (json) => ({ ...json, result: { activity: { ...json, bootProofs: [] } } }),
+    ["activity.decode"],
+  ),
   activity("id as a number", put("id", 1), ["activity.decode"]),
   activity("result as text", put("result", "done"), ["activity.decode"]),
   activity("intent as an array", put("intent", []), ["activity.decode"]),

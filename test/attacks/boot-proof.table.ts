@@ -97,6 +97,18 @@ const wire: [string, NonNullable<Alterations["bootProof"]>][] = [
     "the document under both names, and different",
     (json) => ({ ...json, awsAttestationDocB64: toBase64(flip(whole.document)) }),
   ],
+  ["app proofs inside it", put("appProofs", whole.appProofs as JsonValue)],
+  ["an empty list of app proofs inside it", put("appProofs", [])],
+  ["app proofs inside it, spelt otherwise", put("app_proofs", whole.appProofs as JsonValue)],
+  ["app proofs inside it, under a name of no evidence", put("proofs", whole.appProofs as JsonValue)],
+  ["an app proof's payload inside it", put("proofPayload", "{}")],
+  ["an activity inside it", put("activity", {})],
+  ["the members of an activity inside it", (json) => ({ ...whole.activity, ...json })],
+  ["a bundle's name inside it", put("bundle", "bootproof-bundle/1")],
+  ["app proofs beside its wrapper", (json) => ({ bootProof: json, appProofs: whole.appProofs as JsonValue })],
+  ["an activity beside its wrapper", (json) => ({ bootProof: json, activity: whole.activity })],
+  ["another boot proof beside its wrapper", (json) => ({ ...json, bootProof: json })],
+  ["a list of boot proofs beside its wrapper", (json) => ({ bootProof: json, bootProofs: [json] })],
 ];
 
 const notBootProofs: [string, unknown][] = [
@@ -112,6 +124,7 @@ const notBootProofs: [string, unknown][] = [
     "JSON text with a member twice, once escaped",
     JSON.stringify(whole.bootProof).replace("{", '{"own\\u0065r":"lab",'),
   ],
+  ["JSON text with a number that is infinite", JSON.stringify(whole.bootProof).replace("{", '{"more":1e999,')],
   ["JSON text with text after it", `${JSON.stringify(whole.bootProof)}x`],
   ["JSON text with a byte order mark", `\ufeff${JSON.stringify(whole.bootProof)}`],
   ["JSON text nested a hundred thousand deep", "[".repeat(100_000)],

@@ -169,6 +169,19 @@ describe("what is remembered", () => {
     expect((await judged(auditor, whole.bootProof)).verdict).toBe("verified");
   });
 
+  it("does not answer for a number that another text of the boot proof has in its place", async () => {
+    const text = JSON.stringify(whole.bootProof);
+    const createdAt = (value: string): string => text.replace(/"createdAt":\{[^}]*\}/, `"createdAt":${value}`);
+    const values = ["null", "1e999", "-1e999", "0", "-0", '"null"'];
+    const alone = await Promise.all(values.map(async (value) => judged(await auditorOf(), createdAt(value))));
+    expect(alone.map(({ verdict }) => verdict)).toEqual([
+      ...["verified", "malformed", "malformed", "rejected", "rejected", "rejected"],
+    ]);
+    const auditor = await auditorOf();
+    for (const [index, value] of [...values.entries(), ...[...values.entries()].reverse()])
+      expect(await judged(auditor, createdAt(value)), value).toEqual(alone[index]);
+  });
+
   it("does not carry an approval to another manifest, or to other approvals", async () => {
     const auditor = await auditorOf();
     await judged(auditor, whole.bootProof);

@@ -115,15 +115,28 @@ it("tells all of them together", async () => {
   );
 });
 
-describe("a file that holds the right thing is taken, whatever else it is", () => {
-  it.each([
-    ["a boot proof in its wrapper beside another thing", "--boot-proof", { bootProof, appProofs }],
-    ["an activity with its app proofs, of those", "--app-proof", activity],
-    ["a bundle with an activity, of that", "--activity", packEvidence({ bootProofs: [bootProof], activity })],
-  ])("%s", async (_, option, content) => {
-    const boot = option === "--boot-proof" ? [] : ["--boot-proof", FILES.boot];
-    const { code, stderr } = await given("verify", ...boot, option, fileOf(content), "--policy", FILES.policy);
+describe("a file that holds the right thing", () => {
+  it("is taken, whatever else it holds that is no evidence", async () => {
+    const file = fileOf({ bootProof, requestId: "7", policy: POLICY });
+    const { code, stderr } = await given("verify", "--boot-proof", file, "--policy", FILES.policy);
     expect([code, stderr]).toEqual([0, ""]);
+  });
+
+  it.each([
+    ["a boot proof in its wrapper beside app proofs", "--boot-proof", { bootProof, appProofs }, "appProofs in it"],
+    ["an activity with its app proofs, as those", "--app-proof", activity, "intent in it"],
+    [
+      "a bundle with an activity, as that",
+      "--activity",
+      packEvidence({ bootProofs: [bootProof], activity }),
+      "bootProofs in it would not be verified, since --activity takes an activity alone: a bundle is verified as a whole",
+    ],
+  ])("is refused with evidence that its option does not take: %s", async (_, option, content, says) => {
+    const boot = option === "--boot-proof" ? [] : ["--boot-proof", FILES.boot];
+    const file = fileOf(content);
+    const { code, stdout, stderr } = await given("verify", ...boot, option, file, "--policy", FILES.policy);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`bootproof: ${file}: ${says}`);
   });
 
   it.each([
@@ -132,7 +145,7 @@ describe("a file that holds the right thing is taken, whatever else it is", () =
     ["an object of no kind", "--boot-proof", { hello: "world" }],
     ["an app proof that is broken", "--app-proof", { ...appProofs[0], signature: "" }],
     ["an activity that is none", "--activity", { activity: 7 }],
-  ])("and what is broken inside is evidence, and rejected: %s", async (_, option, content) => {
+  ])("is evidence, and rejected, where it is broken inside: %s", async (_, option, content) => {
     const boot = option === "--boot-proof" ? [] : ["--boot-proof", FILES.boot];
     const { code, stderr } = await given("verify", ...boot, option, fileOf(content), "--policy", FILES.policy);
     expect([code, stderr]).toEqual([1, ""]);

@@ -69,7 +69,7 @@ describe("decodeBootProof", () => {
   });
 
   it("ignores members that it does not know", () => {
-    expect(decodeBootProof({ ...proof, more: {}, attestation: "x" })).toEqual(decodeBootProof(proof));
+    expect(decodeBootProof({ ...proof, more: {}, requestId: "x", status: "OK" })).toEqual(decodeBootProof(proof));
   });
 
   it.each(

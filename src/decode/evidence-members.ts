@@ -1,0 +1,152 @@
+/**
+ * Which JSON members name evidence. Where content decides what a value is, one piece is read of it: evidence beside
+ * that piece would be dropped silently, so it is a fault (decode/README.md, "Evidence beside evidence").
+ */
+import { FaultList } from "../errors.js";
+import { type JsonObject, isJsonObject, memberPath } from "./json.js";
+
+/** The member that is the attestation document: the interface's name of it, and that of deployed services. */
+export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
+
+export type Piece = "boot proof" | "app proof" | "activity";
+
+interface PieceMembers {
+  /** The wrapper around one piece, and around a list of them. */
+  readonly one: string;
+  readonly list: string;
+  /** Members that no other kind of evidence has. */
+  readonly own: readonly string[];
+  /** Without all of these it is no such piece, and its reader says so. */
+  readonly marks: readonly string[];
+  /** Evidence of another kind that belongs into this one. */
+  readonly inside: readonly string[];
+}
+
+const BOOT_PROOF = [DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64", "qosManifestEnvelopeB64"];
+const PIECES: Readonly<Record<Piece, PieceMembers>> = {
+  "boot proof": {
+    one: "bootProof",
+    list: "bootProofs",
+    own: BOOT_PROOF,
+    marks: BOOT_PROOF,
+    inside: [],
+  },
+  "app proof": { one: "appProof", list: "appProofs", own: ["proofPayload"], marks: ["proofPayload"], inside: [] },
+  activity: {
+    one: "activity",
+    list: "activities",
+    own: ["intent"],
+    marks: ["intent", "result"],
+    inside: ["appProofs"],
+  },
+};
+/** Names of evidence that no piece is read from. */
+const OTHERS = ["bundle", "attestation", "attestationDocument"];
+
+/** As names are compared: `app_proofs` and `AppProofs` name app proofs, too. */
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+const NAMES: ReadonlySet<string> = new Set(
+  [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...OTHERS].map(folded),
+);
+/** By these a value is a piece of evidence, under whatever name it is found. */
+const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
+
+/**
+ * The faults of evidence that is beside the piece or the list of pieces that is read from the value, or inside a piece
+ * to which it does not belong. None for a value that is no object or array. `path`: the value's own place.
+ */
+export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
+  const faults = new FaultList();
+  collect(input, piece, path, faults);
+  return faults;
+}
+
+function collect(input: unknown, piece: Piece, path: string, faults: FaultList): void {
+  if (Array.isArray(input)) return collectOfList(input, piece, path, faults);
+  if (!isJsonObject(input)) return;
+  const { one, list } = PIECES[piece];
+  const wrapper = wrapperOf(input, piece);
+  if (wrapper === null) return collectInside(input, { piece, path, faults });
+  collectOthers(input, [wrapper], { piece, path, faults });
+  if (wrapper === list) collectOfList(input[list] as unknown[], piece, memberPath(path, list, 0), faults);
+  // What a wrapper holds is the piece itself, whatever members it has.
+  if (wrapper === one) collectInside(input[one], { piece, path: memberPath(path, one, 0), faults });
+}
+
+function collectOfList(items: readonly unknown[], piece: Piece, path: string, faults: FaultList): void {
+  for (const [index, item] of items.entries())
+    if (!Array.isArray(item)) collect(item, piece, `${path}[${index}]`, faults);
+}
+
+interface Place {
+  readonly piece: Piece;
+  readonly path: string;
+  readonly faults: FaultList;
+}
+
+function collectInside(value: unknown, place: Place): void {
+  const { own, inside, marks } = PIECES[place.piece];
+  if (!isJsonObject(value) || !marks.some((name) => Object.hasOwn(value, name))) return;
+  collectOthers(value, [...own, ...inside], place);
+}
+
+/** A fault for each member that is evidence and is not among those that are `read`. */
+function collectOthers(object: JsonObject, read: readonly string[], { piece, path, faults }: Place): void {
+  for (const [index, name] of Object.keys(object).entries())
+    if (!read.includes(name) && isEvidence(name, object[name]))
+      faults.push({ path: memberPath(path, name, index), message: `${BESIDE[piece]}, ${ADVICE}` });
+}
+
+const BESIDE: Readonly<Record<Piece, string>> = {
+  "boot proof": "evidence beside a boot proof",
+  "app proof": "evidence beside an app proof",
+  activity: "evidence beside an activity",
+};
+const ADVICE =
+  "which would not be verified: give each piece by itself, or all of them as " +
+  '{"bootProofs": […], "appProofs": […], "activity": …}';
+
+/** As {@link evidenceBeside}, of what is beside this member alone, not of what is inside it. */
+export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {
+  return evidenceBeside(isJsonObject(input) ? { ...input, [member]: [] } : null, piece);
+}
+
+/** The member that the piece, or the list of pieces, is taken from; null where the value is the piece itself. */
+function wrapperOf(value: unknown, piece: Piece): string | null {
+  if (!isJsonObject(value)) return null;
+  const { one, list } = PIECES[piece];
+  if (piece !== "activity" && Array.isArray(value[list])) return list;
+  return Object.hasOwn(value, one) ? one : null;
+}
+
+function isEvidence(name: string, value: unknown): boolean {
+  return NAMES.has(folded(name)) || (Array.isArray(value) ? value.some(isSigned) : isSigned(value));
+}
+
+function isSigned(value: unknown): boolean {
+  return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
+}
+
+/**
+ * The piece inside its wrapper; the wrapper itself where there is evidence beside the piece, so that whatever reads it
+ * finds that fault.
+ */
+export function unwrapAlone(input: unknown, piece: Piece): unknown {
+  const { one } = PIECES[piece];
+  const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);
+  return isWrapper && evidenceBesideMember(input, one, piece).length === 0 ? input[one] : input;
+}
+
+/**
+ * Whether a value is the error that a service returned in place of evidence: `{"error": …}`, or `{"code": …,
+ * "message": …}`.
+ */
+export function isServiceError(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const given = Object.keys(value).filter((name) => value[name] !== null);
+  if (given.some((name) => isEvidence(name, value[name]))) return false;
+  return given.includes("error") || (given.includes("code") && given.includes("message"));
+}
