@@ -16,7 +16,7 @@ interface PieceMembers {
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** Without all of these it is no such piece, and its reader says so. */
+  /** Without all of these, and its wrapper, it is no such piece, and its reader says so. */
   readonly marks: readonly string[];
   /** Evidence of another kind that belongs into this one. */
   readonly inside: readonly string[];
@@ -88,8 +88,8 @@ interface Place {
 }
 
 function collectInside(value: unknown, place: Place): void {
-  const { own, inside, marks } = PIECES[place.piece];
-  if (!isJsonObject(value) || !marks.some((name) => Object.hasOwn(value, name))) return;
+  const { one, own, inside, marks } = PIECES[place.piece];
+  if (!isJsonObject(value) || ![one, ...marks].some((name) => Object.hasOwn(value, name))) return;
   collectOthers(value, [...own, ...inside], place);
 }
 

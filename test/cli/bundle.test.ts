@@ -202,14 +202,16 @@ describe("verify FILE", () => {
     expect((await bootproof(["verify", tooLarge])).stderr).toContain("larger than 8 MiB");
   });
 
-  it("gives its pieces to the options of pieces, too", async () => {
+  it("gives its boot proofs to --boot-proof where it has nothing else", async () => {
     const { code } = await bootproof(["verify", "--boot-proof", BUNDLE, "--app-proof", BUNDLE, "--policy", POLICY]);
-    expect(code).toBe(0);
-    const none = changed((bundle) => (bundle["bootProofs"] = []));
+    expect(code).toBe(2);
+    const alone = changed((bundle) => (bundle["appProofs"] = []));
+    expect((await bootproof(["verify", "--boot-proof", alone, "--policy", POLICY])).stderr).toBe("");
+    const none = changed((bundle) => Object.assign(bundle, { bootProofs: [], appProofs: [] }));
     expect((await bootproof(["verify", "--boot-proof", none, "--no-policy"])).stderr).toBe(
       `bootproof: ${none}: there are no boot proofs in it: the list is empty\n`,
     );
-    const many = changed((bundle) => (bundle["bootProofs"] = Array(1000).fill({})));
+    const many = changed((bundle) => Object.assign(bundle, { bootProofs: Array(1000).fill({}), appProofs: [] }));
     expect((await bootproof(["verify", "--boot-proof", many, "--no-policy"])).stderr).toContain(
       "a list of 1000, which cannot all be boot proofs",
     );

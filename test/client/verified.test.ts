@@ -580,6 +580,11 @@ const LIES: Record<string, Lie> = {
     lies: { answer: (activity) => ({ activity: { ...withoutMember(activity, "appProofs"), activity } }) },
     fails: ["activity.decode"],
   },
+  "with boot proofs beside it": {
+    lies: { answer: (activity) => ({ activity, bootProofs: [] }) },
+    fails: ["activity.decode", "activity.request"],
+    says: "evidence beside an activity",
+  },
   "that is none": {
     lies: { answer: () => ({ activity: "completed" }) },
     fails: ["activity.decode", "activity.request"],

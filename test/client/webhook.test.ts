@@ -222,6 +222,7 @@ describe("a delivery", () => {
     ["a body with a member twice", resigned({ body: body.replace("{", '{"id":"a0",') }), "body"],
     ["a body that is not UTF-8", resigned({ body: Uint8Array.of(0x22, 0xff, 0x22) }), "body"],
     ["a body that is no activity", resigned({ body: '{"id":"a1"}' }), "body"],
+    ["a body with boot proofs beside its activity", resigned({ body: `{"activity":${body},"bootProofs":[]}` }), "body"],
     ["a body that is null", resigned({ body: "null" }), "body"],
     ["no key set", { jwks: undefined }, "key"],
     ["a key set of another form", { jwks: [jwk(key, "k1")] }, "key"],
