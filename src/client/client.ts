@@ -33,7 +33,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** The organization that requests are of, where a call names no other. */
   readonly organizationId: string;
-  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, the stamper of a session, or one of a published package of this family. */
+  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, that of a session, or one of a published package of this family. */
   readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
   readonly now?: () => Date;

@@ -19,7 +19,7 @@ export interface Stamper {
   stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
 }
 
-/** A stamp as the published stampers of this family return it. The header's name is one of {@link Stamp}, in any case. */
+/** A stamp as published stampers of this family return it. The header is one of {@link Stamp}, in any case. */
 export interface PublishedStamp {
   readonly stampHeaderName: string;
   readonly stampHeaderValue: string;
