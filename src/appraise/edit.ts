@@ -134,7 +134,8 @@ function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]
 function acceptingText(dropped: string, other: string, { extent, narrower }: AcceptedToo): string {
   if (extent === "all")
     return `${shown(other)} still accepts all that ${shown(dropped)} accepted: it has not stopped passing`;
-  return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: what meets its ${narrower.join(", ")} too`;
+  const part = `what meets its ${narrower.join(", ")} too`;
+  return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
 const LAST =
@@ -236,8 +237,8 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
     return wider === undefined
       ? []
       : [
-          `${shown(wider.name)}, which is before ${shown(one.name)} in the file, accepts its boot proofs already, and ` +
-            "counts first, its types of app proof too",
+          `${shown(wider.name)}, which is before ${shown(one.name)} in the file, accepts its boot proofs already, ` +
+            "and counts first, its types of app proof too",
         ];
   });
   const trusted = anchors.map(
