@@ -142,7 +142,7 @@ describe("a lab that was started in another way", () => {
       cwd,
     });
     expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^bootproof: --data \S+: not empty, and not the folder of a lab/);
+    expect(stderr).toMatch(/^bootproof: --data .*: not empty, and not the folder of a lab/);
     expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
     for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
   });

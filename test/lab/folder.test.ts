@@ -76,9 +76,9 @@ describe("a lab's files", () => {
     await expect(startLab({ dataFolder: path })).rejects.toThrow(LabFolderError);
     const { code, stdout, stderr } = await bootproof(["lab", "--data", path]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^bootproof: --data \S+: .*nothing was written\. .*Give a.*\n$/);
+    expect(stderr).toMatch(/^bootproof: --data .*nothing was written\. .*Give a.*\n$/);
     expect(contents(path)).toEqual(before);
-    expect(readdirSync(path)).toEqual(Object.keys(files));
+    expect(readdirSync(path).sort()).toEqual(Object.keys(files).sort());
   });
 
   it("say what to do with the folder of an earlier version, which they do not take either", async () => {
