@@ -43,7 +43,11 @@ async function greeted(
   line: string,
   options: { cwd: string; env: NodeJS.ProcessEnv },
 ): Promise<[ChildProcess, string]> {
-  const child = spawn("bash", ["-c", `exec ${line}`], { ...options, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("bash", ["-c", `exec ${line}`], {
+    ...options,
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let text = "";
   child.stdout.setEncoding("utf8");
   for await (const more of child.stdout as AsyncIterable<string>) {
@@ -53,9 +57,10 @@ async function greeted(
   return [child, text];
 }
 
+/** As Ctrl-C does it: the lab, and the npx that started it. */
 async function interrupted(child: ChildProcess): Promise<void> {
   const ended = new Promise((end) => child.once("exit", end));
-  child.kill("SIGINT");
+  process.kill(-child.pid!, "SIGINT");
   await ended;
 }
 
