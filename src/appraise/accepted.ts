@@ -16,7 +16,7 @@ import {
 import { scopeOf } from "./questions.js";
 
 /** How what is accepted changes; `changed`: some of it passes no more, and some that did not pass before does. */
-export type AcceptedTurn = "wider" | "narrower" | "changed";
+type AcceptedTurn = "wider" | "narrower" | "changed";
 
 /** What a policy accepts, compared: null where both accept the same. */
 export type Accepts<T> = (before: T, after: T) => AcceptedTurn | null;

@@ -7,16 +7,15 @@ import { importPoint, rawSignature } from "../verify/ecdsa.js";
 import { ClientError, type ClientErrorFacts } from "./errors.js";
 import { uncompressed } from "./p256.js";
 import type { Signal } from "./platform.js";
-import type { AnyStamper } from "./stamp.js";
+import type { AnyStamper, StampHeader } from "./stamp.js";
 
 /** The headers that a stamp may have, and whether a value of each is known to be over these bytes. */
 const HEADERS = {
   "X-Stamp": isKeyStampOf,
   "X-Stamp-WebAuthn": isPasskeyStampOf,
   "X-Stamp-Attested": async () => false,
-} as const satisfies Record<string, (value: string, body: Uint8Array) => Promise<boolean>>;
+} as const satisfies Record<StampHeader, (value: string, body: Uint8Array) => Promise<boolean>>;
 
-export type StampHeader = keyof typeof HEADERS;
 const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
 
 /** A stamp as it is sent: the name as the stamper spells it. */

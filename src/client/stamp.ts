@@ -7,7 +7,8 @@ import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
 import { compressed, importSigningPair, publicPointOf, subtleCrypto, uncompressed } from "./p256.js";
 import type { PasskeyDescriptor, PasskeyRequest, Signal, WebKeyPair } from "./platform.js";
-import type { StampHeader } from "./stamp-shapes.js";
+
+export type StampHeader = "X-Stamp" | "X-Stamp-WebAuthn" | "X-Stamp-Attested";
 
 export interface Stamp {
   readonly header: StampHeader;

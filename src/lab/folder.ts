@@ -92,7 +92,7 @@ function markerText(files: Written): string {
   return `${JSON.stringify({ format: FORMAT, files }, null, 2)}\n`;
 }
 
-export class LabFolder {
+class LabFolder {
   readonly #path: string;
   #written: Written;
 
