@@ -18,6 +18,15 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on("error", () => {});
 
+/** A folder that was removed is none. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return "/";
+  }
+}
+
 const io = {
   get stdin() {
     return process.stdin;
@@ -25,6 +34,7 @@ const io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
+  started: { script: process.argv[1] ?? "", folder: currentFolder() },
   now: () => new Date(),
 };
 

@@ -67,7 +67,8 @@ export type { DeploymentFile, DeploymentPins, ParsePolicyOptions, Policy, Policy
 export { makeBuildPolicy, makePolicy, makeReleasePolicy, pinPolicy, policyFromRelease } from "./appraise/pin.js";
 export type { BuildMeasurements, BuildOptions, MadePolicy, PinOptions, ReleaseOptions } from "./appraise/pin.js";
 export { addToPolicy, dropDeployment } from "./appraise/edit.js";
-export type { EditedPolicy } from "./appraise/edit.js";
+export type { AcceptedToo, NarrowerThing } from "./appraise/accepted.js";
+export type { AlreadyThere, EditedPolicy, StillAccepting } from "./appraise/edit.js";
 export { compareMeasured } from "./appraise/measured.js";
 export type { DifferingPin, Measured, MeasuredComparison, MeasuredDeployment } from "./appraise/measured.js";
 export { checkPolicy, describePolicy } from "./appraise/describe.js";

@@ -3,10 +3,10 @@ import { equalBytes, fromUtf8 } from "../bytes.js";
 import { jsonInput } from "../decode/input.js";
 import { MalformedError, listed, shownName } from "../errors.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
+import { type AcceptedToo, acceptSame, acceptedToo } from "./accepted.js";
 import { appended, changed, type Change, type Entry, entriesAt, insertedBefore, removed } from "./json-edit.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
-import { PIN_NAMES } from "./pins.js";
 import { type DeploymentFile, type ParsePolicyOptions, parsePolicy } from "./policy.js";
 import { nearest } from "./shapes.js";
 
@@ -16,12 +16,31 @@ export interface EditedPolicy {
   readonly text: string;
   /** The names of the deployments that were added; empty where one was dropped. */
   readonly added: readonly string[];
+  /** The deployments that were not added, since one that is there accepts the same. */
+  readonly alreadyThere: readonly AlreadyThere[];
+  /** The deployments that still accept what was dropped, or a part of it. */
+  readonly stillAcceptedBy: readonly StillAccepting[];
   readonly notes: readonly string[];
 }
 
+export interface AlreadyThere {
+  /** Of the deployment that was to be added. */
+  readonly name: string;
+  /** Of the one that accepts the same. */
+  readonly as: string;
+}
+
+export interface StillAccepting extends AcceptedToo {
+  /** As reports name it from now on. */
+  readonly name: string;
+  /** A sentence for a person. */
+  readonly message: string;
+}
+
 /**
- * A roll-out: the policy with the deployments of a made one behind its own, and their trust anchors among its own.
- * Everything else stays as it was written. A name that is taken gets ` (2)`. Throws {@link MalformedError} (`json` or
+ * A roll-out: the policy with the deployments of a made one behind its own, and their trust anchors among its own. A
+ * deployment that accepts the same as one that is there is not added. Everything else stays as it was written. A name
+ * that is taken gets ` (2)`. Throws {@link MalformedError} (`json` or
  * `policy`) where either is malformed, where both together would be (the faults are those of the result), and for a
  * debug deployment where the policy does not allow debug mode: nothing is loosened in passing.
  */
@@ -36,22 +55,29 @@ export function addToPolicy(
   refuseRules(made.policy);
   refuseDebug(before, adding);
   const taken = new Set(before.deployments.map(({ name }) => name));
-  const deployments = made.policy.deployments.map((deployment) => namedApart(deployment, taken));
+  const { missing, alreadyThere } = apartFrom(before.deployments, adding.deployments);
+  const deployments = missing.map((index) => namedApart(made.policy.deployments[index]!, taken));
   const anchors = newAnchors(before, adding, made);
-  const whole = changed(text, [...anchorChanges(text, anchors), appendedDeployments(text, deployments)]);
+  const whole = changed(text, [
+    ...anchorChanges(text, anchors),
+    ...(deployments.length === 0 ? [] : [appendedDeployments(text, deployments)]),
+  ]);
   const after = parsePolicy(whole, options);
   requireSame(before.deployments, after.deployments.slice(0, before.deployments.length));
   return {
     text: whole,
     added: deployments.map(({ name }) => name),
+    alreadyThere,
+    stillAcceptedBy: [],
     notes: notesOn(before, after, { anchors, isRelease: made.policy.trustAnchors === undefined }),
   };
 }
 
 /**
  * The end of a roll-out: the policy without the deployment of that name (or place, where it has none). Everything else
- * stays as it was written, trust anchors too. Throws {@link MalformedError} (`json` or `policy`) for a malformed
- * policy, a name that is not there, and the last deployment.
+ * stays as it was written, trust anchors too. What it accepted passes no more, unless `stillAcceptedBy` names another
+ * deployment. Throws {@link MalformedError} (`json` or `policy`) for a malformed policy, a name that is not there, and
+ * the last deployment.
  */
 export function dropDeployment(
   policy: string | Uint8Array | object,
@@ -68,7 +94,48 @@ export function dropDeployment(
   const after = parsePolicy(whole, options);
   const rest = before.deployments.toSpliced(index, 1);
   requireSame(rest, after.deployments);
-  return { text: whole, added: [], notes: [...movedNames(rest, after.deployments), ...anchorsStay(after)] };
+  return {
+    text: whole,
+    added: [],
+    alreadyThere: [],
+    stillAcceptedBy: stillAccepting(before.deployments[index]!, after.deployments),
+    notes: [...movedNames(rest, after.deployments), ...anchorsStay(after)],
+  };
+}
+
+/** Which of the new deployments accept what none before them does, by their places; and the others. */
+function apartFrom(
+  before: readonly DeploymentPins[],
+  adding: readonly DeploymentPins[],
+): { readonly missing: readonly number[]; readonly alreadyThere: readonly AlreadyThere[] } {
+  const known = [...before];
+  const missing: number[] = [];
+  const alreadyThere: AlreadyThere[] = [];
+  for (const [index, one] of adding.entries()) {
+    const same = known.find((other) => acceptSame(one, other));
+    if (same !== undefined) alreadyThere.push({ name: one.name, as: same.name });
+    else {
+      known.push(one);
+      missing.push(index);
+    }
+  }
+  return { missing, alreadyThere };
+}
+
+/** Those that accept all of it first. */
+function stillAccepting(dropped: DeploymentPins, rest: readonly DeploymentPins[]): StillAccepting[] {
+  const accepting = rest.flatMap((other) => {
+    const too = acceptedToo(dropped, other);
+    return too === null ? [] : [{ name: other.name, ...too, message: acceptingText(dropped.name, other.name, too) }];
+  });
+  return accepting.toSorted((one, other) => Number(one.extent === "part") - Number(other.extent === "part"));
+}
+
+function acceptingText(dropped: string, other: string, { extent, narrower }: AcceptedToo): string {
+  if (extent === "all")
+    return `${shown(other)} still accepts all that ${shown(dropped)} accepted: it has not stopped passing`;
+  const part = `what meets its ${narrower.join(", ")} too`;
+  return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
 }
 
 const LAST =
@@ -165,11 +232,14 @@ interface Added {
 
 function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): string[] {
   const added = after.deployments.slice(before.deployments.length);
-  const alike = added.flatMap((one) => {
-    const same = before.deployments.find((other) => pinsText(other) === pinsText(one));
-    return same === undefined
+  const accepted = added.flatMap((one) => {
+    const wider = before.deployments.find((other) => isBootProofCovered(acceptedToo(one, other)));
+    return wider === undefined
       ? []
-      : [`${shown(one.name)} pins the same as ${shown(same.name)}, which stands before it`];
+      : [
+          `${shown(wider.name)}, which is before ${shown(one.name)} in the file, accepts its boot proofs already, ` +
+            "and counts first, its types of app proof too",
+        ];
   });
   const trusted = anchors.map(
     ({ anchor }) =>
@@ -177,7 +247,7 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
       "that passes for each of them",
   );
   return [
-    ...alike,
+    ...accepted,
     ...trusted,
     ...(isRelease && !after.trustAnchors.some(isAwsNitroRoot)
       ? [
@@ -189,8 +259,9 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   ];
 }
 
-function pinsText(deployment: DeploymentPins): string {
-  return JSON.stringify([deployment.kind, ...PIN_NAMES.map((name) => deployment[name] ?? null)]);
+/** Whether it accepts every boot proof, though perhaps not every app proof. */
+function isBootProofCovered(too: AcceptedToo | null): boolean {
+  return too !== null && too.narrower.every((one) => one === "appProofs");
 }
 
 /** Of deployments without a name the place is the name, which reports show. */

@@ -259,7 +259,7 @@ function quoted(value: unknown): string {
   return JSON.stringify(value);
 }
 
-const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
+export const ZERO_PCR = toHex(new Uint8Array(PCR_LENGTH));
 
 /** A PCR of zeros fits everybody: of no role, of no signing certificate, of a debug enclave. */
 export function isZeroPcr(value: string | undefined): boolean {

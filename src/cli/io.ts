@@ -18,6 +18,8 @@ export interface Io {
   /** Messages. */
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The file that the process was started with, and where; not given where there is none. */
+  readonly started?: { readonly script: string; readonly folder: string };
   /** The clock. */
   readonly now: () => Date;
   /** What the command does from now on, for who waits at a terminal. */
@@ -63,13 +65,6 @@ function columnsOf({ isTTY, columns }: Output, { env }: Pick<Io, "env">): number
 /** A terminal that does not know its size says 0. */
 function wholeNumber(value: string | number | undefined): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(String(value ?? "")) ? Number(value) : undefined;
-}
-
-/**
- * How the command was started, for examples that are to be copied: who ran it by npx has no `bootproof` on the PATH.
- */
-export function programName({ env }: Pick<Io, "env">): string {
-  return env["npm_command"] === "exec" ? "npx bootproof" : "bootproof";
 }
 
 /** One thing that keeps a command from being carried out. */

@@ -6,8 +6,9 @@ import type { Lab, LabFault, LabFiles, LabOptions } from "../lab/index.js";
 import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
-import { type Io, UsageError, programName, textOptions } from "./io.js";
+import { type Io, UsageError, textOptions } from "./io.js";
 import { ArgumentReader } from "./options.js";
+import { programName, shellWord } from "./program-name.js";
 
 interface LabFlags {
   readonly port?: string;
@@ -41,8 +42,8 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
     .option("--port <number>", "0 for any that is free (default: 0)")
     .option(
       "--data <folder>",
-      "keep the state there, from one start to the next, by the package classic-level (default: a temporary folder, " +
-        "removed at the end)",
+      "keep the state there, from one start to the next, by the package classic-level; a folder that is empty or a " +
+        "lab's (default: a temporary folder, removed at the end)",
     )
     .option("--fault <fault...>", "misbehave in this way; may be given several times")
     .option(
@@ -116,11 +117,11 @@ async function run(options: LabOptions, io: Io): Promise<void> {
   const temporary = options.dataFolder === undefined ? await mkdtemp(join(tmpdir(), "bootproof-lab-")) : null;
   try {
     io.progress("starting the lab");
-    const { writeLabFiles } = await import("../lab/index.js");
-    const lab = await start(options);
+    const { startLab, writeLabFiles } = await import("../lab/index.js");
+    const lab = await sayingWhy(options, () => startLab(options));
     try {
       const folder = options.dataFolder ?? temporary!;
-      const files = await writeLabFiles(lab, folder);
+      const files = await sayingWhy(options, () => writeLabFiles(lab, folder));
       const text = greeting(lab, files, folder, { temporary: temporary !== null, bootproof: programName(io) });
       io.stdout.write(fitted(text, helpWidth(textOptions(io).width)));
       await interruption.comes;
@@ -134,10 +135,10 @@ async function run(options: LabOptions, io: Io): Promise<void> {
 }
 
 /** What a user can do something about becomes a message. */
-async function start(options: LabOptions): Promise<Lab> {
-  const { StoreInUseError, StoreMissingError, startLab } = await import("../lab/index.js");
+async function sayingWhy<T>(options: LabOptions, work: () => Promise<T>): Promise<T> {
+  const { LabFolderError, StoreInUseError, StoreMissingError } = await import("../lab/index.js");
   try {
-    return await startLab(options);
+    return await work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")
@@ -150,6 +151,7 @@ async function start(options: LabOptions): Promise<Lab> {
       ]);
     if (error instanceof StoreMissingError)
       throw new UsageError([`--data ${options.dataFolder}: ${message}. Without --data, state is kept in memory.`]);
+    if (error instanceof LabFolderError) throw new UsageError([`--data ${options.dataFolder}: ${message}.`]);
     if (code === "EACCES" || code === "ENOTDIR" || code === "EEXIST") throw new UsageError([message]);
     throw error;
   }
@@ -162,13 +164,14 @@ interface Greeted {
   readonly bootproof: string;
 }
 
-/** As a shell takes it. */
-function shellWord(text: string): string {
-  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootproof }: Greeted): string {
+  // What the reader's commands write is in the lab's folder too: elsewhere it might replace something.
   const file = (name: string): string => shellWord(join(folder, name));
+  const [boot, older, pinned] = ["lab-boot.json", "lab-older.json", "lab-pinned.json"].map(file) as [
+    string,
+    string,
+    string,
+  ];
   const key = `--api-key-file ${file(files.apiKeyFile)}`;
   const rows: [string, string][] = [
     ["base URL", lab.baseUrl],
@@ -188,14 +191,14 @@ function greeting(lab: Lab, files: LabFiles, folder: string, { temporary, bootpr
 ${rows.map(([name, value]) => `  ${name.padEnd(13)} ${value}\n`).join("")}
 In another terminal: fetch evidence of an enclave, pin what it shows, and verify it. VERIFIED:
   $ export BOOTPROOF_BASE_URL=${lab.baseUrl} BOOTPROOF_ORGANIZATION_ID=${lab.organizationId}
-  $ ${bootproof} fetch --app signer ${key} > boot.json
-  $ ${bootproof} pin --boot-proof boot.json --trust-anchor ${file(files.trustAnchorFile)} --out policy.json
-  $ ${bootproof} verify --boot-proof boot.json --policy policy.json
+  $ ${bootproof} fetch --app signer ${key} > ${boot}
+  $ ${bootproof} pin --boot-proof ${boot} --trust-anchor ${file(files.trustAnchorFile)} --out ${pinned}
+  $ ${bootproof} verify --boot-proof ${boot} --policy ${pinned}
 
 Now the service lies: its enclave boots an older manifest, which was approved once. REJECTED, and why:
   ${switchTo('["stale-manifest"]')}
-  $ ${bootproof} fetch --app signer ${key} > older.json
-  $ ${bootproof} verify --boot-proof older.json --policy policy.json
+  $ ${bootproof} fetch --app signer ${key} > ${older}
+  $ ${bootproof} verify --boot-proof ${older} --policy ${pinned}
   $ ${bootproof} explain policy.nonce
   ${switchTo("[]")}
 

@@ -6,8 +6,9 @@ import { CheckedCommand } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
-import { type Io, type ProcessIo, messageOptions, programName, textOptions } from "./io.js";
+import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import { withoutKeys } from "./options.js";
+import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
 
 /**
@@ -134,8 +135,8 @@ const startHere = (bootproof: string): string => `
 Start here; no account is needed. The first runs a service with software enclaves on this machine, and prints the other
 two with everything filled in, to a first VERIFIED and a first REJECTED:
     $ ${bootproof} lab
-    $ ${bootproof} pin --boot-proof boot.json --trust-anchor trust-anchor.pem --out policy.json
-    $ ${bootproof} verify --boot-proof boot.json --policy policy.json
+    $ ${bootproof} pin --boot-proof lab-boot.json --trust-anchor lab-trust-anchor.pem --out lab-pinned.json
+    $ ${bootproof} verify --boot-proof lab-boot.json --policy lab-pinned.json
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
 

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js";
 import type { ParsePolicyOptions } from "../appraise/policy.js";
 import type { VerifyOptions } from "../bootproof.js";
-import { fromHex, toHex } from "../bytes.js";
+import { equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Fault, attempt, faultText, listed } from "../errors.js";
@@ -60,7 +60,7 @@ Examples:
   Several at once; what pins the same stands in the policy once:
     $ bootproof pin --boot-proof signer.json notarizer.json bundle.json --out policy.json
 
-  A roll-out: the new deployment beside the old one, until the old one is dropped.
+  A roll-out: the new deployment beside the old one, until the old one is dropped. What is there already is not added.
     $ bootproof pin --boot-proof new.json --add-to policy.json
     $ bootproof policy drop policy.json "prod/signer nonce 7"
 
@@ -228,8 +228,9 @@ async function pin(flags: PinFlags, io: Io): Promise<number> {
   const pinned = await pinnedFrom(flags, base, files, io);
   if (pinned === null) return EXIT.rejected;
   const result = base === undefined ? newPolicy(pinned.made) : await withAdded(base, pinned.made, target);
-  deliver(result, target, io, base);
-  const written = verb === null ? [] : [`${verb}: ${target}, ${result.says}`];
+  const isUntouched = target === base?.path && equalBytes(toUtf8(result.text), base.bytes);
+  if (!isUntouched) deliver(result, target, io, base);
+  const written = verb === null ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
   io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
 }
@@ -272,16 +273,23 @@ async function withAdded(base: GivenPolicy, made: MadePolicy, target: string): P
   const { addToPolicy } = await import("../appraise/edit.js");
   const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
   if (edited.value === undefined) throw new UsageError(whyNotAdded(base.path, edited.faults));
-  const { text, added, notes } = edited.value;
+  const { text, added, alreadyThere, notes } = edited.value;
   const elsewhere = target === base.path ? null : await anchorsElsewhere(base, text, target);
   if (elsewhere !== null && target !== STDIN) throw new UsageError([`${target}: not written: ${elsewhere}`]);
   const old = base.policy.deployments.map(({ name }) => name);
   return {
     text,
-    says: `with ${namesText(added)} added beside ${namesText(old)}`,
-    messages: [...notes, ...(elsewhere === null ? [] : [elsewhere])].map((note) => `warning: ${note}`),
+    says: added.length === 0 ? NOTHING_ADDED : `with ${namesText(added)} added beside ${namesText(old)}`,
+    messages: [
+      ...alreadyThere.map(
+        ({ name, as }) => `not added: ${namesText([name])}, since ${namesText([as])} accepts the same`,
+      ),
+      ...[...notes, ...(elsewhere === null ? [] : [elsewhere])].map((note) => `warning: ${note}`),
+    ],
   };
 }
+
+const NOTHING_ADDED = "with no deployment added: what was to be added is there already";
 
 const TYPES_REMEDY =
   'Say of each deployment there what its application may sign, "appProofs": {"types": ["…"]}, and of the new one ' +

@@ -32,7 +32,7 @@ Exit codes: 0 well-formed, 2 malformed (every fault is told), no policy, or unre
 
 const DROP_HELP = `
 Everything else of the file stays as it is written. The file is written whole or not at all. The last deployment cannot
-be dropped.
+be dropped. Where another deployment accepts what this one accepted, or a part of it, that is said: it passes still.
 
 Examples:
     $ bootproof policy drop policy.json "prod/signer nonce 7"
@@ -85,8 +85,8 @@ async function check(path: string, format: Format, io: Io): Promise<number> {
 function addDrop(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("drop")
-    .summary("take a deployment out of a policy: what it pinned passes no more")
-    .description("Take the deployment of that name out of a policy: what it pinned passes no more.")
+    .summary("take a deployment out of a policy: what it alone accepted passes no more")
+    .description("Take the deployment of that name out of a policy: what it alone accepted passes no more.")
     .argument("<policy>", "the policy, which is rewritten in place")
     .argument("<name>", "the deployment's name, or its place (deployments[0]) where it has none")
     .addHelpText("after", DROP_HELP);
@@ -112,9 +112,16 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
     throw new UsageError([`${printable(path)}: left as it was:`, ...lines]);
   }
   writeWhole(path, edited.value.text, bytes);
-  const notes = edited.value.notes.map((note) => `note: ${note}`);
-  io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...notes, ""].map(printable).join("\n"));
+  const { notes, stillAcceptedBy } = edited.value;
+  const says = [
+    ...stillAcceptedBy.map(({ extent, message }) => `${extent === "all" ? "WARNING" : "note"}: ${message}`),
+    ...(stillAcceptedBy.some(({ extent }) => extent === "all") ? [DROP_THESE_TOO] : []),
+    ...notes.map((note) => `note: ${note}`),
+  ];
+  io.stderr.write([`Replaced: ${path}, without ${JSON.stringify(name)}`, ...says, ""].map(printable).join("\n"));
 }
+
+const DROP_THESE_TOO = "Drop what still accepts it too, if it is to stop passing.";
 
 /** A policy as it was read from a file that is to be changed. */
 export interface GivenPolicy {

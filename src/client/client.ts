@@ -24,7 +24,7 @@ import {
   readSubmitted,
   submit,
 } from "./requests.js";
-import type { Stamper } from "./stamp.js";
+import type { AnyStamper } from "./stamp.js";
 import type { Transport } from "./transport.js";
 import { type VerificationOptions, type VerifiedClient, verifiedClient } from "./verified.js";
 
@@ -33,8 +33,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** The organization that requests are of, where a call names no other. */
   readonly organizationId: string;
-  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, or the stamper of a session. */
-  readonly stamper: Stamper;
+  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, that of a session, or one of a published package of this family. */
+  readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
   readonly now?: () => Date;
   /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */

@@ -9,7 +9,15 @@ export { readShape } from "./shapes.js";
 export type { Members, ObjectShape, OptionalShape, Place, ReadOf, Shape } from "./shapes.js";
 
 export { apiKeyStamper, generateApiKey, webauthnStamper } from "./stamp.js";
-export type { ApiKey, Stamp, Stamper, WebauthnStamperOptions } from "./stamp.js";
+export type {
+  AnyStamper,
+  ApiKey,
+  PublishedStamp,
+  Stamp,
+  StampHeader,
+  Stamper,
+  WebauthnStamperOptions,
+} from "./stamp.js";
 export { createSessionTarget, openCredentialBundle, openSession } from "./session.js";
 export type { SessionKey, SessionOpener, SessionTarget } from "./session.js";
 export { encryptOnRampSecret } from "./on-ramp.js";

@@ -8,14 +8,30 @@ import { ClientError } from "./errors.js";
 import { compressed, importSigningPair, publicPointOf, subtleCrypto, uncompressed } from "./p256.js";
 import type { PasskeyDescriptor, PasskeyRequest, Signal, WebKeyPair } from "./platform.js";
 
+export type StampHeader = "X-Stamp" | "X-Stamp-WebAuthn" | "X-Stamp-Attested";
+
 export interface Stamp {
-  readonly header: "X-Stamp" | "X-Stamp-WebAuthn";
+  readonly header: StampHeader;
   readonly value: string;
 }
 
 /** Makes the stamp of a body. */
 export interface Stamper {
   stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
+}
+
+/** A stamp as published stampers of this family return it. The header is one of {@link Stamp}, in any case. */
+export interface PublishedStamp {
+  readonly stampHeaderName: string;
+  readonly stampHeaderValue: string;
+}
+
+/**
+ * What a client takes: a {@link Stamper}, or a stamper of a published package of this family, which takes the body as
+ * text and returns a {@link PublishedStamp}.
+ */
+export interface AnyStamper {
+  stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
 /** An API key in hex, as its file has it. */

@@ -14,14 +14,15 @@ import { BoundedBytes } from "./bounded-bytes.js";
 import { ClientError, type ClientErrorFacts, ServiceError, answerError, serviceFacts } from "./errors.js";
 import { pathOf } from "./operations.js";
 import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
-import type { Stamp, Stamper } from "./stamp.js";
+import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
+import type { AnyStamper } from "./stamp.js";
 
 /** Where requests go, and all that they take from their surroundings. */
 export interface Transport {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly organizationId: string;
-  readonly stamper: Stamper;
+  readonly stamper: AnyStamper;
   readonly fetch: Fetch;
   readonly now: () => Date;
   /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
@@ -53,7 +54,7 @@ const MAX_ANSWER_VALUES = 350_000;
 interface StampedRequest {
   readonly target: Target;
   readonly bytes: Uint8Array;
-  readonly stamp: Stamp;
+  readonly stamp: CheckedStamp;
 }
 
 /** What the service may have done of a request whose answer is not there, or not good. */
@@ -83,9 +84,15 @@ export async function send(
   }
 }
 
-async function stampOf(stamper: Stamper, { name }: Target, bytes: Uint8Array, signal: Signal): Promise<Stamp> {
+async function stampOf(
+  stamper: Transport["stamper"],
+  { name }: Target,
+  bytes: Uint8Array,
+  signal: Signal,
+): Promise<CheckedStamp> {
   try {
-    return await untilAborted(stamper.stamp(bytes, signal), signal, { operation: name });
+    const facts = { operation: name };
+    return await untilAborted(stampBy(stamper, bytes, signal, facts), signal, facts);
   } catch (error) {
     if (error instanceof ClientError) throw error;
     if (signal.aborted) throw new ClientError("aborted", ABORTED, { operation: name });
@@ -211,7 +218,7 @@ function serviceError(
 }
 
 /** A service that quotes the request in its error does not get the stamp into a log. */
-function withoutStamp(text: string, { value }: Stamp): string {
+function withoutStamp(text: string, { value }: CheckedStamp): string {
   const quoted = JSON.stringify(value).slice(1, -1);
   return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
 }

@@ -1,8 +1,9 @@
 /** Policies: what passes that did not before, what no longer does, and all else that the file says. */
+import { ACCEPTED, type Accepts, acceptsListOrAny, textOf, turnOf } from "../appraise/accepted.js";
 import type { AppProofRules, DeploymentPins } from "../appraise/parsed-policy.js";
 import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from "../appraise/pins.js";
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
-import { type ChangeId, type Found, type Turn, found } from "./changes.js";
+import { type ChangeId, type Found, found } from "./changes.js";
 import { certificateText } from "./document.js";
 import { type Comparer, entries, flag, members, untold, value } from "./comparers.js";
 import {
@@ -37,82 +38,9 @@ export async function readPolicy(
   return { policy, json, anchors };
 }
 
-/** What a policy accepts, compared: null where both accept the same. */
-type Accepts<T> = (before: T, after: T) => Turn | null;
-
-function turnOf(passesAll: boolean, passesNoMore: boolean): Turn | null {
-  if (passesAll) return passesNoMore ? null : "wider";
-  return passesNoMore ? "narrower" : "changed";
-}
-
-const acceptsList: Accepts<readonly string[]> = (before, after) =>
-  turnOf(
-    before.every((one) => after.includes(one)),
-    after.every((one) => before.includes(one)),
-  );
-
-/** Null: any. */
-const acceptsListOrAny: Accepts<readonly string[] | null> = (before, after) => {
-  if (before === null || after === null) return turnOf(after === null, before === null);
-  return acceptsList(before, after);
-};
-
-/** An image that passes the first one passes the second. */
-function isWithin(image: readonly PcrPin[], wider: readonly PcrPin[]): boolean {
-  return wider.every(({ index, accepted }) =>
-    image.some((pin) => pin.index === index && pin.accepted.every((one) => accepted.includes(one))),
-  );
-}
-
-const acceptsImages: Accepts<PinTypes["pcrs"]["pin"]> = (before, after) =>
-  turnOf(
-    before.every((image) => after.some((other) => isWithin(image, other))),
-    after.every((image) => before.some((other) => isWithin(image, other))),
-  );
-
-/** The names are met exactly: another one is another application. */
-const acceptsWorkloads: Accepts<PinTypes["workloads"]["pin"]> = (before, after) => {
-  const names = Object.keys(before);
-  if (acceptsList(names, Object.keys(after)) !== null) return "changed";
-  const turns = names.map((name) => acceptsList(before[name]!, after[name]!));
-  return turnOf(
-    turns.every((turn) => turn === null || turn === "wider"),
-    turns.every((turn) => turn === null || turn === "narrower"),
-  );
-};
-
-/** The same members, and a threshold at least as high. */
-const acceptsSets: Accepts<SetPin> = (before, after) => {
-  if (acceptsList(before.members, after.members) !== null) return "changed";
-  return turnOf(after.threshold <= before.threshold, after.threshold >= before.threshold);
-};
-
-const acceptsFrom: Accepts<number> = (before, after) => turnOf(after <= before, after >= before);
-
-/** Labels that are named have to be met. */
-const acceptsLabels: Accepts<object> = (before, after) => {
-  const [one, other] = [before, after].map((labels) => Object.entries(labels).map((entry) => JSON.stringify(entry)));
-  return turnOf(
-    other!.every((label) => one!.includes(label)),
-    one!.every((label) => other!.includes(label)),
-  );
-};
-
-const acceptsExactly: Accepts<unknown> = (before, after) => (textOf(before) === textOf(after) ? null : "changed");
-
-/** JSON, members by name. */
-function textOf(pin: unknown): string {
-  return JSON.stringify(pin, (_, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : member,
-  );
-}
-
 interface PinRow<P> {
   /** In words, for a sentence. */
   readonly about: string;
-  readonly accepts: Accepts<P>;
   readonly show: (pin: P) => string;
 }
 
@@ -128,21 +56,21 @@ function imagesText(images: PinTypes["pcrs"]["pin"]): string {
 
 /** Every pin. */
 const PIN_ROWS: { readonly [K in PinName]: PinRow<PinTypes[K]["pin"]> } = {
-  manifestSet: { about: "Who approves what runs", accepts: acceptsSets, show: setText },
-  shareSet: { about: "Who rebuilds the quorum key", accepts: acceptsSets, show: setText },
-  quorumKey: { about: "The quorum key", accepts: acceptsList, show: listText },
-  namespace: { about: "The namespace", accepts: acceptsList, show: listText },
-  minNonce: { about: "How old a manifest may be", accepts: acceptsFrom, show: String },
-  manifestHash: { about: "The manifest", accepts: acceptsList, show: listText },
-  pcrs: { about: "The image, and who runs it", accepts: acceptsImages, show: imagesText },
-  commitment: { about: "The kind of commitment", accepts: acceptsExactly, show: String },
-  pivotHash: { about: "The program", accepts: acceptsList, show: listText },
-  workloads: { about: "The programs", accepts: acceptsWorkloads, show: textOf },
-  pivotArgs: { about: "The program's arguments", accepts: acceptsExactly, show: textOf },
-  pivotEnv: { about: "The program's environment", accepts: acceptsExactly, show: textOf },
-  userData: { about: "The document's user data", accepts: acceptsExactly, show: String },
-  publicKey: { about: "The document's public key", accepts: acceptsExactly, show: String },
-  labels: { about: "The service's labels", accepts: acceptsLabels, show: textOf },
+  manifestSet: { about: "Who approves what runs", show: setText },
+  shareSet: { about: "Who rebuilds the quorum key", show: setText },
+  quorumKey: { about: "The quorum key", show: listText },
+  namespace: { about: "The namespace", show: listText },
+  minNonce: { about: "How old a manifest may be", show: String },
+  manifestHash: { about: "The manifest", show: listText },
+  pcrs: { about: "The image, and who runs it", show: imagesText },
+  commitment: { about: "The kind of commitment", show: String },
+  pivotHash: { about: "The program", show: listText },
+  workloads: { about: "The programs", show: textOf },
+  pivotArgs: { about: "The program's arguments", show: textOf },
+  pivotEnv: { about: "The program's environment", show: textOf },
+  userData: { about: "The document's user data", show: String },
+  publicKey: { about: "The document's public key", show: String },
+  labels: { about: "The service's labels", show: textOf },
 };
 
 /** A value that decides what passes. */
@@ -155,9 +83,13 @@ function accepted<T>(what: ChangeId, accepts: Accepts<T>, show: (value: T) => st
 }
 
 function comparePin<K extends PinName>(name: K, sides: readonly DeploymentPins[], place: string): readonly Found[] {
-  const { about, accepts, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
+  const { about, show }: PinRow<PinTypes[K]["pin"]> = PIN_ROWS[name];
   const [before, after] = sides.map((side) => side[name] as PinTypes[K]["pin"] | undefined);
-  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", accepts, show)(before, after, placeIn(place, name));
+  const changes = accepted<PinTypes[K]["pin"]>("policy.pin", ACCEPTED[name].accepts, show)(
+    before,
+    after,
+    placeIn(place, name),
+  );
   return changes.map((change) => ({ ...change, about, entry: `${name} of ${sides[0]!.name}` }));
 }
 

@@ -1,7 +1,6 @@
 /** What a client needs of a lab, as files: so that a script can use it without a word of TypeScript. */
-import { chmod, mkdir, open, rename } from "node:fs/promises";
-import { join } from "node:path";
 import type { JsonObject } from "../decode/json.js";
+import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
 /** `lab.json`; file names are relative to it. */
@@ -32,7 +31,10 @@ export interface LabFiles {
 const SECRET = 0o600;
 const PUBLIC = 0o644;
 
-/** Writes the files into the folder, each whole or not at all, `lab.json` last. */
+/**
+ * Writes the files into a folder that is empty, not there yet, or a lab's, each whole or not at all, `lab.json` last.
+ * Replaces only what a lab wrote. Rejects with {@link LabFolderError} otherwise, and then nothing is written.
+ */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } =
     lab;
@@ -40,9 +42,9 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
     baseUrl,
     organizationId,
     childOrganizationId,
-    apiKeyFile: "api-key.json",
-    trustAnchorFile: "trust-anchor.pem",
-    policyFile: "policy.json",
+    apiKeyFile: "lab-api-key.json",
+    trustAnchorFile: "lab-trust-anchor.pem",
+    policyFile: "lab-policy.json",
     ids,
     walletActivityId,
     jwksUrl,
@@ -51,35 +53,22 @@ export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles>
       userId: child.userId,
       walletId: child.walletId,
       walletActivityId: child.walletActivityId,
-      apiKeyFile: "child-api-key.json",
+      apiKeyFile: "lab-child-api-key.json",
     },
-    operator: { userId: operator.userId, apiKeyFile: "operator-api-key.json" },
+    operator: { userId: operator.userId, apiKeyFile: "lab-operator-api-key.json" },
   };
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeWhole(join(folder, files.apiKeyFile), json(lab.apiKey), SECRET);
-  await writeWhole(join(folder, files.child.apiKeyFile), json(child.apiKey), SECRET);
-  await writeWhole(join(folder, files.operator.apiKeyFile), json(operator.apiKey), SECRET);
-  await writeWhole(join(folder, files.trustAnchorFile), lab.trustAnchorPem, PUBLIC);
-  await writeWhole(join(folder, files.policyFile), json(lab.policyFile), PUBLIC);
-  await writeWhole(join(folder, LAB_FILE), json(files), PUBLIC);
+  const written: FolderFile[] = [
+    { name: files.apiKeyFile, text: json(lab.apiKey), mode: SECRET },
+    { name: files.child.apiKeyFile, text: json(child.apiKey), mode: SECRET },
+    { name: files.operator.apiKeyFile, text: json(operator.apiKey), mode: SECRET },
+    { name: files.trustAnchorFile, text: lab.trustAnchorPem, mode: PUBLIC },
+    { name: files.policyFile, text: json(lab.policyFile), mode: PUBLIC },
+    { name: LAB_FILE, text: json(files), mode: PUBLIC },
+  ];
+  await (await claimFolder(folder)).write(written);
   return files;
 }
 
 function json(value: JsonObject | object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-/** A reader sees the old file or the new one, never a part. */
-async function writeWhole(path: string, text: string, mode: number): Promise<void> {
-  const beside = `${path}.${process.pid}.tmp`;
-  const file = await open(beside, "w", mode);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  // The mode given to open is reduced by the umask, and applies to new files only.
-  await chmod(beside, mode);
-  await rename(beside, path);
 }

@@ -10,6 +10,7 @@ export type { Seed, SeedIds } from "./records.js";
 export { type ApiKeyPair, generateApiKey, stampWithApiKey } from "./api-key.js";
 export { type PasskeyRegistration, SoftwarePasskey } from "./passkey.js";
 export { type LabFiles, writeLabFiles } from "./files.js";
+export { LabFolderError } from "./folder.js";
 export { StoreInUseError, StoreMissingError } from "./store.js";
 export type { DeliveryAttempt, Sleep } from "./webhooks.js";
 export { type ForgeOptions, type ForgedEvidence, Forge, forgeEvidence, labDeployment, labPolicy } from "./forge.js";

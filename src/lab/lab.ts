@@ -1,11 +1,11 @@
 /** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
-import { rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
+import { claimFolder } from "./folder.js";
 import { HttpServer, type Resource } from "./http.js";
 import { generateKeyPair, loadKeyPair, saveKeyPair } from "./keys.js";
 import { Misbehaviour } from "./misbehaviour.js";
@@ -24,7 +24,10 @@ import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 export interface LabOptions {
   /** 0, the default, is any that is free. */
   readonly port?: number;
-  /** Where the state is kept from one start to the next, by the package classic-level; in memory where not given. */
+  /**
+   * Where the state is kept from one start to the next, by the package classic-level; in memory where not given. A
+   * folder that is empty, not there yet, or a lab's.
+   */
   readonly dataFolder?: string;
   /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
@@ -85,8 +88,8 @@ const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
 
 /**
- * Starts a lab on the loopback. Rejects where the port or the folder is in use, and for a folder where classic-level is
- * not installed.
+ * Starts a lab on the loopback. Rejects where the port or the folder is in use, for a folder where classic-level is not
+ * installed, and with {@link LabFolderError} for a folder that is neither empty nor a lab's.
  */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const now = options.now ?? ((): Date => new Date());
@@ -119,10 +122,13 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
-  const folder = join(dataFolder, "store");
-  const store = await levelStore(folder);
+  const folder = await claimFolder(dataFolder);
+  const store = await levelStore(join(dataFolder, "store"));
   // What an earlier start left says where that one was to be found.
-  await rm(join(dataFolder, LAB_FILE), { force: true });
+  await folder.remove(LAB_FILE).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   return store;
 }
 

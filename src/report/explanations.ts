@@ -122,9 +122,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
     warns:
       "An anchor that you named, other than the AWS root, is told in every report: only your own installation has one.",
     next:
-      "Never add a root because a service sent it. For a lab, its trust-anchor.pem belongs into the trustAnchors of " +
-      "the " +
-      "policy, or after --trust-anchor.",
+      "Never add a root because a service sent it. For a lab, its lab-trust-anchor.pem belongs into the trustAnchors " +
+      "of the policy, or after --trust-anchor.",
     sources: ['src/verify/README.md, "The certificate path"', "RFC 5280 section 6.1", AWS],
   },
   "chain.signature": {

@@ -102,12 +102,53 @@ describe("adding to a policy", () => {
     expect(parsePolicy(text).deployments[2]!.pivotArgs).toEqual(["a\u202eb\u{e0001}é\u00a0"]);
   });
 
-  it("gives a name that is taken a number, and says what pins the same", () => {
-    const once = addToPolicy(WRITTEN, made({ name: "old" }));
-    expect(once.added).toEqual(["old (2)"]);
-    const twice = addToPolicy(once.text, made({ name: "old", pivotHash: OTHER.toUpperCase() }));
-    expect(twice.added).toEqual(["old (3)"]);
-    expect(twice.notes).toEqual(['"old (3)" pins the same as "old (2)", which stands before it']);
+  it("gives a name that is taken a number", () => {
+    expect(addToPolicy(WRITTEN, made({ name: "old" })).added).toEqual(["old (2)"]);
+  });
+
+  it.each([
+    ["in the same words", {}],
+    ["in upper case", { pivotHash: OTHER.toUpperCase() }],
+    ["as a list of one", { pivotHash: [OTHER] }],
+    ["twice", { pivotHash: [OTHER, OTHER] }],
+    ["with what is the default", { kind: "qos", commitment: "live" }],
+    ["with labels of which none is named", { labels: {} }],
+  ] as const)("adds nothing that is there already: %s", (_, more) => {
+    const once = addToPolicy(WRITTEN, made());
+    const twice = addToPolicy(once.text, made({ name: "another", ...more }));
+    expect(twice).toEqual({
+      text: once.text,
+      added: [],
+      alreadyThere: [{ name: "another", as: "new" }],
+      stillAcceptedBy: [],
+      notes: [],
+    });
+  });
+
+  it("adds a new trust anchor for a deployment that is there, and the rest of several", () => {
+    const once = addToPolicy(WRITTEN, made());
+    const anchored = addToPolicy(once.text, made({}, { trustAnchors: [anchor] }));
+    expect([anchored.added, anchored.alreadyThere.length]).toEqual([[], 1]);
+    expect(parsePolicy(anchored.text).trustAnchors).toHaveLength(2);
+    const { policy } = made();
+    const [deployment] = policy.deployments;
+    const three = [
+      deployment!,
+      { ...deployment!, name: "b", pivotHash: PCR.slice(0, 64) },
+      { ...deployment!, name: "c" },
+    ];
+    const several = addToPolicy(WRITTEN, { policy: { ...policy, deployments: three }, notes: [] });
+    expect([several.added, several.alreadyThere]).toEqual([["new", "b"], [{ name: "c", as: "new" }]]);
+  });
+
+  it("adds what differs in its types of app proof, and says which of both counts", () => {
+    const once = addToPolicy(WRITTEN, made({ appProofs: { types: ["A"] } }));
+    const more = addToPolicy(once.text, made({ appProofs: { types: ["A", "B"] } }));
+    expect(more.added).toEqual(["new (2)"]);
+    expect(more.notes).toEqual([
+      '"new", which is before "new (2)" in the file, accepts its boot proofs already, and counts first, its types of ' +
+        "app proof too",
+    ]);
   });
 
   it("counts the places of deployments without a name for names", () => {
@@ -183,7 +224,12 @@ describe("adding to a policy", () => {
     const old = makePolicy(await verifiedOf(first));
     const { text, added } = addToPolicy(old.policy, makePolicy(await verifiedOf(second)));
     const name = old.policy.deployments[0]!.name!;
-    const after = dropDeployment(addToPolicy(text, old).text, name);
+    const again = addToPolicy(text, old);
+    const loose = { ...old.policy.deployments[0]!, name: "loose", minNonce: 1 };
+    const after = dropDeployment(
+      addToPolicy(text, { policy: { ...old.policy, deployments: [loose] }, notes: [] }).text,
+      name,
+    );
     const verdict = async (policy: string, alterations: Alterations): Promise<string> => {
       const { bootProof } = forge(alterations);
       const { report } = await verifyEvidence({ bootProofs: [bootProof] }, { policy: parsePolicy(policy), now: NOW });
@@ -191,8 +237,14 @@ describe("adding to a policy", () => {
     };
     expect(added).toEqual(["lab/signer nonce 8"]);
     expect([await verdict(text, first), await verdict(text, second)]).toEqual(["verified", "verified"]);
+    expect([again.added, again.text]).toEqual([[], text]);
     expect(await verdict(after.text, first)).toBe("verified");
-    const dropped = dropDeployment(text, name).text;
+    expect(after.stillAcceptedBy.map((one) => [one.name, one.extent])).toEqual([
+      ["loose", "all"],
+      ["lab/signer nonce 8", "part"],
+    ]);
+    const { text: dropped, stillAcceptedBy } = dropDeployment(text, name);
+    expect(stillAcceptedBy.map(({ extent, narrower }) => [extent, narrower])).toEqual([["part", ["minNonce"]]]);
     expect([await verdict(dropped, first), await verdict(dropped, second)]).toEqual(["rejected", "verified"]);
   });
 
@@ -205,7 +257,9 @@ describe("adding to a policy", () => {
     expect(pinned.policy.deployments[0]!.appProofs).toEqual({ types: ["A"] });
     expect(addToPolicy(WRITTEN, pinned)).toMatchObject({
       added: ["signer r9"],
-      notes: ['"signer r9" pins the same as "old", which stands before it'],
+      notes: [
+        expect.stringMatching(/^"old", which is before "signer r9" in the file, accepts its boot proofs already/),
+      ],
     });
   });
 });
@@ -223,6 +277,21 @@ describe("dropping a deployment", () => {
     for (const kept of ["$schema", "reviewed by two, “twice”, { not a bracket ]", '"name": "mine"'])
       expect(text).toContain(kept);
     expect(() => JSON.parse(text) as unknown).not.toThrow();
+  });
+
+  it("says what still accepts what it dropped, and how loud that has to be", () => {
+    expect(dropDeployment(WRITTEN, "old").stillAcceptedBy).toEqual([
+      {
+        name: "second",
+        extent: "all",
+        narrower: [],
+        message: '"second" still accepts all that "old" accepted: it has not stopped passing',
+      },
+    ]);
+    const { text } = addToPolicy(WRITTEN, made());
+    expect(dropDeployment(text, "new").stillAcceptedBy).toEqual([]);
+    const nameless = WRITTEN.replace('"name": "second", ', "");
+    expect(dropDeployment(nameless, "old").stillAcceptedBy[0]!.name).toBe("deployments[0]");
   });
 
   it("undoes what was added, byte for byte", () => {

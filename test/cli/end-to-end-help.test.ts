@@ -1,6 +1,15 @@
 /** The first minutes with the built command, and what it says of itself. Needs `npm run build`. */
 import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { bootproof } from "./support.js";
 
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const COMMAND = fileURLToPath(new URL("../../dist/bin/bootproof.cjs", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bootproof-stranger-"));
 // The command on the PATH, and no word of npm, which runs the tests.
@@ -19,6 +29,46 @@ function built(...args: string[]): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [COMMAND, ...args], { encoding: "utf8", env, input: "" });
 }
 
+/** What a project may have: no command of the lab's greeting may change it. */
+const OWN = ["policy.json", "boot.json", "older.json", "trust-anchor.pem", "lab-policy.json", "lab-boot.json"];
+
+function project(): string {
+  const made = mkdtempSync(join(tmpdir(), "bootproof-project-"));
+  for (const name of OWN) writeFileSync(join(made, name), "mine");
+  return made;
+}
+
+/** Starts a lab by a line of a shell, and waits for its greeting. */
+async function greeted(
+  line: string,
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<[ChildProcess, string]> {
+  const child = spawn("bash", ["-c", `exec ${line}`], {
+    ...options,
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8");
+  for await (const more of child.stdout as AsyncIterable<string>) {
+    text += more;
+    if (text.includes("Ctrl-C ends it.")) break;
+  }
+  return [child, text];
+}
+
+/** As Ctrl-C does it: the lab, and the npx that started it. */
+async function interrupted(child: ChildProcess): Promise<void> {
+  const ended = new Promise((end) => child.once("exit", end));
+  process.kill(-child.pid!, "SIGINT");
+  await ended;
+}
+
+function commandsIn(greeting: string): string[] {
+  const lines = greeting.replaceAll("\\\n", " ").split("\n");
+  return lines.filter((line) => line.startsWith("  $ ")).map((line) => line.slice(4));
+}
+
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
 describe("the first minutes", () => {
@@ -26,18 +76,9 @@ describe("the first minutes", () => {
   let greeting = "";
   beforeAll(async () => {
     const [first] = /\$ (bootproof lab)$/m.exec(built().stdout)!.slice(1);
-    lab = spawn("bash", ["-c", `exec ${first!}`], { env, cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-    lab.stdout!.setEncoding("utf8");
-    for await (const text of lab.stdout! as AsyncIterable<string>) {
-      greeting += text;
-      if (greeting.includes("Ctrl-C ends it.")) break;
-    }
+    [lab, greeting] = await greeted(first!, { env, cwd: project() });
   });
-  afterAll(async () => {
-    const ended = new Promise((end) => lab.once("exit", end));
-    lab.kill("SIGINT");
-    await ended;
-  });
+  afterAll(() => interrupted(lab));
 
   it("start with the help, which says where to go on", () => {
     const { status, stdout, stderr } = built();
@@ -47,21 +88,68 @@ describe("the first minutes", () => {
   });
 
   it.skipIf(!hasCurl)("lead to a first VERIFIED and a first REJECTED, by what the lab says to type", () => {
-    const commands = greeting
-      .replaceAll("\\\n", " ")
-      .split("\n")
-      .filter((line) => line.startsWith("  $ "));
-    const { stdout, stderr } = spawnSync("bash", ["-c", commands.map((line) => line.slice(4)).join("\necho ---\n")], {
+    const cwd = project();
+    const { stdout, stderr } = spawnSync("bash", ["-c", commandsIn(greeting).join("\necho ---\n")], {
       encoding: "utf8",
       env,
-      cwd: folder,
+      cwd,
     });
+    expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
+    for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
     const firstLines = stdout.split("---\n").map((text) => /^[A-Za-z.{]+/.exec(text)?.[0] ?? "");
     expect(firstLines).toEqual(["", "", "", "VERIFIED", "", "", "REJECTED", "policy.nonce", "", "VERIFIED", "", "{"]);
     expect(stdout).toContain("policy.nonce");
     // What pin says of a policy that it has just made, and nothing else.
     expect(stderr).toMatch(/^Pinned what this boot proof shows/m);
     expect(stderr).not.toContain("bootproof: ");
+  });
+});
+
+describe("a lab that was started in another way", () => {
+  const PATH = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((one) => one !== "" && !existsSync(join(one, "bootproof")))
+    .join(delimiter);
+  const bare = { ...process.env, PATH, npm_command: "", COLUMNS: "" };
+
+  /** A project that has the package installed, as npm does it. */
+  function installed(): string {
+    const made = project();
+    mkdirSync(join(made, "node_modules", ".bin"), { recursive: true });
+    symlinkSync(ROOT, join(made, "node_modules", "bootproof"));
+    symlinkSync(COMMAND, join(made, "node_modules", ".bin", "bootproof"));
+    return made;
+  }
+
+  it.each([
+    ["by npx in a project", installed(), "npx bootproof lab", /^npx bootproof$/],
+    ["by node and its file", project(), `node ${COMMAND} lab --data data`, /^node \S+bootproof\.cjs$/],
+    ["in its data folder", project(), `mkdir data && cd data && exec node ${COMMAND} lab --data .`, /^node \S+$/],
+  ])("prints commands that run as they are: %s", async (_, cwd, line, program) => {
+    const [lab, text] = await greeted(line.startsWith("mkdir") ? `bash -c '${line}'` : line, { env: bare, cwd });
+    try {
+      const [connection, fetch, pin, verify] = commandsIn(text) as [string, string, string, string];
+      expect(fetch.slice(0, fetch.indexOf(" fetch "))).toMatch(program);
+      const script = ["set -e", connection, fetch, pin, verify].join("\n");
+      const { status, stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8", env: bare, cwd });
+      expect([status, stdout]).toEqual([0, expect.stringMatching(/^VERIFIED/) as string]);
+      for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
+    } finally {
+      await interrupted(lab);
+    }
+  });
+
+  it("refuses a project's folder for its data, and changes nothing there", () => {
+    const cwd = project();
+    const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, "lab", "--data", "."], {
+      encoding: "utf8",
+      env: bare,
+      cwd,
+    });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^bootproof: --data .*: not empty, and not the folder of a lab/);
+    expect(readdirSync(cwd).sort()).toEqual(OWN.toSorted());
+    for (const name of OWN) expect(readFileSync(join(cwd, name), "utf8")).toBe("mine");
   });
 });
 

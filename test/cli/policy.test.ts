@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PolicyFile } from "../../src/appraise/policy.js";
 import { Forge, forgeEvidence } from "../../src/lab/forge.js";
+import type { Loose } from "../support/loose.js";
 import { BOOT_1, BOOT_2, bootproof, fileOf, readJson, vector } from "./support.js";
 
 const RELEASE = vector("releases/r2025.9.3.yaml");
@@ -169,9 +170,21 @@ describe("pin --add-to", () => {
       expect.stringMatching(/warning: .* is now a trust anchor of every deployment of the policy/) as string,
     ]);
     const second = await bootproof(args, LAB_NOW);
-    expect([second.code, names(path)]).toEqual([0, [FIRST, "lab/signer nonce 7", "lab/signer nonce 7 (2)"]]);
-    expect(second.stderr).toContain('warning: "lab/signer nonce 7 (2)" pins the same as "lab/signer nonce 7"');
+    expect([second.code, names(path)]).toEqual([0, [FIRST, "lab/signer nonce 7"]]);
     expect(readJson(path)["trustAnchors"]).toHaveLength(2);
+  });
+
+  it("adds nothing that is there already, says so, and does not touch the file", async () => {
+    const path = await pinned();
+    utimesSync(path, 1, 1);
+    const [before, { ino, mtimeMs }] = [readFileSync(path), statSync(path)];
+    const { code, stdout, stderr } = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path]);
+    expect([code, stdout, readFileSync(path)]).toEqual([0, "", before]);
+    expect(statSync(path)).toMatchObject({ ino, mtimeMs });
+    expect(stderr).toContain(`Unchanged: ${path}, with no deployment added: what was to be added is there already\n`);
+    expect(stderr).toContain(`not added: "${FIRST}", since "${FIRST}" accepts the same\n`);
+    const elsewhere = await bootproof(["pin", "--boot-proof", BOOT_1, "--add-to", path, "--out", "-"]);
+    expect([elsewhere.code, elsewhere.stdout]).toEqual([0, before.toString()]);
   });
 
   it("leaves the policy as it was where the result would be none, and says what to add", async () => {
@@ -240,6 +253,30 @@ describe("policy drop", () => {
     const { code, stdout, stderr } = await bootproof(["policy", "drop", path, "0xkey/signer nonce 18"]);
     expect([code, stdout, stderr]).toEqual([0, "", `Replaced: ${path}, without "0xkey/signer nonce 18"\n`]);
     expect(readFileSync(path)).toEqual(before);
+  });
+
+  it.each([
+    ["pins the same", (one: Loose) => one, true],
+    ["pins less", (one: Loose) => ({ ...one, pivotArgs: undefined }), true],
+    [
+      "accepts one image more",
+      (one: Loose) => ({ ...one, pcrs: [one["pcrs"], { ...one["pcrs"], "0": "ab".repeat(48) }] }),
+      true,
+    ],
+    ["accepts an older manifest", (one: Loose) => ({ ...one, minNonce: one["minNonce"] - 1 }), true],
+    ["accepts newer manifests only", (one: Loose) => ({ ...one, minNonce: one["minNonce"] + 1 }), false],
+  ])("says loudly that the evidence passes still where another deployment %s", async (_, change, passes) => {
+    const path = await pinned();
+    const policy = readJson(path) as Loose;
+    const [first] = policy["deployments"] as Loose[];
+    writeFileSync(path, JSON.stringify({ ...policy, deployments: [first, { ...change(first!), name: "second" }] }));
+    const { code, stderr } = await bootproof(["policy", "drop", path, FIRST]);
+    expect([code, names(path)]).toEqual([0, ["second"]]);
+    expect((await bootproof(["verify", "--boot-proof", BOOT_1, "--policy", path])).code).toBe(passes ? 0 : 1);
+    const says = passes
+      ? `WARNING: "second" still accepts all that "${FIRST}" accepted: it has not stopped passing\nDrop what still`
+      : `note: "second" still accepts a part of what "${FIRST}" accepted: what meets its minNonce too\n`;
+    expect(stderr).toContain(says);
   });
 
   it.each([

@@ -66,7 +66,7 @@ describe("bootproof lab", () => {
       files.organizationId,
       files.childOrganizationId,
       files.ids.userId,
-      "trust-anchor.pem",
+      "lab-trust-anchor.pem",
       "lab.json",
       "curl",
       "bootproof verify",
@@ -111,7 +111,7 @@ describe("bootproof lab", () => {
       keys.map(async (ephemeralKey) => (await query(running, "get_boot_proof", { ephemeralKey })).body),
     );
     expect(bootProofs.map(({ bootProof }) => bootProof.qosManifestVersion)).toEqual(keys.map(() => "v2"));
-    const policy = parsePolicy(readFileSync(join(dataFolder, "policy.json")));
+    const policy = parsePolicy(readFileSync(join(dataFolder, "lab-policy.json")));
     expect(failing((await verifyEvidence({ bootProofs, activity }, { policy, now: new Date() })).report)).toEqual([
       "bind.nonce",
       "mode.debug",

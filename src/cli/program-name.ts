@@ -1,0 +1,64 @@
+/** How the reader of an example types the command, so that it runs as it is printed. */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join, sep } from "node:path";
+import type { Io } from "./io.js";
+
+const NAME = "bootproof";
+
+/**
+ * `bootproof` where the PATH has it; `npx bootproof`, with the version that was named, where npx finds it again; else
+ * Node and the file that was started.
+ */
+export function programName({ env, started }: Pick<Io, "env" | "started">): string {
+  if (started === undefined || started.script === "") return env["npm_command"] === "exec" ? `npx ${NAME}` : NAME;
+  if (isOnPath(env["PATH"] ?? "")) return NAME;
+  const script = realOf(started.script);
+  if (isLocal(script, started.folder)) return `npx ${NAME}`;
+  return cachedByNpx(script) ?? `node ${shellWord(script)}`;
+}
+
+/** npm puts folders of its own there, which the next terminal has not. */
+function isOnPath(path: string): boolean {
+  const isOfNpm = (folder: string): boolean => folder.endsWith(join("node_modules", ".bin"));
+  return path.split(delimiter).some((folder) => folder !== "" && !isOfNpm(folder) && existsSync(join(folder, NAME)));
+}
+
+/** Whether npx finds this very file from the folder: installed there or above, or the package itself. */
+function isLocal(script: string, folder: string): boolean {
+  for (let at = realOf(folder); ; at = dirname(at)) {
+    if (realOf(join(at, "node_modules", ".bin", NAME)) === script) return true;
+    if (script.startsWith(at + sep) && packageAt(at)?.["name"] === NAME) return true;
+    if (dirname(at) === at) return false;
+  }
+}
+
+/** Where npx has installed it from the registry, the words that find it there again. */
+function cachedByNpx(script: string): string | null {
+  const [root, ...inside] = script.split(join(sep, "node_modules", sep));
+  if (inside.length === 0) return null;
+  const { packages } = (packageAt(root!)?.["_npx"] ?? {}) as { readonly packages?: unknown };
+  const [spec, ...others] = Array.isArray(packages) ? (packages as unknown[]) : [];
+  const isRegistry = typeof spec === "string" && /^bootproof(?:@[\w.-]+)?$/.test(spec);
+  return isRegistry && others.length === 0 ? `npx ${spec}` : null;
+}
+
+function packageAt(folder: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown> | null;
+  } catch {
+    return null;
+  }
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** As a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,132 @@
+/** What stampers return, checked before anything is sent (client/README.md, "Stamps"). */
+import { base64urlnopad } from "@scure/base";
+import { fromHex, fromUtf8, toHex } from "../bytes.js";
+import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
+import { sha256 } from "../verify/digest.js";
+import { importPoint, rawSignature } from "../verify/ecdsa.js";
+import { ClientError, type ClientErrorFacts } from "./errors.js";
+import { uncompressed } from "./p256.js";
+import type { Signal } from "./platform.js";
+import type { AnyStamper, StampHeader } from "./stamp.js";
+
+/** The headers that a stamp may have, and whether a value of each is known to be over these bytes. */
+const HEADERS = {
+  "X-Stamp": isKeyStampOf,
+  "X-Stamp-WebAuthn": isPasskeyStampOf,
+  "X-Stamp-Attested": async () => false,
+} as const satisfies Record<StampHeader, (value: string, body: Uint8Array) => Promise<boolean>>;
+
+const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
+
+/** A stamp as it is sent: the name as the stamper spells it. */
+export interface CheckedStamp {
+  readonly header: string;
+  readonly value: string;
+}
+
+/** The two shapes of a stamp: the members that hold its header and its value. */
+const SHAPES = {
+  own: { header: "header", value: "value" },
+  published: { header: "stampHeaderName", value: "stampHeaderValue" },
+} as const;
+type ShapeName = keyof typeof SHAPES;
+
+/** Visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
+
+/** Stampers of published packages, once they have returned a stamp: they are given text from then on. */
+const published = new WeakSet<object>();
+
+/**
+ * The stamp of a body, by a stamper of either shape. Which shape it has, only its stamp shows, so the first body is
+ * bytes that convert to their own text. A published stamper whose stamp does not verify over the body stamps the text.
+ * Throws {@link ClientError} (`stamp`) for anything but a stamp; rejects as the stamper does.
+ */
+export async function stampBy(
+  stamper: AnyStamper,
+  body: Uint8Array,
+  signal: Signal,
+  facts: ClientErrorFacts,
+): Promise<CheckedStamp> {
+  const text = fromUtf8(body)!;
+  const stampOver = async (given: Uint8Array | string): Promise<ShapedStamp> =>
+    checkedStamp(await stamper.stamp(given as Uint8Array & string, signal), facts);
+  if (published.has(stamper)) return (await stampOver(text)).stamp;
+  const { shape, kind, stamp } = await stampOver(new TextBytes(body));
+  if (shape === "own") return stamp;
+  published.add(stamper);
+  return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
+}
+
+/** A copy of UTF-8 bytes. What converts it to text, as TextEncoder does, gets the text and not a list of numbers. */
+class TextBytes extends Uint8Array {
+  override toString(): string {
+    return fromUtf8(this) ?? super.toString();
+  }
+
+  /** Parts of it are plain bytes. */
+  static get [Symbol.species](): Uint8ArrayConstructor {
+    return Uint8Array;
+  }
+}
+
+interface ShapedStamp {
+  readonly shape: ShapeName;
+  readonly kind: StampHeader;
+  readonly stamp: CheckedStamp;
+}
+
+/** A copy of what the stamper returned: it is read once. No message quotes it. */
+function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
+  const notSent = (why: string): ClientError => new ClientError("stamp", `not sent: ${why}`, facts);
+  const own = typeof returned === "object" && returned !== null ? returned : {};
+  const names = (Object.keys(SHAPES) as ShapeName[]).filter((name) =>
+    Object.values(SHAPES[name]).some((member) => Object.hasOwn(own, member)),
+  );
+  const [shape] = names;
+  if (shape === undefined || names.length > 1)
+    throw notSent("the stamper returned no {header, value} and no {stampHeaderName, stampHeaderValue}");
+  const members = SHAPES[shape];
+  const { [members.header]: name, [members.value]: value } = own as Record<string, unknown>;
+  const header = typeof name === "string" && Object.hasOwn(own, members.header) ? name : "";
+  const kind = HEADER_NAMES.find((one) => one.toLowerCase() === header.toLowerCase());
+  if (kind === undefined) throw notSent(`the stamper's ${members.header} is not one of ${HEADER_NAMES.join(", ")}`);
+  if (!Object.hasOwn(own, members.value) || typeof value !== "string" || !HEADER_VALUE.test(value))
+    throw notSent(`the stamper's ${members.value} is not the value of a header: visible ASCII wanted, and not empty`);
+  return { shape, kind, stamp: { header, value } };
+}
+
+/** The members of a stamp that are texts. */
+function textsOf(json: string): Readonly<Record<string, string>> {
+  const value = JSON.parse(json) as unknown;
+  const members = Object.entries(typeof value === "object" && value !== null ? value : {});
+  return Object.fromEntries(members.filter(([, member]) => typeof member === "string")) as Record<string, string>;
+}
+
+function textOf(base64url: string): string {
+  return fromUtf8(base64urlnopad.decode(base64url.replace(/=+$/, ""))) ?? "";
+}
+
+/** Only for P-256 keys: other schemes are not checked here. */
+async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
+  try {
+    const { publicKey = "", scheme, signature = "" } = textsOf(textOf(value));
+    const point = await uncompressed(fromHex(publicKey) ?? new Uint8Array());
+    const raw = rawSignature(fromHex(signature) ?? new Uint8Array(), P256_SCALAR_LENGTH);
+    if (scheme !== "SIGNATURE_SCHEME_TK_API_P256" || point === null || raw === null) return false;
+    const key = await importPoint("P-256", point);
+    return key !== null && (await key.verify(body, raw));
+  } catch {
+    return false;
+  }
+}
+
+/** By the challenge alone: only the service knows the passkey. */
+async function isPasskeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
+  try {
+    const { challenge = "" } = textsOf(textOf(textsOf(value)["clientDataJson"] ?? ""));
+    return textOf(challenge) === toHex(await sha256(body));
+  } catch {
+    return false;
+  }
+}
