@@ -3,10 +3,10 @@ import { type CheckSubject, subjectLabel } from "../checks.js";
 import { labelOf } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
-import { isVouchedFor, listed } from "./statements.js";
+import { listed, speakerOf } from "./statements.js";
 
 /** What the head says of one boot proof. All text is printable. */
-export interface EnclaveFacts {
+interface EnclaveFacts {
   /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
   readonly label: string;
   /** Null in a bare document, which has no manifest. */
@@ -21,22 +21,20 @@ export interface EnclaveFacts {
   readonly age: string;
 }
 
-export interface HeadlineFacts {
+interface HeadlineFacts {
   /** One for each boot proof; empty for rejected evidence, of which nothing is proven. */
   readonly enclaves: readonly EnclaveFacts[];
   /** RFC 3339: the time of verification. */
   readonly verifiedAt: string;
   /**
-   * The same as sentences without a full stop, all but the time of verification: one for each of up to three boot
-   * proofs, else one for all. Of rejected evidence: which pieces it was.
+   * The same as lines of text, all but the time of verification: one for each of up to `most` boot proofs, else one
+   * for all. Of rejected evidence: which pieces it was.
    */
   readonly lines: readonly string[];
 }
 
-/** More boot proofs than these share a line. */
-const FEW = 3;
-
-export function headlineFacts(report: Report): HeadlineFacts {
+/** `most`: more boot proofs than these share a line. */
+export function headlineFacts(report: Report, most = 3): HeadlineFacts {
   const verifiedAt = printable(report.verifiedAt);
   if (report.claims === null) return { enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
   const names = new Map(report.evidence.map(({ subject, name }) => [subject, name]));
@@ -44,7 +42,7 @@ export function headlineFacts(report: Report): HeadlineFacts {
     const subject: CheckSubject = `boot[${index}]`;
     return enclaveFacts(boot, printable(subjectLabel(subject, names.get(subject))), report);
   });
-  return { enclaves: enclaves.map(printableFacts), verifiedAt, lines: enclaveLines(enclaves) };
+  return { enclaves: enclaves.map(printableFacts), verifiedAt, lines: enclaveLines(enclaves, most) };
 }
 
 function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Report): EnclaveFacts {
@@ -52,7 +50,7 @@ function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Repo
   return {
     label,
     namespace: image.manifest && image.manifest.namespace,
-    namespaceSaidBy: image.manifest === null || isVouchedFor(boot) ? null : "its image",
+    namespaceSaidBy: image.manifest && speakerOf(boot),
     deployment,
     documentDate: printable(hardware.documentTime),
     age: ageText(Date.parse(verifiedAt) - Date.parse(hardware.documentTime)),
@@ -72,7 +70,7 @@ const UNITS: readonly (readonly [name: string, length: number])[] = [
 ];
 
 /** `3 days old`, rounded down; the document's clock may be ahead of the verifier's. */
-export function ageText(milliseconds: number): string {
+function ageText(milliseconds: number): string {
   if (Number.isNaN(milliseconds)) return "of unknown age";
   const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
   const count = Math.floor(Math.abs(milliseconds) / length);
@@ -83,33 +81,36 @@ export function ageText(milliseconds: number): string {
 /** No claim of rejected evidence is repeated here: a reader would take it for a finding. */
 function rejectedLine(report: Report): string {
   const pieces = report.evidence.map(({ subject }) => labelOf(subject, report));
-  const which = pieces.length === 0 ? "" : ` (${listed(pieces)})`;
-  return `the namespace, deployment and date of the rejected evidence${which} are not proven`;
+  return `not proven: namespace, deployment and date of ${listed(pieces) || "the evidence"}`;
 }
 
-function enclaveLines(enclaves: readonly EnclaveFacts[]): string[] {
-  if (enclaves.length > FEW) return [togetherLine(enclaves)];
+/** The evidence chose the namespace: where a line is cut, it is cut first. */
+function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[] {
+  if (enclaves.length > Math.max(1, most)) return [togetherLine(enclaves)];
   return enclaves.map((enclave) => {
     const subject = enclaves.length === 1 ? "" : `${enclave.label}: `;
-    const { documentDate, age } = enclave;
-    return `${subject}${namespaceText(enclave)}, ${deploymentText(enclave)}, document of ${documentDate}, ${age}`;
+    return `${subject}document of ${datesText([enclave])}; ${deploymentText(enclave)}; ${namespaceText(enclave)}`;
   });
 }
 
-function namespaceText({ namespace, namespaceSaidBy }: EnclaveFacts): string {
-  if (namespace === null) return "no namespace (a bare document)";
-  return `namespace ${quoted(namespace)}${namespaceSaidBy === null ? "" : ` (not proven: ${namespaceSaidBy} says so)`}`;
+/** Of many: the oldest document and the newest, each deployment and namespace once. */
+function togetherLine(enclaves: readonly EnclaveFacts[]): string {
+  const each = (text: (enclave: EnclaveFacts) => string): string => listed([...new Set(enclaves.map(text))]);
+  const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);
+  const byDate = [...enclaves].sort((one, other) => timeOf(one) - timeOf(other));
+  const dates = datesText([byDate[0]!, byDate.at(-1)!]);
+  return `${enclaves.length} boot proofs, documents of ${dates}; ${each(deploymentText)}; ${each(namespaceText)}`;
+}
+
+function datesText(enclaves: readonly EnclaveFacts[]): string {
+  return [...new Set(enclaves.map(({ documentDate, age }) => `${documentDate}, ${age}`))].join(", to ");
 }
 
 function deploymentText({ deployment }: EnclaveFacts): string {
   return deployment === null ? "no deployment of a policy" : `deployment ${quoted(deployment)}`;
 }
 
-/** Of many: each namespace and deployment once, the oldest document and the newest. */
-function togetherLine(enclaves: readonly EnclaveFacts[]): string {
-  const each = (text: (enclave: EnclaveFacts) => string): string => listed([...new Set(enclaves.map(text))]);
-  const byDate = [...enclaves].sort((one, other) => Date.parse(one.documentDate) - Date.parse(other.documentDate));
-  const [oldest, newest] = [byDate[0]!, byDate.at(-1)!];
-  const dates = [...new Set([oldest, newest].map(({ documentDate, age }) => `${documentDate}, ${age}`))].join(" to ");
-  return `${enclaves.length} boot proofs: ${each(namespaceText)}; ${each(deploymentText)}; documents of ${dates}`;
+function namespaceText({ namespace, namespaceSaidBy }: EnclaveFacts): string {
+  if (namespace === null) return "no namespace (a bare document)";
+  return `namespace ${quoted(namespace)}${namespaceSaidBy === null ? "" : ` (not proven: ${namespaceSaidBy} says so)`}`;
 }
