@@ -1,6 +1,5 @@
 /** What every rendering of a report says at its head: which enclave, of when, how old, and when it was verified. */
 import { type CheckSubject, subjectLabel } from "../checks.js";
-import { labelOf } from "./check-lines.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
 import { listed, speakerOf } from "./statements.js";
@@ -28,7 +27,7 @@ interface HeadlineFacts {
   readonly verifiedAt: string;
   /**
    * The same as lines of text, all but the time of verification: one for each of up to `most` boot proofs, else one
-   * for all. Of rejected evidence: which pieces it was.
+   * for all. Of rejected evidence: which boot proofs it was.
    */
   readonly lines: readonly string[];
 }
@@ -80,8 +79,9 @@ function ageText(milliseconds: number): string {
 
 /** No claim of rejected evidence is repeated here: a reader would take it for a finding. */
 function rejectedLine(report: Report): string {
-  const pieces = report.evidence.map(({ subject }) => labelOf(subject, report));
-  return `not proven: namespace, deployment and date of ${listed(pieces) || "the evidence"}`;
+  const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
+  const labels = listed(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
+  return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 
 /** The evidence chose the namespace: where a line is cut, it is cut first. */
