@@ -155,6 +155,7 @@ export async function judgeDocument(
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
+      hasActivity: false,
       names: new Map(),
     });
 
@@ -184,6 +185,7 @@ function appraisalSetting(
     now,
     organizationId: activity?.value.organizationId ?? question?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
+    hasActivity: activity !== null,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
   };
 }

@@ -30,7 +30,7 @@ export const CHECK_TITLES = {
   "mode.debug": "neither the enclave nor the application runs in debug mode",
   "app.decode": "the app proof has every field, each of its type",
   "app.signature": "the ephemeral key signed the payload",
-  "app.key": "the key is the one that a live enclave attested",
+  "app.key": "the key is the one that a verified boot proof attests",
   "app.payload": "the payload is strict JSON of its type",
   "app.time": "the payload was made after the boot, not before the request, and not in the future",
   "app.request": "the proof speaks of the organization and addresses that were asked for",

@@ -1,5 +1,6 @@
 /** What appraisal takes and what it answers. */
 import type { CheckSubject, Checklist } from "../checks.js";
+import type { PinName } from "./pins.js";
 import type { Question } from "./questions.js";
 
 /** The pinned deployment that a piece of evidence is. */
@@ -11,13 +12,19 @@ export interface MatchedDeployment {
   readonly scope: readonly string[];
   /** The PCRs that every image which it accepts is pinned by, in order. */
   readonly pcrs: readonly number[];
+  /** The pin that says which manifest it is, or who approves it, as far as that counts for this evidence. */
+  readonly manifestPin: ManifestPin | null;
 }
+
+/** Pins that a manifest rests on where the document does not commit to it, the stronger first. */
+export const MANIFEST_PINS = ["manifestHash", "manifestSet"] as const satisfies readonly PinName[];
+type ManifestPin = (typeof MANIFEST_PINS)[number];
 
 export interface Appraisal {
   readonly checklists: readonly Checklist[];
   /** One for each boot proof; null where it matches none, or was rejected before. */
   readonly deployments: readonly (MatchedDeployment | null)[];
-  /** The rules about app proofs that were not applied, such as `appProofs.required`. */
+  /** The rules about app proofs and activities that were not applied, such as `appProofs.required`. */
   readonly notApplied: readonly string[];
 }
 
@@ -29,6 +36,8 @@ export interface AppraisalSetting {
   readonly organizationId: string | null;
   /** What alone was asked for, as in `boot proofs were`: the rules about app proofs are not applied. Null: all. */
   readonly onlyAsked: string | null;
+  /** An activity was given, to which the rule about coverage is applied. */
+  readonly hasActivity: boolean;
   /** The caller's names of the pieces; null, or not there, where it has none. */
   readonly names: ReadonlyMap<CheckSubject, string | null>;
 }

@@ -6,7 +6,7 @@ import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { SKEW_MS } from "../verify/context.js";
-import type { Appraisal, AppraisalSetting, MatchedDeployment } from "./appraisal.js";
+import { type Appraisal, type AppraisalSetting, MANIFEST_PINS, type MatchedDeployment } from "./appraisal.js";
 import {
   type DocumentFacts,
   type Explanation,
@@ -54,14 +54,24 @@ export function appraise(
   return {
     checklists: [...checklists, appChecks],
     deployments: matched.map((match) => match && matchedDeployment(match)),
-    notApplied: setting.onlyAsked === null ? [] : demandedAppProofs(policy),
+    notApplied: rulesNotApplied(policy, setting),
   };
 }
 
-/** The rules that evidence without app proofs might break. */
-function demandedAppProofs({ appProofs }: Policy): string[] {
-  return (["required", "decision", "coverage"] as const)
-    .filter((rule) => appProofs[rule])
+/**
+ * When each rule that demands something is applied. Total: a rule that is not here could pass without being applied.
+ * `types` and `maxAge` demand nothing where there is no app proof.
+ */
+const APPLIED: Readonly<Record<DemandingRule, (setting: AppraisalSetting) => boolean>> = {
+  required: ({ onlyAsked }) => onlyAsked === null,
+  decision: ({ onlyAsked }) => onlyAsked === null,
+  coverage: ({ onlyAsked, hasActivity }) => onlyAsked === null && hasActivity,
+};
+type DemandingRule = Exclude<keyof Policy["appProofs"], "types" | "maxAge">;
+
+function rulesNotApplied({ appProofs }: Policy, setting: AppraisalSetting): string[] {
+  return (Object.keys(APPLIED) as DemandingRule[])
+    .filter((rule) => appProofs[rule] && !APPLIED[rule](setting))
     .map((rule) => `appProofs.${rule}`);
 }
 
@@ -80,6 +90,8 @@ function matchedDeployment({ pins, scope }: Compared): MatchedDeployment {
     open: scope.open,
     scope: Object.freeze([...scope.reasons]),
     pcrs: Object.freeze(commonPcrs(pins)),
+    // What counts is decided in one place: a set of public keys, for one, names nobody.
+    manifestPin: MANIFEST_PINS.find((name) => scope.answers.operator.includes(name)) ?? null,
   });
 }
 

@@ -245,7 +245,7 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
       ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"]
       : []),
     ...(pins.commitment === "legacy"
-      ? [`legacy: any application of ${role} could have made this document, over any manifest and key`]
+      ? [`legacy: any application of ${role} could have made this document, over ${legacyReach(answers)}`]
       : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
       ? [
@@ -254,6 +254,12 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
         ]
       : []),
   ];
+}
+
+/** What the maker of a legacy document was free to choose, within the pins. */
+function legacyReach({ operator }: Answers): string {
+  if (operator.includes("manifestHash")) return "any key";
+  return operator.includes("manifestSet") ? "any key, and any manifest that the set approved" : "any manifest and key";
 }
 
 /** The keys of the evidence: what is public among them is told, whether it was pinned or not. */

@@ -99,7 +99,7 @@ function withoutUnsaid(anew: Report, packed: object): object {
 function differences(packed: Statements, anew: Statements): Difference[] {
   const found = [...new Set([...packed.keys(), ...anew.keys()])]
     .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
-    .filter((difference) => difference.packed !== difference.anew);
+    .filter(({ place, packed, anew }) => packed !== anew && !(packed === null && NEW_PLACE.test(place)));
   const rest =
     packed.isFull || anew.isFull
       ? [{ place: "(the rest, which is too long)", packed: UNCOMPARED, anew: UNCOMPARED }]
@@ -110,7 +110,8 @@ function differences(packed: Statements, anew: Statements): Difference[] {
 /** What a report says of its making; and what depends on what was asked, which no bundle says. */
 const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
 /** What reports of earlier versions do not say: compared where it is said. */
-const NOT_ALWAYS_SAID = ["stale"];
+const NOT_ALWAYS_SAID = ["stale", "notApplied"];
+const NEW_PLACE = /^claims\.bootProofs\[\d+\]\.image\.restsOn$/;
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
 
 /** What a report says, by place, as far as there is room. */

@@ -5,7 +5,7 @@ import type { Check, CheckId, CheckStatus } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { isBad } from "../report/pieces.js";
-import { answersNonce } from "../report/statements.js";
+import { answersNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
   OWN_CLAIM,
@@ -16,6 +16,7 @@ import {
   pieceOf,
   policyUri,
   toBase64url,
+  whyNotPassed,
 } from "./results.js";
 import { type SigningJwk, type SigningKey, signingKeyOf } from "./signing-key.js";
 
@@ -229,7 +230,9 @@ function attestersOf({ evidence }: Report): string[] {
 function floorOf(report: Report, bundle: BundleFacts | null): Tier {
   const isGood = report.verdict === "verified" || report.verdict === "authentic";
   if (!isGood || report.claims === null || report.checks.some(isBad)) return "contraindicated";
-  const isAffirmed = meetsCallersPolicy(report, bundle) && !hasButs(report, bundle) && !warnsOfUnknown(report);
+  // Never better than the other result of the same report.
+  const isPassed = whyNotPassed(report, bundle) === null;
+  const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";
 }
 
@@ -366,8 +369,9 @@ const CODE_PCRS = [0, 1, 2];
 const OPERATOR_PCRS = [3, 4, 8];
 
 /** A manifest names the image and the application that were approved; a bare document has its PCRs alone. */
-function pinsCode({ image }: BootProofClaims): boolean {
-  return !image.debug && (image.manifest !== null || CODE_PCRS.every((index) => image.pinnedPcrs.includes(index)));
+function pinsCode(boot: BootProofClaims): boolean {
+  const { manifest, pinnedPcrs } = boot.image;
+  return isVouchedFor(boot) && (manifest !== null || CODE_PCRS.every((index) => pinnedPcrs.includes(index)));
 }
 
 function namesOperator({ image, open }: BootProofClaims, passed: (id: CheckId) => boolean): boolean {
@@ -397,7 +401,7 @@ function worst(tiers: readonly Tier[]): Tier {
 /** By what the enclave is known again: its measurements, its key, its manifest. What app proofs say is not here. */
 function attesterClaims({ hardware, image }: BootProofClaims): object {
   const { moduleId, documentTime, pcrs, publicKey, userData } = hardware;
-  const { manifest, commitment, debug } = image;
+  const { manifest, commitment, restsOn, debug } = image;
   return {
     moduleId,
     documentTime,
@@ -405,6 +409,7 @@ function attesterClaims({ hardware, image }: BootProofClaims): object {
     publicKey,
     userData,
     commitment,
+    restsOn,
     debug,
     manifest: manifest && {
       version: manifest.version,

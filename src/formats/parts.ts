@@ -5,6 +5,7 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
+import { headlineFacts } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
 import { countWords, isBad } from "../report/pieces.js";
 import { printable, printableStart } from "../report/printable.js";
@@ -44,6 +45,7 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   return [
     ...butsOf(report, notices).map((text) => `BUT ${text}`),
     ...notesOf(notices),
+    ...headlineFacts(report).lines,
     countWords(report.checks).join(", "),
     ...originLines(report, WHOLE),
   ].filter((line) => line !== "");

@@ -76,7 +76,9 @@ export function whyNotPassed(report: Report, bundle: BundleFacts | null): string
     return "the policy came out of the bundle itself, and was chosen by whoever made that";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
     return "debug mode was found and allowed, so that nothing about the code is proven";
-  return meetsCallersPolicy(report, bundle) ? null : "the evidence was rejected";
+  if (!meetsCallersPolicy(report, bundle)) return "the evidence was rejected";
+  const { notApplied = [] } = report;
+  return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;
 }
 
 /** The policy by its digest (RFC 6920); null where that is not known. */

@@ -3,7 +3,7 @@ import type { Check, CheckSubject } from "../checks.js";
 import { isBad } from "../report/pieces.js";
 import { known } from "../report/check-lines.js";
 import type { BootProofClaims, Report } from "../report/report.js";
-import { isVouchedFor } from "../report/statements.js";
+import { speakerOf } from "../report/statements.js";
 import { type Fact, factsOf } from "./facts.js";
 import { ABSENT, DECIDED_BY, LINKS, LINK_OF, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
 
@@ -160,10 +160,19 @@ function ifDebug({ id, claims }: Findings): Judged | null {
   return { state: "unproven", reason: "Debug mode was found and allowed: what code runs is not proven." };
 }
 
+const WORTHLESS = "It agrees with itself, and proves nothing.";
+const LEGACY_WORD =
+  "The enclave committed to no manifest (legacy), and the policy pins none: this is what an application in it says.";
+
 function ifWord({ id, claims }: Findings): Judged | null {
-  if (!SAID_BY_IMAGE.has(id) || claims === undefined || isVouchedFor(claims)) return null;
+  const speaker = claims === undefined ? null : speakerOf(claims);
+  if (!SAID_BY_IMAGE.has(id) || claims === undefined || speaker === null) return null;
+  if (speaker === "its application") {
+    // The hardware attests the PCRs that the policy pins: its link is more than an application's word.
+    return id === "policy" ? null : { state: "word", reason: `${LEGACY_WORD} ${WORTHLESS}` };
+  }
   const why = claims.image.pinned
     ? "Debug mode leaves open what code says this."
     : "No policy pins the image: this is what an unknown one says.";
-  return { state: "word", reason: `${why} It agrees with itself, and proves nothing.` };
+  return { state: "word", reason: `${why} ${WORTHLESS}` };
 }

@@ -20,7 +20,9 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
     return { module: moduleId, "made at": documentTime, "public key": publicKey, "user data": userData, nonce };
   },
   measurements: (_, { hardware }) => measurements(hardware.pcrs),
-  manifest: (_, { image }) => (image.manifest === null ? {} : manifestMembers(image.manifest)),
+  manifest: (_, { image }) => {
+    return image.manifest === null ? {} : { ...manifestMembers(image.manifest), "rests on": image.restsOn };
+  },
   approvals: (_, { image }) => (image.manifest === null ? {} : approvalMembers(image.manifest)),
   key: (_, { hardware, image }) => ({
     "ephemeral key": hardware.publicKey,

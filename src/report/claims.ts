@@ -7,6 +7,7 @@ import type { VerifiedActivity } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { CheckedDocument, VerifiedAttestation } from "../verify/attestation.js";
 import type { CheckedBootProof, VerifiedBootProof } from "../verify/boot-proof.js";
+import { COMMITMENTS, type CommitmentKind } from "../verify/commitment.js";
 import type { TrustAnchor } from "../verify/trust-anchor.js";
 import type {
   ActivityClaims,
@@ -81,16 +82,26 @@ function given(pcrs: readonly number[]): Pick<ImageClaims, "givenPcrs"> {
 
 function claimsOf(
   hardware: HardwareClaims,
-  image: Omit<ImageClaims, "pinned" | "pinnedPcrs">,
+  image: Omit<ImageClaims, "pinned" | "pinnedPcrs" | "restsOn">,
   matched: MatchedDeployment | null,
 ): BootProofClaims {
   return {
     hardware,
-    image: { pinned: matched !== null, pinnedPcrs: [...(matched?.pcrs ?? [])], ...image },
+    image: {
+      pinned: matched !== null,
+      pinnedPcrs: [...(matched?.pcrs ?? [])],
+      ...image,
+      restsOn: restsOn(image.commitment, matched),
+    },
     deployment: matched?.name ?? null,
     open: [...(matched?.open ?? [])],
     scope: [...(matched?.scope ?? [])],
   };
+}
+
+function restsOn(commitment: CommitmentKind | null, matched: MatchedDeployment | null): ImageClaims["restsOn"] {
+  if (commitment === null) return null;
+  return COMMITMENTS[commitment].register === null ? (matched?.manifestPin ?? null) : "commitment";
 }
 
 function hardwareClaims({ document, trustAnchor }: VerifiedAttestation): HardwareClaims {

@@ -351,8 +351,8 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "app.key": {
     proves:
       "The key that signed is the one that a verified boot proof attests, of a kind that may sign. So the payload " +
-      "was " +
-      "signed inside that enclave.",
+      "was signed inside that enclave: under a live document by the key that it serves with, under a legacy one by " +
+      "whatever application asked for the document.",
     genuine:
       "The boot proof is of another replica or of another boot: each has a key of its own. Or the boot proof itself " +
       "was rejected, and its own failures say why.",

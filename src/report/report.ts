@@ -2,6 +2,7 @@
  * The report: a public contract (`bootproof-report/1`; report/README.md, "JSON report"). Data only; `text.ts` makes it
  * readable, `json.ts` a file. It is made once, by `makeReport`, and changes no more.
  */
+import { MANIFEST_PINS } from "../appraise/appraisal.js";
 import type { Question } from "../appraise/questions.js";
 import type { Check, CheckSubject } from "../checks.js";
 import type { ManifestVersion } from "../decode/manifest/index.js";
@@ -43,8 +44,8 @@ export interface Report {
   /** Ordered by subject, then as in the table of checks. */
   readonly checks: readonly Check[];
   /**
-   * Rules of the policy about app proofs that were not applied, such as `appProofs.required`, since only boot proofs
-   * were asked for. Left out where there are none.
+   * Rules of the policy that were not applied: such as `appProofs.required` where only boot proofs were asked for, and
+   * `appProofs.coverage` without an activity. Left out where there are none.
    */
   readonly notApplied?: readonly string[];
   /** What was verified, and nothing else; null where the verdict is `rejected`. */
@@ -114,9 +115,17 @@ export interface ImageClaims {
   readonly manifest: ManifestClaims | null;
   /** What the enclave itself committed to: null for a bare document. */
   readonly commitment: CommitmentKind | null;
+  /**
+   * What says that the enclave booted with this manifest: the enclave's own commitment; for a legacy document a pin of
+   * the policy. Null: only an application in the enclave says so, or there is no manifest.
+   */
+  readonly restsOn: RestsOn | null;
   /** The enclave committed to the manifest in PCR18 too. */
   readonly manifestCommitted: boolean;
 }
+
+export const RESTS_ON = ["commitment", ...MANIFEST_PINS] as const;
+export type RestsOn = (typeof RESTS_ON)[number];
 
 export interface ManifestClaims {
   readonly version: ManifestVersion;

@@ -7,17 +7,18 @@ import { CHECK_IDS, type Check, type CheckStatus } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { MANIFEST_VERSIONS } from "../decode/manifest/index.js";
 import { COMMITMENT_KINDS } from "../verify/commitment.js";
-import type {
-  ActivityClaims,
-  AppProofClaims,
-  BootProofClaims,
-  Claims,
-  EvidencePiece,
-  HardwareClaims,
-  ImageClaims,
-  ManifestClaims,
-  Report,
-  Verdict,
+import {
+  type ActivityClaims,
+  type AppProofClaims,
+  type BootProofClaims,
+  type Claims,
+  type EvidencePiece,
+  type HardwareClaims,
+  type ImageClaims,
+  type ManifestClaims,
+  RESTS_ON,
+  type Report,
+  type Verdict,
 } from "./report.js";
 
 type Members<T> = { readonly [K in keyof T]-?: JsonObject };
@@ -109,6 +110,7 @@ const IMAGE: Members<ImageClaims> = {
   debug: flag,
   manifest: orNull(object(MANIFEST)),
   commitment: orNull({ enum: [...COMMITMENT_KINDS] }),
+  restsOn: orNull({ enum: [...RESTS_ON] }),
   manifestCommitted: flag,
 };
 

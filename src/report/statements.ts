@@ -5,10 +5,20 @@
 import type { CheckId } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, printableJson } from "../decode/json.js";
 import type { CommitmentKind } from "../verify/commitment.js";
+import { known } from "./check-lines.js";
 import { runsOf } from "./compare.js";
 import type { Page } from "./layout.js";
 import { printable, printableStart, quoted, shortHex } from "./printable.js";
-import type { ActivityClaims, AppProofClaims, BootProofClaims, Claims, ManifestClaims, Report } from "./report.js";
+import type {
+  ActivityClaims,
+  AppProofClaims,
+  BootProofClaims,
+  Claims,
+  ImageClaims,
+  ManifestClaims,
+  Report,
+  RestsOn,
+} from "./report.js";
 
 /** Names listed in one sentence; the others are counted. */
 const MAX_LISTED = 8;
@@ -34,27 +44,44 @@ export function provenStatements(report: Report, wording: Wording = SHORT): stri
   ];
 }
 
-/** What images say that nothing vouches for: a heading that ends in "says that", and what they say. */
+/** What nothing vouches for: a heading that ends in "says that", and what is said. */
 interface UnprovenWord {
   readonly heading: string;
   readonly statements: readonly string[];
 }
 
-/** What manifest, approvals, commitment and app proofs say where no policy pins the image, or it is in debug mode. */
+/**
+ * What manifest, approvals, commitment and app proofs say where no policy pins the image, where it is in debug mode,
+ * and where only an application in it vouches for the manifest.
+ */
 export function unprovenWords(report: Report, wording: Wording = SHORT): UnprovenWord[] {
   const { claims } = report;
-  const first = claims?.bootProofs.find((boot) => !isVouchedFor(boot));
-  if (claims === null || first === undefined) return [];
-  const own = claims.bootProofs.map((boot) => (isVouchedFor(boot) ? [] : imageStatements(boot, wording)));
-  const statements = [
-    ...mergedStatements(own, wording),
-    ...appProofStatements(claims, (boot) => !isVouchedFor(boot)),
-    ...(claims.activity === null ? [] : coverageStatements(claims.activity)),
-  ];
-  // Either every image is pinned, or none: a policy holds for all.
-  const unpinned = isGiven(first) ? "which was given, and which no policy pins" : "which nothing pins";
-  const why = first.image.pinned ? "whose code debug mode leaves open" : unpinned;
-  return statements.length === 0 ? [] : [{ heading: `its image, ${why}, says that`, statements }];
+  if (claims === null) return [];
+  const headings = [...new Set(claims.bootProofs.map(unprovenHeading))].filter((heading) => heading !== null);
+  return headings.flatMap((heading, place) => {
+    const isUnder = (boot: BootProofClaims): boolean => unprovenHeading(boot) === heading;
+    const own = claims.bootProofs.map((boot) => (isUnder(boot) ? imageStatements(boot, wording) : []));
+    const statements = [
+      ...mergedStatements(own, wording),
+      ...appProofStatements(claims, isUnder),
+      // An activity is about all boot proofs together: said once.
+      ...(claims.activity === null || place > 0 ? [] : coverageStatements(claims.activity)),
+    ];
+    return statements.length === 0 ? [] : [{ heading, statements }];
+  });
+}
+
+/** Whose unproven word manifest, key and app proofs are; null where they are proven. */
+export function speakerOf(boot: BootProofClaims): "its image" | "its application" | null {
+  if (isVouchedFor(boot)) return null;
+  return boot.image.pinned && !boot.image.debug ? "its application" : "its image";
+}
+
+function unprovenHeading(boot: BootProofClaims): string | null {
+  const speaker = speakerOf(boot);
+  if (speaker !== "its image") return speaker && `${speaker} says that`;
+  const unpinned = isGiven(boot) ? "which was given, and which no policy pins" : "which nothing pins";
+  return `${speaker}, ${boot.image.pinned ? "whose code debug mode leaves open" : unpinned}, says that`;
 }
 
 /** More boot proofs than these are told of together, also where each has a value of its own. */
@@ -90,9 +117,12 @@ export function subjectRanges(kind: string, indices: readonly number[]): string 
   return listed(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
 }
 
-/** Whether what the image says counts: a policy pins it, and its code is what was measured. */
+/**
+ * Whether what the image says counts: a policy pins it, its code is what was measured, and the manifest rests on more
+ * than an application's word.
+ */
 export function isVouchedFor({ image }: BootProofClaims): boolean {
-  return image.pinned && !image.debug;
+  return image.pinned && !image.debug && (image.manifest === null || basisOf(image) !== undefined);
 }
 
 /** As a sentence of its own; what begins with a subject, such as `app[0]`, stays as it is. */
@@ -163,14 +193,27 @@ export function isGiven({ image }: BootProofClaims): boolean {
 function imageStatements(boot: BootProofClaims, { hex }: Wording): Statement[] {
   const { manifest } = boot.image;
   if (manifest === null) return [];
-  return [...manifestStatements(manifest, hex), ...keyStatements(boot, hex)];
+  return [...manifestStatements(manifest, basisOf(boot.image) ?? "", hex), ...keyStatements(boot, hex)];
 }
 
-function manifestStatements(manifest: ManifestClaims, hex: Wording["hex"]): string[] {
+const UNCOMMITTED = "though the document is a legacy one, which commits to no manifest";
+/** Why the manifest is the one that was booted. The sentence about the key speaks of the commitment. */
+const BASES: Readonly<Record<RestsOn, string>> = {
+  commitment: "",
+  manifestHash: `; the policy pins that manifest (manifestHash), ${UNCOMMITTED}`,
+  manifestSet: `; the policy pins who approves it (manifestSet), ${UNCOMMITTED}`,
+};
+
+/** Undefined also where a report of another version says nothing, or something else. */
+function basisOf({ restsOn }: ImageClaims): string | undefined {
+  return restsOn === null ? undefined : known(BASES, restsOn);
+}
+
+function manifestStatements(manifest: ManifestClaims, basis: string, hex: Wording["hex"]): string[] {
   const approvers = manifest.approvedBy.map((member) => `${quoted(member.alias)} ${hex(member.pubKey)}`);
   return [
     `it booted with the manifest ${hex(manifest.hash)} (${printable(manifest.version)}) of namespace ` +
-      `${quoted(manifest.namespace)}, nonce ${manifest.nonce}, quorum key ${hex(manifest.quorumKey)}.`,
+      `${quoted(manifest.namespace)}, nonce ${manifest.nonce}, quorum key ${hex(manifest.quorumKey)}${basis}.`,
     applicationStatement(manifest, hex),
     `${manifest.approvedBy.length} of the ${manifest.members} members of its manifest set approved it ` +
       `(${manifest.threshold} needed): ${listed(approvers)}.`,

@@ -2,6 +2,7 @@
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
+import { headlineFacts } from "./facts.js";
 import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
 import { countWords, whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
@@ -23,13 +24,16 @@ const MORE = "More: without --summary, or with --verbose.";
 
 /** Lines of the verdict. */
 const MAX_HEADLINE = 4;
-/** BUTs; the others are counted. */
-const MAX_BUTS = 4;
+/** Lines of BUTs that have room on the screen: a BUT is never cut, and more of them make the summary longer. */
+const BUT_LINES = 4;
+/** Lines of what the head says of the enclaves. */
+const MAX_FACTS = 3;
 
 /**
  * The report on one screen of 24 lines at any width, with a line feed at its end: the verdict, what weighs against it,
- * the first failures, and what is not proven by its topics. `notices`: see `renderReport`. Throws TypeError for what is
- * no report.
+ * which enclave it is, the first failures, and what is not proven by its topics. BUTs are never cut: where they need
+ * more than four lines, it is so many lines longer. `notices`: see `renderReport`. Throws TypeError for what is no
+ * report.
  */
 export function renderSummary(
   report: Report,
@@ -50,11 +54,15 @@ export function summaryOf(
 }
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const above = aboveAll(report, notices, page);
-  const failures = failureLines(report, page, LINES - above.length - AFTER);
-  const room = LINES - above.length - failures.length - AFTER + 1;
+  const buts = butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page));
+  const above = aboveAll(report, page);
+  const left = LINES - Math.min(buts.length, BUT_LINES) - above.verdict.length - above.rest.length - AFTER;
+  const failures = failureLines(report, page, left);
+  const room = left - failures.length + 1;
   return [
-    ...above,
+    ...above.verdict,
+    ...buts,
+    ...above.rest,
     ...failures,
     "",
     ...headingLines("Not proven", page),
@@ -62,21 +70,20 @@ function summaryLines(report: Report, notices: readonly Notice[], page: Page): s
   ];
 }
 
-/** The verdict, what weighs against it, and counts, in as many lines as leave room for the rest. */
-function aboveAll(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const buts = butsOf(report, notices);
+/** The verdict; and which enclaves, and counts: in as many lines as leave room for the rest. */
+function aboveAll(report: Report, page: Page): { readonly verdict: string[]; readonly rest: string[] } {
   const counts = [
     ...countWords(report.checks),
     report.evidence.length === 1 ? "1 piece" : `${report.evidence.length} pieces`,
   ].join(", ");
-  return [
-    ...paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), report, page),
-    ...buts
-      .slice(0, MAX_BUTS)
-      .flatMap((text) => butLines(clipped(page, `${BUT} `, text, buts.length === 1 ? 2 : 1), page)),
-    ...(buts.length > MAX_BUTS ? butLines([`${BUT} ${buts.length - MAX_BUTS} more`], page) : []),
-    ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
-  ];
+  const facts = headlineFacts(report, 1).lines.join("; ");
+  return {
+    verdict: paintedVerdict(clipped(page, "", verdictSentence(report), MAX_HEADLINE), report, page),
+    rest: [
+      ...clipped(page, "", facts, report.claims === null ? 1 : MAX_FACTS),
+      ...[counts, ...originLines(report, page)].flatMap((text) => clipped(page, "", text, 1)),
+    ],
+  };
 }
 
 /** The first failures, what was compared in short, and how many more there are; after an empty line. */

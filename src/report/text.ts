@@ -1,5 +1,6 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
+import { headlineFacts } from "./facts.js";
 import { type Page, type Style, type TextOptions, BUT, butLines, headingLines, pageOf, wrapped } from "./layout.js";
 import { checkParagraphs, countWords } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
@@ -125,7 +126,7 @@ function verdictLines(report: Report, notices: readonly Notice[], page: Page): s
     ...notices.flatMap(({ kind, text }) =>
       kind === "but" ? [] : wrapped(page, kind === "item" ? "    - " : "", text),
     ),
-    ...small.flatMap((line) => wrapped(page, "", line)),
+    ...[...headlineFacts(report).lines, ...small].flatMap((line) => wrapped(page, "", line)),
     ...evidenceLines(report, page),
   ];
 }

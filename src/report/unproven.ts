@@ -5,7 +5,7 @@
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
-import type { ActivityClaims, BootProofClaims, Claims, Report } from "./report.js";
+import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
 import { answersNonce, isAws, isGiven, listed, mergedStatements } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
@@ -21,7 +21,7 @@ export function unprovenStatements(report: Report): string[] {
   if (claims === null) return [REJECTED];
   return [
     ...openIdentity(report),
-    ...rulesNotApplied(report, (rules) => `What the policy demands of app proofs (${rules}): none were asked for.`),
+    ...rulesNotApplied(report).map(({ open }) => open),
     ...mergedStatements(claims.bootProofs.map((boot, index) => openAboutBoot(boot, isAws(report, index)))),
     ...openLatest(report),
     ...openApproval(report, claims),
@@ -37,15 +37,28 @@ export function caveats(report: Report): string[] {
   return [
     ...mergedStatements(claims.bootProofs.map((boot, index) => bootCaveats(boot, isAws(report, index)))),
     ...scopeCaveats(report, claims),
-    ...rulesNotApplied(report, (rules) => {
-      return `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`;
-    }),
+    ...rulesNotApplied(report).map(({ but }) => but),
     ...claimCaveats(report, claims),
   ];
 }
 
-function rulesNotApplied({ notApplied = [] }: Report, sentence: (rules: string) => string): string[] {
-  return notApplied.length === 0 ? [] : [sentence(listed(notApplied.map(printable), " and "))];
+/** The rules that were not applied: as a BUT, and as what is not proven. */
+function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; readonly open: string }[] {
+  if (notApplied.length === 0) return [];
+  const rules = listed(notApplied.map(printable), " and ");
+  if (notApplied.every((rule) => rule === "appProofs.coverage"))
+    return [
+      {
+        but: `no activity was given: what the policy demands of its addresses (${rules}) was not applied.`,
+        open: `What the policy demands of an activity's addresses (${rules}): no activity was given.`,
+      },
+    ];
+  return [
+    {
+      but: `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`,
+      open: `What the policy demands of app proofs (${rules}): none were asked for.`,
+    },
+  ];
 }
 
 function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string[] {
@@ -125,7 +138,7 @@ function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
       "Which application asked for the document of the enclave: it is a legacy one without commitment " +
-        "(PCR16, PCR17), and whatever ran inside could have asked for it, over another key or manifest.",
+        `(PCR16, PCR17), and whatever ran inside could have asked for it, over another ${legacyReach(image)}.`,
     ];
   }
   if (image.commitment !== "setup") return [];
@@ -133,6 +146,11 @@ function openAboutKind({ image }: BootProofClaims): string[] {
     "That the enclave holds the quorum key: the document was made for its setup, which comes before.",
     "That the key is the one the enclave serves with: it is a setup key, and app proofs belong to live keys.",
   ];
+}
+
+function legacyReach({ pinned, restsOn }: ImageClaims): string {
+  if (pinned && restsOn === "manifestHash") return "key";
+  return pinned && restsOn === "manifestSet" ? "key, or manifest that the set approved" : "key or manifest";
 }
 
 /** Of a bare document. */

@@ -6,7 +6,7 @@ import { type TakenInput, readInput } from "../decode/input.js";
 import type { ValueBudget } from "../decode/json.js";
 import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
-import { COMMITMENTS } from "./commitment.js";
+import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
 import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
@@ -206,13 +206,20 @@ function checkKey(
   return NOBODY;
 }
 
+/** What a passed `app.key` says of a key of each kind. */
+const ATTESTED: Readonly<Record<CommitmentKind, string>> = {
+  live: "the key is the one that a live enclave attested",
+  setup: "the key is the one that an enclave attested for its setup",
+  legacy: "the key is the one that a legacy document attests; its enclave committed to no key",
+};
+
 /** Only keys of the kinds that are listed for it sign app proofs. */
 function checkKind(bootProof: VerifiedBootProof, checklist: Checklist): NamedBootProof {
   const maySign = COMMITMENTS[bootProof.commitment].signsAppProofs;
   checklist.conclude(
     "app.key",
     maySign ? [] : [`the key is of the enclave's ${bootProof.commitment}, and no such key signs app proofs`],
-    undefined,
+    ATTESTED[bootProof.commitment],
     { advice: "The key is not the one that the enclave serves with: do not use the result." },
   );
   return { bootProof, signer: maySign ? bootProof : null };

@@ -9,6 +9,7 @@ import { type ForgedEvidence, LAB_ADDRESS, labDeployment } from "../../src/lab/f
 import { addressDerivationPayload } from "../../src/lab/enclave.js";
 import { generateQosKeyPair } from "../../src/lab/qos.js";
 import type { Report } from "../../src/report/report.js";
+import { caveats } from "../../src/report/unproven.js";
 import {
   AT,
   type Judgement,
@@ -663,6 +664,14 @@ describe("boot proofs alone", () => {
   it("are held against the rules where nobody said that only they are asked for, whatever is there", async () => {
     for (const more of [{ bootProofsOnly: false }, { bootProofsOnly: undefined }])
       expect(idsOf(await only({ required: true }, more), "fail")).toEqual(["policy.app-proof"]);
+  });
+
+  it("are not held against coverage without an activity, whatever was asked for, and the report says so", async () => {
+    const report = await judge(live, { policy: { appProofs: { coverage: true } } });
+    expect([report.verdict, report.notApplied]).toEqual(["verified", ["appProofs.coverage"]]);
+    expect(caveats(report)).toContain(
+      "no activity was given: what the policy demands of its addresses (appProofs.coverage) was not applied.",
+    );
   });
 
   it("are held against everything else", async () => {

@@ -206,6 +206,18 @@ describe("verifying anew", () => {
     expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
+  it("holds against a report what its version had no member for only where it says it", async () => {
+    const image = (file: Parameters<Parameters<typeof packed>[0]>[0]) => file["report"].claims.bootProofs[0].image;
+    const places = async (text: Parameters<typeof decodeBundle>[0]): Promise<string[]> => {
+      const options = { policy: POLICY_OF_THE_BUNDLE, now: NOW } as const;
+      return (await verifyBundle(decodeBundle(text), options)).packed!.differences.map(({ place }) => place);
+    };
+    expect(await places(await packed((file) => delete image(file).restsOn))).toEqual([]);
+    expect(await places(await packed((file) => (image(file).restsOn = "manifestHash")))).toEqual([
+      "claims.bootProofs[0].image.restsOn",
+    ]);
+  });
+
   it("does not lose itself in a report made to be long", async () => {
     const long = await packed(
       (file) => (file["report"].claims = { numbers: Array(200_000).fill(1), text: "x".repeat(100_000) }),

@@ -107,6 +107,14 @@ describe("tiers", () => {
     expect(ear.submods["boot[0]"]!.ear_verifier_claims["deployment"]).toBe(report.claims!.bootProofs[0]!.deployment);
   });
 
+  it("do not affirm where rules of the policy were not applied, with a reason in words", async () => {
+    const report = asAws(await judge(forge(), { policy: { appProofs: { coverage: true } } }));
+    const ear = await earOf(report);
+    expect([ear.ear_status, vectorOf(ear).executables]).toEqual(["warning", 3]);
+    // Whatever the words beside the verdict are.
+    expect((await earOf({ ...asAws(await judge(forge())), notApplied: [""] })).ear_status).toBe("warning");
+  });
+
   it("affirm a bare document of AWS whose PCRs are pinned, and nothing of a manifest", async () => {
     const document = readVector("nitro/tk-rustsdk-lib-rs-20250916.cbor");
     const now = new Date("2025-09-17T00:00:00Z");

@@ -13,6 +13,7 @@ import {
 import type { Evidence } from "../../src/index.js";
 import type { ForgedEvidence } from "../../src/lab/forge.js";
 import { labDeployment } from "../../src/lab/forge.js";
+import type { JsonObject } from "../../src/decode/json.js";
 import { renderJson } from "../../src/report/json.js";
 import type { Report } from "../../src/report/report.js";
 import { ACCEPTED } from "../attacks/accepted.table.js";
@@ -183,11 +184,42 @@ describe("the result", () => {
       },
       /rejected/,
     ],
+    ...(["required", "decision", "coverage"] as const).map((rule): [string, () => Promise<Vsa>, RegExp] => [
+      `only boot proofs were asked for, and the policy has ${rule}`,
+      async () => {
+        const evidence = forge();
+        const options = { ...optionsOf(evidence, { policy: { appProofs: { [rule]: true } } }), bootProofsOnly: true };
+        return vsaOf(given(evidence), options);
+      },
+      new RegExp(`^rules of the policy were not applied: appProofs\\.${rule}$`),
+    ]),
+    [
+      "no activity was given, and the policy has coverage",
+      () => forgedVsa(forge(), { policy: { appProofs: { coverage: true } } }),
+      /^rules of the policy were not applied: appProofs\.coverage$/,
+    ],
+    [
+      "a bare document was, and the policy has rules about app proofs",
+      async () => {
+        const evidence = forge();
+        const pcrs = (all: JsonObject): JsonObject[] => [{ name: "n", kind: "nitro", pcrs: all["pcrs"]! }];
+        const how = { deployments: pcrs, policy: { appProofs: { required: true } } };
+        const { report } = await verifyAttestation(evidence.document, optionsOf(evidence, how));
+        return read(await renderVsa(report, new NamedEvidence("doc", evidence.document)));
+      },
+      /^rules of the policy were not applied: appProofs\.required$/,
+    ],
   ])("is FAILED where %s", async (_, make, why) => {
     const { predicate } = await make();
     expect(predicate.verificationResult).toBe("FAILED");
     expect(predicate.verifiedLevels).toEqual(["FAILED"]);
     expect(predicate[OWN]["whyFailed"]).toMatch(why);
+  });
+
+  it("is PASSED where the same rules were applied", async () => {
+    const evidence = rowOf("policy: exactly as old as allowed");
+    const { predicate } = await forgedVsa(forge(evidence.forge), { policy: { appProofs: { required: true } } });
+    expect(predicate.verificationResult).toBe("PASSED");
   });
 
   it("is FAILED for debug mode that was allowed, and no zeros are its subject", async () => {

@@ -70,7 +70,7 @@ it("keep apart what the hardware signed and what the image says", () => {
   const claims = bootProofClaims(
     factsOf(pivot),
     { ...AWS_NITRO_ROOT_G1, name: "mine" },
-    { name: "d", open: ["operator"], scope: ["weak"], pcrs: [0, 1] },
+    { name: "d", open: ["operator"], scope: ["weak"], pcrs: [0, 1], manifestPin: null },
   );
   expect(claims.hardware).toEqual({
     trustAnchor: "mine",
@@ -86,6 +86,7 @@ it("keep apart what the hardware signed and what the image says", () => {
     pinnedPcrs: [0, 1],
     debug: false,
     commitment: "live",
+    restsOn: "commitment",
     manifestCommitted: true,
   });
   expect(claims).toMatchObject({ deployment: "d", open: ["operator"], scope: ["weak"] });
@@ -101,7 +102,7 @@ it("hold for each call what that call asked, of one boot proof", () => {
   const first = bootProofClaims(
     facts,
     { ...AWS_NITRO_ROOT_G1, name: "one" },
-    { name: "d", open: [], scope: [], pcrs: [] },
+    { name: "d", open: [], scope: [], pcrs: [], manifestPin: null },
   );
   const second = bootProofClaims(facts, { ...AWS_NITRO_ROOT_G1, name: "two" }, null);
   expect([first, second].map(({ hardware, image }) => [hardware.trustAnchor, image.pinned])).toEqual([
@@ -153,6 +154,7 @@ it("of a bare document have no manifest", () => {
     debug: true,
     manifest: null,
     commitment: null,
+    restsOn: null,
     manifestCommitted: false,
   });
 });

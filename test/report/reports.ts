@@ -36,6 +36,7 @@ export const IMAGE: ImageClaims = {
     ],
   },
   commitment: "live",
+  restsOn: "commitment",
   manifestCommitted: false,
 };
 

@@ -1,0 +1,116 @@
+/** What every rendering of a report says at its head: which enclave, of when, how old, and when it was verified. */
+import { type CheckSubject, subjectLabel } from "../checks.js";
+import { printable, quoted } from "./printable.js";
+import type { BootProofClaims, Report } from "./report.js";
+import { listed, speakerOf } from "./statements.js";
+
+/** What the head says of one boot proof. All text is printable. */
+interface EnclaveFacts {
+  /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
+  readonly label: string;
+  /** Null in a bare document, which has no manifest. */
+  readonly namespace: string | null;
+  /** Whose unproven word the namespace is; null where it is proven, or there is none. */
+  readonly namespaceSaidBy: "its image" | "its application" | null;
+  /** The deployment of the policy that matched; null without a policy. */
+  readonly deployment: string | null;
+  /** RFC 3339: when the document was made. */
+  readonly documentDate: string;
+  /** Age of the document at the time of verification, in words: `3 days old`. */
+  readonly age: string;
+}
+
+interface HeadlineFacts {
+  /** One for each boot proof; empty for rejected evidence, of which nothing is proven. */
+  readonly enclaves: readonly EnclaveFacts[];
+  /** RFC 3339: the time of verification. */
+  readonly verifiedAt: string;
+  /**
+   * The same as lines of text, all but the time of verification: one for each of up to `most` boot proofs, else one
+   * for all. Of rejected evidence: which boot proofs it was.
+   */
+  readonly lines: readonly string[];
+}
+
+/** `most`: more boot proofs than these share a line. */
+export function headlineFacts(report: Report, most = 3): HeadlineFacts {
+  const verifiedAt = printable(report.verifiedAt);
+  if (report.claims === null) return { enclaves: [], verifiedAt, lines: [rejectedLine(report)] };
+  const names = new Map(report.evidence.map(({ subject, name }) => [subject, name]));
+  const enclaves = report.claims.bootProofs.map((boot, index) => {
+    const subject: CheckSubject = `boot[${index}]`;
+    return enclaveFacts(boot, printable(subjectLabel(subject, names.get(subject))), report);
+  });
+  return { enclaves: enclaves.map(printableFacts), verifiedAt, lines: enclaveLines(enclaves, most) };
+}
+
+function enclaveFacts(boot: BootProofClaims, label: string, { verifiedAt }: Report): EnclaveFacts {
+  const { hardware, image, deployment } = boot;
+  return {
+    label,
+    namespace: image.manifest && image.manifest.namespace,
+    namespaceSaidBy: image.manifest && speakerOf(boot),
+    deployment,
+    documentDate: printable(hardware.documentTime),
+    age: ageText(Date.parse(verifiedAt) - Date.parse(hardware.documentTime)),
+  };
+}
+
+function printableFacts(enclave: EnclaveFacts): EnclaveFacts {
+  const { namespace, deployment } = enclave;
+  return { ...enclave, namespace: namespace && printable(namespace), deployment: deployment && printable(deployment) };
+}
+
+/** Units with their length in milliseconds; each is used from two of it on, so that rounding hides less than half. */
+const UNITS: readonly (readonly [name: string, length: number])[] = [
+  ["days", 86_400_000],
+  ["hours", 3_600_000],
+  ["minutes", 60_000],
+];
+
+/** `3 days old`, rounded down; the document's clock may be ahead of the verifier's. */
+function ageText(milliseconds: number): string {
+  if (Number.isNaN(milliseconds)) return "of unknown age";
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(milliseconds) >= 2 * each) ?? ["seconds", 1000];
+  const count = Math.floor(Math.abs(milliseconds) / length);
+  const words = `${count} ${count === 1 ? unit.slice(0, -1) : unit}`;
+  return milliseconds < 0 ? `${words} in the future` : `${words} old`;
+}
+
+/** No claim of rejected evidence is repeated here: a reader would take it for a finding. */
+function rejectedLine(report: Report): string {
+  const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
+  const labels = listed(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
+  return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
+}
+
+/** The evidence chose the namespace: where a line is cut, it is cut first. */
+function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[] {
+  if (enclaves.length > Math.max(1, most)) return [togetherLine(enclaves)];
+  return enclaves.map((enclave) => {
+    const subject = enclaves.length === 1 ? "" : `${enclave.label}: `;
+    return `${subject}document of ${datesText([enclave])}; ${deploymentText(enclave)}; ${namespaceText(enclave)}`;
+  });
+}
+
+/** Of many: the oldest document and the newest, each deployment and namespace once. */
+function togetherLine(enclaves: readonly EnclaveFacts[]): string {
+  const each = (text: (enclave: EnclaveFacts) => string): string => listed([...new Set(enclaves.map(text))]);
+  const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);
+  const byDate = [...enclaves].sort((one, other) => timeOf(one) - timeOf(other));
+  const dates = datesText([byDate[0]!, byDate.at(-1)!]);
+  return `${enclaves.length} boot proofs, documents of ${dates}; ${each(deploymentText)}; ${each(namespaceText)}`;
+}
+
+function datesText(enclaves: readonly EnclaveFacts[]): string {
+  return [...new Set(enclaves.map(({ documentDate, age }) => `${documentDate}, ${age}`))].join(", to ");
+}
+
+function deploymentText({ deployment }: EnclaveFacts): string {
+  return deployment === null ? "no deployment of a policy" : `deployment ${quoted(deployment)}`;
+}
+
+function namespaceText({ namespace, namespaceSaidBy }: EnclaveFacts): string {
+  if (namespace === null) return "no namespace (a bare document)";
+  return `namespace ${quoted(namespace)}${namespaceSaidBy === null ? "" : ` (not proven: ${namespaceSaidBy} says so)`}`;
+}

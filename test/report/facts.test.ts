@@ -1,0 +1,102 @@
+/** The head of every rendering: which enclave, of when, how old, and when it was verified. */
+import { describe, expect, it } from "vitest";
+import { renderGithub, renderMarkdown } from "../../src/formats/index.js";
+import { headlineFacts } from "../../src/report/facts.js";
+import type { Report } from "../../src/report/report.js";
+import { renderSummary } from "../../src/report/summary.js";
+import { renderReport, renderText } from "../../src/report/text.js";
+import { UNPINNED, bootOf, report, reportOf } from "./reports.js";
+
+const MADE = "2026-03-04T05:06:07.000Z";
+const flat = (text: string): string => text.replace(/\s+/g, " ");
+const firstParagraph = (text: string): string => flat(text.split("\n\n", 1)[0]!);
+const fleet = (count: number): Report => {
+  const bootProofs = Array.from({ length: count }, (_, index) => {
+    const documentTime = `2026-03-0${1 + (index % 4)}T05:06:07.000Z`;
+    return bootOf({ hardware: { documentTime }, deployment: `d${index % 2}` });
+  });
+  return report({ claims: { bootProofs, appProofs: [], activity: null } });
+};
+
+describe("the head", () => {
+  it.each<[string, (made: Report) => string]>([
+    ["text", (made) => firstParagraph(renderText(made))],
+    ["a narrow text", (made) => firstParagraph(renderText(made, { width: 60 }))],
+    ["a summary", (made) => firstParagraph(renderSummary(made))],
+    ["github", (made) => renderGithub(made)],
+    ["Markdown", (made) => renderMarkdown(made).split("## ", 2)[1]!],
+  ])("of %s names namespace, deployment, date, age and the time of verification", (_, render) => {
+    const head = render(report({}));
+    for (const part of ["prod/signer", "r2026.3.1", MADE, "25 hours old", "verified at", "2026-03-05T06:07:08.000Z"])
+      expect(head).toContain(part);
+  });
+
+  it("says whose word the namespace is where it is not proven, and that there is none", () => {
+    expect(headlineFacts(reportOf(UNPINNED)).lines).toEqual([
+      `document of ${MADE}, 25 hours old; no deployment of a policy; namespace "prod/signer" (not proven: its image ` +
+        "says so)",
+    ]);
+    const bare = headlineFacts(reportOf({ image: { manifest: null, commitment: null, restsOn: null } }));
+    expect(bare.lines[0]).toMatch(/; no namespace \(a bare document\)$/);
+    expect(bare.enclaves).toMatchObject([{ namespace: null, namespaceSaidBy: null }]);
+  });
+
+  it("names few boot proofs each, and of many the oldest and the newest, each name once", () => {
+    expect(headlineFacts(fleet(2)).lines).toEqual([
+      'boot[0]: document of 2026-03-01T05:06:07.000Z, 4 days old; deployment "d0"; namespace "prod/signer"',
+      'boot[1]: document of 2026-03-02T05:06:07.000Z, 3 days old; deployment "d1"; namespace "prod/signer"',
+    ]);
+    expect(headlineFacts(fleet(60)).lines).toEqual([
+      "60 boot proofs, documents of 2026-03-01T05:06:07.000Z, 4 days old, to 2026-03-04T05:06:07.000Z, 25 hours old; " +
+        'deployment "d0", deployment "d1"; namespace "prod/signer"',
+    ]);
+    expect(firstParagraph(renderSummary(fleet(2)))).toContain("2 boot proofs, documents of 2026-03-01T05:06:07.000Z");
+  });
+
+  it("repeats nothing that rejected evidence says of itself", () => {
+    const rejected = report({ verdict: "rejected", claims: null });
+    expect(headlineFacts(rejected)).toEqual({
+      enclaves: [],
+      verifiedAt: "2026-03-05T06:07:08.000Z",
+      lines: ["not proven: namespace, deployment and date of boot[0]"],
+    });
+    expect(firstParagraph(renderSummary(rejected))).toContain("not proven: namespace, deployment and date of boot[0]");
+  });
+
+  it.each([
+    ["2026-03-05T06:07:08.000Z", "0 seconds old"],
+    ["2026-03-05T06:07:07.000Z", "1 second old"],
+    ["2026-03-05T06:05:09.000Z", "119 seconds old"],
+    ["2026-03-05T06:05:08.000Z", "2 minutes old"],
+    ["2026-03-03T06:07:09.000Z", "47 hours old"],
+    ["2026-03-03T06:07:08.000Z", "2 days old"],
+    ["2025-03-03T06:07:08.000Z", "367 days old"],
+    ["2026-03-05T06:07:38.000Z", "30 seconds in the future"],
+    ["never", "of unknown age"],
+  ])("says the age of a document of %s in words: %s", (documentTime, age) => {
+    expect(headlineFacts(reportOf({ hardware: { documentTime } })).enclaves[0]?.age).toBe(age);
+  });
+
+  it("makes printable what evidence chose, and keeps the date where a name is long", () => {
+    const manifest = { ...bootOf({}).image.manifest!, namespace: `\u001b[31m${"n".repeat(5000)}` };
+    const made = reportOf({ image: { manifest } });
+    expect(headlineFacts(made).enclaves[0]?.namespace).toMatch(/^\\u\{1b\}\[31mnnn/);
+    expect(firstParagraph(renderSummary(made))).toContain(`document of ${MADE}, 25 hours old; deployment "r2026.3.1"`);
+  });
+});
+
+describe("a BUT", () => {
+  const long = (index: number): string => `${index} ${"a reason ".repeat(60)}ends here ${index}.`;
+  it.each([1, 3, 12])("is never cut in a summary: %i of them", (count) => {
+    const notices = Array.from({ length: count }, (_, index) => ({ kind: "but" as const, text: long(index) }));
+    const whole = firstParagraph(renderReport(report({}), {}, notices));
+    for (const width of [60, 80, 200]) {
+      const text = renderSummary(report({}), { width }, notices);
+      for (const { text: but } of notices) {
+        expect(flat(text)).toContain(`BUT ${but}`);
+        expect(whole).toContain(`BUT ${but}`);
+      }
+      expect(flat(text)).toContain("Not proven");
+    }
+  });
+});
