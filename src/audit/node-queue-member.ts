@@ -37,7 +37,7 @@ export async function joinQueue(
 }
 
 /** What is told, with the server that it is about. */
-export class Notes {
+class Notes {
   readonly #shown: string;
   readonly #onNote: (text: string) => void;
   readonly #most: number;

@@ -6,7 +6,7 @@ import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
-import { UNJUDGED_REASON, joined, unjudgedResult } from "./judge.js";
+import { UNJUDGED_REASON, joined } from "./judge.js";
 import { type Member, joinQueue } from "./node-queue-member.js";
 import { type Connection, isOutage, isPassing } from "./node-redis.js";
 import {
@@ -25,6 +25,7 @@ import {
   withdraw,
   writeJob,
 } from "./node-queue-wire.js";
+import { threadJudge } from "./node-threads.js";
 import type { AuditResult } from "./result.js";
 import { type AuditSetting, settingDigest } from "./setting.js";
 
@@ -35,6 +36,8 @@ export interface QueueJudgeOptions {
   readonly onNote?: (text: string) => void;
   /** How many batches are on their way at once, and as many wait. Default: 16. */
   readonly concurrency?: number;
+  /** What judges entries whose jobs fail three times, in this process, in place of threads. */
+  readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
 const CONCURRENCY = 16;
@@ -48,7 +51,7 @@ const MISSING = 2;
 const PATIENCE = 5;
 /** Parts of what ended a worker: few of them, since each may end another worker. */
 const PARTS = 16;
-/** How many workers an entry ends that stands alone, until it is given up. */
+/** How many jobs of an entry fail until this process judges it. */
 const TRIES = 3;
 /** How long the end waits for what is taken away from the server. */
 const CLEANUP_MS = 2000;
@@ -62,8 +65,8 @@ const KEPT_EVENTS = 100;
 export async function queueJudge(url: string, setting: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
   const digest = await settingDigest(setting);
   const member = await joinQueue(url, setting, options, MAX_SAID);
-  const { onNote = () => {}, concurrency = CONCURRENCY } = options;
-  const judge = new QueueJudge({ ...member, setting, digest, onNote }, concurrency);
+  const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = options;
+  const judge = new QueueJudge({ ...member, setting, digest, onNote, judgeOf }, concurrency);
   await judge.start();
   return judge;
 }
@@ -72,6 +75,7 @@ interface Run extends Member {
   readonly setting: AuditSetting;
   readonly digest: string;
   readonly onNote: (text: string) => void;
+  readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
 /** Entries that follow one another, on their way as one job. */
@@ -103,6 +107,8 @@ class QueueJudge implements Judge {
   #isTicking = false;
   #lonelyTicks = 0;
   #attempts = 0;
+  /** What judges here, once it is needed. */
+  #own: Promise<Judge> | null = null;
 
   constructor(run: Run, concurrency: number) {
     const { connection } = run;
@@ -144,47 +150,44 @@ class QueueJudge implements Judge {
     await Promise.race([Promise.allSettled(leaving), timeout]);
     this.#connection.close();
     await this.#queue.close().catch(() => {});
-  }
-
-  /** What ends its workers is cut into parts, until the entry that does it stands alone. */
-  async #judgePart(part: Part): Promise<JudgedPart> {
-    const judged = await this.#ask(part);
-    if (judged !== null) return judged;
-    if (part.entries.length === 1) return this.#judgeAlone(part);
-    const size = Math.ceil(part.entries.length / PARTS);
-    return joined(await Promise.all(piecesOf(part, size).map((piece) => this.#judgePart(piece))));
+    await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 
   /**
-   * Workers end for other reasons, too: it has to end several in turn, each time while there are others that judge.
-   * Whoever ends whatever it is given has its word about no entry.
+   * A job that failed is cut into parts, so that the others of its entries are judged elsewhere. That it failed may be
+   * unsealed, and so decides nothing but who judges its entries next: after so many failures, this process.
    */
-  async #judgeAlone(part: Part): Promise<JudgedPart> {
-    for (let ended = 0; ended < TRIES;) {
-      const judged = await this.#ask(part);
-      if (judged !== null) return judged;
-      ended = (await this.#areWorkersWell(part.first)) ? ended + 1 : 0;
-    }
-    return this.#giveUp(part);
+  async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
+    if (failures === TRIES) return this.#judgeHere(part);
+    const judged = await this.#ask(part);
+    if (judged !== null) return judged;
+    const pieces = piecesOf(part, Math.ceil(part.entries.length / PARTS));
+    return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
-  /** An empty entry has to come through. */
-  async #areWorkersWell(n: number): Promise<boolean> {
-    const judged = await this.#ask({ first: n, entries: [new Uint8Array()] });
-    if (judged === null)
-      this.#run.notes.once(`workers end whatever they are given, an empty entry too: look at what they say`);
-    return judged !== null;
+  /** In a thread: an entry that ends it does not end the audit. */
+  async #judgeHere(part: Part): Promise<JudgedPart> {
+    this.#run.notes.once(
+      `${TRIES} jobs of an entry failed, one after the other: such entries are judged here. Workers end over it, or ` +
+        `somebody else writes to the server`,
+    );
+    this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
+    const judge = await this.#own;
+    const { results, slowest } = await judge.judge({ index: 0, ...part });
+    for (const [at, { n, reason }] of results.entries())
+      if (reason === UNJUDGED_REASON) await this.#tellOfPoison(n, part.entries[at]!);
+    return { results, ...(slowest && { slowest }) };
   }
 
-  async #giveUp({ first: n, entries }: Part): Promise<JudgedPart> {
+  /** The list is for people: a server that does not take it changes no result. */
+  async #tellOfPoison(n: number, entry: Uint8Array): Promise<void> {
     const { peer, onNote } = this.#run;
-    const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entries[0]!), reason: UNJUDGED_REASON };
+    const letter: DeadLetter = { run: peer.id, n, sha256: sha256Hex(entry), reason: UNJUDGED_REASON };
     onNote(`entry ${n} (SHA-256 ${letter.sha256}): ${UNJUDGED_REASON}; it is in the list ${keys.deadLetters}`);
-    await addDeadLetter(this.#connection.client, letter);
-    return { results: [unjudgedResult(n)] };
+    await addDeadLetter(this.#connection.client, letter).catch((error: unknown) => this.#sayError(error));
   }
 
-  /** Null where workers came to their end over it. */
+  /** Null where the job failed, as the server has it, or as a worker says under its seal. */
   async #ask(part: Part): Promise<JudgedPart | null> {
     const { peer, digest: setting } = this.#run;
     const id = `${peer.id}-${part.first}-${part.entries.length}-${this.#attempts++}`;

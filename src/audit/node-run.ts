@@ -1,9 +1,9 @@
 /** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
-import type { Judge } from "./batch.js";
+import type { Judge, JudgedBatch } from "./batch.js";
 import { Auditor } from "./auditor.js";
-import { type AuditPosition, type InputBatch, STDIN_INPUT, inputBatches } from "./node-source.js";
+import { type InputBatch, STDIN_INPUT, comparedInputs, inputBatches } from "./node-source.js";
 import { AuditFileError, ResultsFile } from "./node-results.js";
 import { type AuditProgress, type OpenedState, openState } from "./node-state.js";
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
@@ -18,7 +18,10 @@ export interface AuditFilesOptions {
   readonly stdin?: AsyncIterable<Uint8Array>;
   /** Where results go: a file, in the place of what is in it where there is no `state`; or whatever takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
-  /** The file that has the state of the run: where there is one, the run goes on. Wants `out` to be a file. */
+  /**
+   * The file that has the state of the run. Where there is one, the run goes on, also one that has ended: the inputs
+   * are read again and compared with the state, and entries that were added are judged. Wants `out` to be a file.
+   */
   readonly state?: string;
   /** With `state`: whether it has to have the `now` of {@link setting}, too. Otherwise that of the state counts. */
   readonly isNowGiven?: boolean;
@@ -89,9 +92,7 @@ async function withState(options: AuditFilesOptions, state: OpenedState | null):
   const results = typeof out === "string" ? await resultsOf(out, state) : null;
   const keeper = new Keeper(out, { results, state, before });
   try {
-    if (before !== null && before.end !== null)
-      return { end: before.end, summary: before.summary, slowest: null, before: before.summary.entries };
-    await keeper.save();
+    if (before === null) await keeper.save();
     return await audited(options, { state, keeper, before });
   } finally {
     await results?.close();
@@ -110,27 +111,61 @@ interface Running {
 }
 
 function sourceOf(
-  { inputs, stdin, batchEntries }: AuditFilesOptions,
-  from: AuditPosition | null,
+  options: AuditFilesOptions,
+  before: AuditProgress | null,
   digest: boolean,
 ): AsyncGenerator<InputBatch> {
-  return inputBatches(inputs, {
-    from,
-    digest,
-    ...(stdin && { stdin }),
-    ...(batchEntries !== undefined && { batchEntries }),
-  });
+  const { inputs, stdin, batchEntries } = options;
+  const from = before?.position ?? null;
+  const reading = { digest, ...(stdin && { stdin }), ...(batchEntries !== undefined && { batchEntries }) };
+  if (from !== null && hasFailedFast(options, before)) return comparedInputs(inputs, { from, ...reading });
+  return inputBatches(inputs, { from, ...reading });
+}
+
+/** Whether an earlier run came to its first failure: nothing behind it is judged, in this run either. */
+function hasFailedFast({ failFast = false }: AuditFilesOptions, before: AuditProgress | null): boolean {
+  return failFast && before !== null && before.summary.accepted < before.summary.entries;
+}
+
+/** A judge that is made with the first batch: where nothing is new, no thread is started, and no queue is joined. */
+class LateJudge implements Judge {
+  readonly #make: () => Judge | Promise<Judge>;
+  #made: Promise<Judge> | null = null;
+  concurrency = 1;
+
+  constructor(make: () => Judge | Promise<Judge>) {
+    this.#make = make;
+  }
+
+  async judge(batch: InputBatch): Promise<JudgedBatch> {
+    this.#made ??= Promise.resolve(this.#make());
+    const judge = await this.#made;
+    this.concurrency = judge.concurrency;
+    return judge.judge(batch);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#made?.catch(() => null))?.close();
+  }
+}
+
+function judgeFor(
+  { judge: judgeOf = threadJudge }: AuditFilesOptions,
+  setting: AuditSetting,
+  before: AuditProgress | null,
+): Judge | Promise<Judge> {
+  const hasEnded = before !== null && before.end !== null;
+  return hasEnded ? new LateJudge(() => judgeOf(setting)) : judgeOf(setting);
 }
 
 async function audited(options: AuditFilesOptions, { state, keeper, before }: Running): Promise<AuditFilesEnd> {
-  const { judge: judgeOf = threadJudge, onProgress, signal } = options;
-  const { onlyFailures = false, failFast = false } = options;
+  const { onlyFailures = false, failFast = false, onProgress, signal } = options;
   const setting = { ...options.setting, ...(state !== null && { now: state.now }) };
   const done = before?.summary ?? NO_ENTRIES;
-  const source = sourceOf(options, before?.position ?? null, state !== null);
-  const judge = await judgeOf(setting);
+  const source = sourceOf(options, before, state !== null);
+  const judge = await judgeFor(options, setting, before);
   try {
-    const { end, summary, slowest } = await runAudit<InputBatch>({
+    const run = await runAudit<InputBatch>({
       source,
       judge,
       lineOf,
@@ -143,8 +178,9 @@ async function audited(options: AuditFilesOptions, { state, keeper, before }: Ru
         onProgress?.({ bytes: part.batch.end.bytes, summary: part.summary });
       },
     });
+    const end = run.end === "done" && hasFailedFast(options, before) ? "failed" : run.end;
     await keeper.finish(end === "aborted" ? null : end);
-    return { end, summary, slowest, before: done.entries };
+    return { ...run, end, before: done.entries };
   } finally {
     await judge.close();
   }

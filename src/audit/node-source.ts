@@ -63,11 +63,27 @@ const CHUNK = 1024 * 1024;
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: of that each
  * file is an entry, those of the folders inside it too, in the order of the bytes of their names.
  */
-export async function* inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
+export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
+  return batchesOf(inputs, options, false);
+}
+
+/** No batch: what is before the position is read again and compared, and nothing behind it is read. */
+export function comparedInputs(
+  inputs: readonly string[],
+  options: InputOptions & { readonly from: AuditPosition },
+): AsyncGenerator<InputBatch> {
+  return batchesOf(inputs.slice(0, options.from.input + 1), options, true);
+}
+
+async function* batchesOf(
+  inputs: readonly string[],
+  options: InputOptions,
+  comparesOnly: boolean,
+): AsyncGenerator<InputBatch> {
   const { digest = false, stdin, batchEntries = BATCH_ENTRIES } = options;
   const from = (options.from?.entries ?? 0) > 0 ? options.from! : null;
   const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;
-  const reader = new InputReader(inputs, { from, hash, stdin, batchEntries });
+  const reader = new InputReader(inputs, { from, hash, stdin, batchEntries, comparesOnly });
   for (const input of inputs.keys()) yield* reader.read(input);
 }
 
@@ -88,6 +104,12 @@ class InputReader {
   readonly #hash: Hash | null;
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #batchEntries: number;
+  /** Whether nothing is read behind the position. */
+  readonly #comparesOnly: boolean;
+  /** Whether everything before the position is what was read. */
+  #isSame = false;
+  /** Whether the line before the position has no line feed yet. */
+  #isOpen = false;
   #index = 0;
   /** Where the last batch ended, and then everything that was read. */
   #at: Omit<AuditPosition, "digest">;
@@ -101,6 +123,7 @@ class InputReader {
       readonly hash: Hash | null;
       readonly stdin: AsyncIterable<Uint8Array> | undefined;
       readonly batchEntries: number;
+      readonly comparesOnly: boolean;
     },
   ) {
     this.#inputs = inputs;
@@ -108,6 +131,7 @@ class InputReader {
     this.#hash = parts.hash;
     this.#stdin = parts.stdin;
     this.#batchEntries = parts.batchEntries;
+    this.#comparesOnly = parts.comparesOnly;
     this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
   }
 
@@ -119,6 +143,8 @@ class InputReader {
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputEntries: 0 };
     const isFolder = name !== STDIN_INPUT && (await told(name, stat(name))).isDirectory();
     yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
+    // It is shorter than it was.
+    if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
   /** Infinity: all of it. */
@@ -130,22 +156,20 @@ class InputReader {
   async *#lines(name: string, before: number): AsyncGenerator<InputBatch> {
     const cutter = new LineCutter(MAX_ENTRY_BYTES);
     let left = before;
-    let isOpen = false;
     for await (const chunk of this.#chunks(name)) {
       const known = chunk.subarray(0, Math.min(left, chunk.length));
       this.#hash?.update(known);
       left -= known.length;
       if (left === 0 && known.length > 0) {
         this.#compare(name);
-        isOpen = known.at(-1) !== LF;
+        this.#isOpen = known.at(-1) !== LF;
       }
-      // What was the last line is the start of another one.
-      if (isOpen && known.length < chunk.length) throw changed(name);
+      if (this.#isSame && this.#comparesOnly && !this.#isOpen) return;
       yield* this.#cut(name, chunk.subarray(known.length), cutter);
     }
-    if (left > 0 && left !== Infinity) throw changed(name);
     const last = cutter.rest();
-    if (last !== null) this.#add(last, this.#placeOf(name, null));
+    if (last !== null) this.#addLine(last, name);
+    this.#isOpen = false;
     if (this.#entries.length > 0) yield this.#flush();
   }
 
@@ -158,7 +182,7 @@ class InputReader {
       done = end;
     };
     for (const { line, end } of cutter.cut(chunk)) {
-      this.#add(line, this.#placeOf(name, null));
+      this.#addLine(line, name);
       last = end;
       if (this.#entries.length < this.#batchEntries) continue;
       take(end);
@@ -177,13 +201,13 @@ class InputReader {
     for await (const { path, shown } of filesIn(Buffer.from(name), name)) {
       const file = await told(shown, open(path));
       try {
-        const found = await told(shown, file.stat());
+        const entry = await told(shown, start(file));
         const inside = shown.slice(name.length).replace(/^\/+/, "");
-        this.#hash?.update(`${inside}\0${found.size} ${found.mtimeMs}\n`);
+        this.#hash?.update(`${inside}\0${entry.length}\n`).update(entry);
         count++;
         if (count === before) this.#compare(name);
+        if (count === before && this.#comparesOnly) return;
         if (count <= before) continue;
-        const entry = await told(shown, start(file));
         this.#at = { ...this.#at, offset: count, bytes: this.#at.bytes + entry.length };
         this.#add(entry, this.#placeOf(name, inside));
         size += entry.length;
@@ -194,11 +218,18 @@ class InputReader {
       size = 0;
       yield this.#flush();
     }
-    if (count < before && before !== Infinity) throw changed(name);
     if (this.#entries.length > 0) yield this.#flush();
   }
 
+  #addLine(line: Uint8Array, name: string): void {
+    if (!this.#isOpen) return this.#add(line, this.#placeOf(name, null));
+    // The line before the position was judged as it was: it may end now, and not go on.
+    if (line.length > 0) throw this.#changed(name);
+    this.#isOpen = false;
+  }
+
   #add(entry: Uint8Array, file: string | null): void {
+    if (this.#comparesOnly) return;
     this.#entries.push(entry);
     this.#files.push(file);
   }
@@ -229,7 +260,19 @@ class InputReader {
   }
 
   #compare(name: string): void {
-    if (this.#from!.digest !== this.#digest()) throw changed(name);
+    if (this.#from!.digest !== this.#digest()) throw this.#changed(name);
+    this.#isSame = true;
+  }
+
+  #changed(name: string): AuditInputError {
+    // One digest is of all inputs up to the position.
+    const which = this.#from!.input > 0 ? "it, or an input before it," : "it";
+    const what = name === STDIN_INPUT ? "is another one than" : "was changed since";
+    return new AuditInputError(
+      name,
+      `${which} ${what} the run that the state is of: give it as it was; or start anew, with another state and ` +
+        `another file for the results`,
+    );
   }
 
   #chunks(name: string): AsyncIterable<Uint8Array> {
@@ -240,15 +283,6 @@ class InputReader {
 }
 
 const LF = 0x0a;
-
-function changed(name: string): AuditInputError {
-  const what = name === STDIN_INPUT ? "it is another one than" : "it was changed since";
-  return new AuditInputError(
-    name,
-    `${what} the run that the state is of: give it as it was; or start anew, with another state and another file for ` +
-      `the results`,
-  );
-}
 
 async function told<T>(file: string, work: Promise<T>): Promise<T> {
   try {

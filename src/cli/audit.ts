@@ -60,7 +60,8 @@ The results are one line each, in the order of the input, the same for the same 
 input comes to is a result too: "malformed". The summary is on stderr.
 
 With --state, a run that was killed or interrupted goes on where it was when the same command is given again: nothing is
-lost and nothing is there twice.
+lost and nothing is there twice. A run that has ended goes on, too: what was added to its input is judged, and an input
+that was changed otherwise is refused.
 
 Examples:
     $ bootproof audit --policy policy.json proofs.ndjson > results.ndjson

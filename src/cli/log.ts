@@ -22,8 +22,9 @@ evidence, and the hash of the line before. It is read with any tool that reads J
 
 const VERIFY_HELP = `
 Each line carries the hash of the one before: a line that was removed, edited, put in, copied or moved is found, and
-named. What a chain cannot tell: lines cut off the end, a change of the last line, and a log that was written anew as a
-whole. Keep the head, which this prints, in another place, and give it with --head.
+named. Entries and head are those of the last line before the first doubtful one. What a chain cannot tell: lines cut
+off the end, a change of the last line, and a log that was written anew as a whole. Keep the head, which this prints, in
+another place, and give it with --head.
 
 Examples:
     $ bootproof log verify watch.jsonl

@@ -124,12 +124,19 @@ export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Pr
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
+/** The line of an entry, had it been written behind this end. */
+export async function lineAt({ entries, head }: LogEnd, entry: LogEntry): Promise<LogLine> {
+  const placed = { ...entry, n: entries + 1, previous: head };
+  return lineOf(placed, toUtf8(textOf(placed)));
+}
+
 async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
 /** Reads a line, without its line feed. Throws {@link MalformedError} for what is no entry in its one spelling. */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
+  if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
   const faults = isJsonObject(json) ? faultsOf(json) : [`${jsonKind(json)}, an object wanted`];
   if (faults.length > 0) throw malformed(faults.join("; "));

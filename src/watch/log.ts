@@ -4,21 +4,21 @@
  * one.
  */
 import { concatBytes, toHex } from "../bytes.js";
-import { type LogEntry, type LogLine, MAX_LINE_BYTES, NO_LINE, readLine } from "./entry.js";
+import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
 /** The bytes of a log in order, in pieces of any size. */
 export type LogStream = AsyncIterable<Uint8Array>;
 
-/** What is wrong with a log: from which line on, and a sentence that names each line it is about. */
+/** What is wrong with a log: at which line, and a sentence that names each line it is about. */
 export interface LogFault {
-  /** From 1. */
+  /** From 1. The first doubtful line may be above it: see `entries` of {@link LogVerification}. */
   readonly line: number;
   /**
    * `unfinished`: the last line has no line feed, as after a kill in mid-write. `malformed`: no entry in its one
-   * spelling. `edited`, `copied`, `inserted`, `moved`, `removed`: what was done to the lines. `head`: the log ends with
-   * another line than the one that was kept elsewhere.
+   * spelling, or longer than any. `edited`, `copied`, `inserted`, `moved`, `removed`: what was done to the lines.
+   * `head`: the log ends with another line than the one that was kept elsewhere.
    */
   readonly kind: "unfinished" | "malformed" | "edited" | "copied" | "inserted" | "moved" | "removed" | "head";
   readonly message: string;
@@ -28,7 +28,7 @@ export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
   /** Whether every line is there as it was written, as far as a chain can tell: see `open`. */
   readonly intact: boolean;
-  /** Lines that are good, up to the first fault. */
+  /** Lines before the first doubtful one. A line is doubtful where it may be the one that was edited or put in. */
   readonly entries: number;
   /** RFC 3339: of the first and the last of them; null where there is none. */
   readonly firstAt: string | null;
@@ -43,7 +43,10 @@ export interface LogVerification {
 export interface VerifyLogOptions {
   /** The hash of the last line, in hex, as it was kept in another place. */
   readonly head?: string;
-  /** Called with each good line in its order, and where it begins in the stream. */
+  /**
+   * Called with each line that follows the one before it, and where it begins in the stream. What is behind a line may
+   * still show that it was edited: nothing counts before the verification is there.
+   */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
@@ -57,46 +60,38 @@ const WORD = "that each verdict is right: the evidence is in the entry, and boot
 
 /** Verifies a log. Never throws for what is wrong with it. */
 export async function verifyLog(stream: LogStream, options: VerifyLogOptions = {}): Promise<LogVerification> {
-  const chain = new Chain(options.onLine);
+  const chain = new Chain(options);
   const lines = linesOf(stream);
-  let fault: LogFault | null = null;
+  let found: Found | null = null;
   for await (const line of lines) {
-    fault = await chain.add(line);
-    if (fault !== null) break;
+    found = await chain.add(line);
+    if (found !== null) break;
   }
-  fault ??= chain.end() ?? headFault(chain, options.head);
-  const { entries, first, last, head } = chain;
+  found ??= (await chain.end()) ?? chain.headFault();
+  const { n, at, hash } = found?.certain ?? chain.newest;
   return {
     format: "bootproof-log-verification/1",
-    intact: fault === null,
-    entries,
-    firstAt: first?.at ?? null,
-    lastAt: last?.at ?? null,
-    head,
-    fault,
+    intact: found === null,
+    entries: n,
+    firstAt: n === 0 ? null : chain.firstAt,
+    lastAt: at,
+    head: hash,
+    fault: found?.fault ?? null,
     open: options.head === undefined ? [NO_HEAD, WORD] : [WORD],
   };
-}
-
-function headFault({ entries, head }: Chain, wanted: string | undefined): LogFault | null {
-  if (wanted === undefined || wanted.toLowerCase() === head) return null;
-  const message =
-    `the log ends with line ${entries}, whose hash is ${head}, and ${wanted.toLowerCase()} was kept: lines were cut ` +
-    "off or added since then, the last one was changed, or it is another log";
-  return { line: Math.max(entries, 1), kind: "head", message };
 }
 
 /** A line as it stands in the file. */
 interface RawLine {
   readonly bytes: Uint8Array;
   readonly offset: number;
-  /** It ends with a line feed. */
+  /** It ends with a line feed, or is longer than any entry. */
   readonly ended: boolean;
 }
 
 const LINE_FEED = 0x0a;
 
-/** One line at a time. Of one that is longer than any entry only the beginning is handed on, as unended. */
+/** One line at a time. Of one that is longer than any entry the beginning is handed on, and nothing behind it. */
 async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -114,7 +109,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
     length += rest.length;
     if (length > MAX_LINE_BYTES) break;
   }
-  if (length > 0) yield { bytes: concatBytes(...parts), offset, ended: false };
+  if (length > 0) yield { bytes: concatBytes(...parts), offset, ended: length > MAX_LINE_BYTES };
 }
 
 /** A line that does not follow the one before it: what is behind it tells what was done. */
@@ -129,23 +124,42 @@ interface Break {
   predecessor: number | null;
 }
 
+/** A line of the chain, as it counts; 0 for none. */
+interface CountedLine {
+  readonly n: number;
+  readonly at: string | null;
+  readonly hash: string;
+}
+
+const NOTHING: CountedLine = { n: 0, at: null, hash: NO_LINE };
+
+/** What is wrong, and the last line before the first doubtful one. */
+interface Found {
+  readonly fault: LogFault;
+  readonly certain: CountedLine;
+}
+
 class Chain {
-  entries = 0;
-  head = NO_LINE;
-  first: LogEntry | null = null;
-  last: LogEntry | null = null;
+  /** The newest line that follows the one before it. */
+  newest = NOTHING;
+  firstAt: string | null = null;
   readonly #onLine: VerifyLogOptions["onLine"];
-  /** The numbers of the newest good lines, by their hashes. */
-  readonly #numbers = new Map<string, number>();
+  /** The hash that was kept elsewhere, and the line that has it. */
+  readonly #kept: string | undefined;
+  #keptLine: CountedLine | null = null;
+  /** The newest lines, by their hashes. */
+  readonly #lines = new Map<string, CountedLine>();
   #break: Break | null = null;
   #read = 0;
 
-  constructor(onLine: VerifyLogOptions["onLine"]) {
+  constructor({ onLine, head }: VerifyLogOptions) {
     this.#onLine = onLine;
+    this.#kept = head?.toLowerCase();
+    if (this.#kept === NO_LINE) this.#keptLine = NOTHING;
   }
 
   /** Takes the next line. Answers what is wrong, once that is known. */
-  async add({ bytes, offset, ended }: RawLine): Promise<LogFault | null> {
+  async add({ bytes, offset, ended }: RawLine): Promise<Found | null> {
     const line = ++this.#read;
     if (this.#break === null) return this.#follow({ bytes, offset, ended }, line);
     const found = await readLine(bytes).catch(nullWhereMalformed);
@@ -153,48 +167,72 @@ class Chain {
     if (line === at.line + 1) at.next = found;
     const hash = found?.hash ?? toHex(await sha256(bytes));
     if (hash === at.found.entry.previous) at.predecessor ??= line;
-    if (found?.entry.previous === this.head && found.entry.n === this.entries + 1) at.successor ??= line;
+    const { n, hash: head } = this.newest;
+    if (found?.entry.previous === head && found.entry.n === n + 1) at.successor ??= line;
     return null;
   }
 
   /** What is wrong, once there are no more lines. */
-  end(): LogFault | null {
+  async end(): Promise<Found | null> {
     return this.#break === null ? null : this.#told(this.#break);
   }
 
-  async #follow({ bytes, offset, ended }: RawLine, line: number): Promise<LogFault | null> {
-    if (!ended) return { line, kind: "unfinished", message: unfinished(line, bytes) };
+  /** Where the log ends with another line than the kept one: all lines up to that are certain, or all but the last. */
+  headFault(): Found | null {
+    const { n, hash } = this.newest;
+    if (this.#kept === undefined || this.#kept === hash) return null;
+    const since =
+      this.#keptLine === null
+        ? "lines were cut off or added since then, the last one was changed, or it is another log"
+        : `that is the head behind line ${this.#keptLine.n}, and lines were added since then`;
+    const message = `the log ends with line ${n}, whose hash is ${hash}, and ${this.#kept} was kept: ${since}`;
+    const certain = this.#keptLine ?? this.#lineOf(n - 1);
+    return { fault: { line: Math.max(n, 1), kind: "head", message }, certain };
+  }
+
+  async #follow({ bytes, offset, ended }: RawLine, line: number): Promise<Found | null> {
+    const told = (kind: LogFault["kind"], message: string): Found => ({
+      fault: { line, kind, message },
+      certain: this.newest,
+    });
+    if (!ended) return told("unfinished", unfinished(line));
     const read = await readLine(bytes).then(
       (value) => ({ value, message: "" }),
       (error: unknown) => ({ value: null, message: messageOf(error) }),
     );
-    if (read.value === null) return { line, kind: "malformed", message: `line ${line} is no entry: ${read.message}` };
+    if (read.value === null) return told("malformed", `line ${line} is no entry: ${read.message}`);
     const { entry, hash } = read.value;
-    if (entry.n !== line || entry.previous !== this.head) {
+    if (entry.n !== line || entry.previous !== this.newest.hash) {
       const found = read.value;
       this.#break = { line, found, next: null, successor: null, predecessor: null };
       return null;
     }
-    this.entries = line;
-    this.head = hash;
-    this.first ??= entry;
-    this.last = entry;
-    this.#numbers.set(hash, line);
-    if (this.#numbers.size > REMEMBERED) this.#numbers.delete(this.#numbers.keys().next().value!);
+    this.newest = { n: line, at: entry.at, hash };
+    this.firstAt ??= entry.at;
+    if (hash === this.#kept) this.#keptLine = this.newest;
+    this.#lines.set(hash, this.newest);
+    if (this.#lines.size > REMEMBERED) this.#lines.delete(this.#lines.keys().next().value!);
     this.#onLine?.(read.value, offset);
     return null;
   }
 
-  #told({ line, found, next, successor, predecessor }: Break): LogFault {
+  async #told({ line, found, next, successor, predecessor }: Break): Promise<Found> {
     const { entry, hash } = found;
-    const told = (kind: LogFault["kind"], message: string, at = line): LogFault => ({ line: at, kind, message });
-    const copied = this.#numbers.get(hash);
-    if (copied !== undefined) return told("copied", `line ${line} is a copy of line ${copied}`);
-    if (successor !== null) return outOfOrder({ line, found, successor, predecessor });
-    if (entry.previous === this.head)
+    /** `certain`: the number of the last line that is not doubtful. */
+    const told = (kind: LogFault["kind"], message: string, certain = line - 1, at = line): Found => ({
+      fault: { line: at, kind, message },
+      certain: this.#lineOf(certain),
+    });
+    const copied = this.#lines.get(hash);
+    if (copied !== undefined) return told("copied", `line ${line} is a copy of line ${copied.n}`);
+    if (successor !== null) {
+      const [kind, message] = outOfOrder({ line, found, successor, predecessor });
+      return told(kind, message);
+    }
+    if (entry.previous === this.newest.hash)
       return told("edited", `line ${line} was edited: it is in its place, and its number is ${entry.n}`);
-    const before = this.#numbers.get(entry.previous);
-    if (before !== undefined) return told("inserted", insertedAfter(before, line));
+    const before = this.#lines.get(entry.previous);
+    if (before !== undefined) return told("inserted", insertedAfter(before.n, line), before.n);
     if (entry.n > line) return told("removed", removed(line, entry.n));
     if (entry.n < line)
       return told(
@@ -202,29 +240,50 @@ class Chain {
         `line ${line} was put in, moved or edited: its number is ${entry.n}, and it follows none`,
       );
     if (line === 1) return told("edited", "line 1 was edited, or is not the first one: it follows another line");
-    if (next === null)
-      return told("edited", `line ${line - 1} was edited, or line ${line}: the one does not carry the other's hash`);
+    if (next === null) {
+      const which = `line ${line - 1} was edited, or line ${line}`;
+      return told("edited", `${which}: the one does not carry the other's hash`, line - 2);
+    }
     const edited = next.entry.previous === hash ? line - 1 : line;
-    return told("edited", `line ${edited} was edited after it was written`, edited);
+    const certain = (await this.#isPreviousEdited(found, next)) ? line - 1 : line - 2;
+    return told("edited", `line ${edited} was edited after it was written`, certain, edited);
+  }
+
+  /** Whether the line is as it was written but for its `previous`: then the line before it is the one it followed. */
+  async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
+    const { n, hash } = this.newest;
+    const written = await lineAt({ entries: n, head: hash }, entry);
+    return written.hash === next.entry.previous;
+  }
+
+  /** The line with this number, which is one of the newest. */
+  #lineOf(n: number): CountedLine {
+    return [...this.#lines.values()].find((line) => line.n === n) ?? NOTHING;
   }
 }
 
-function unfinished(line: number, bytes: Uint8Array): string {
-  if (bytes.length > MAX_LINE_BYTES) return `line ${line} is longer than any entry`;
+function unfinished(line: number): string {
   return (
     `line ${line} is not finished: there is no line feed at its end, as after a kill in mid-write. bootproof watch ` +
     "takes it away when it goes on"
   );
 }
 
-function outOfOrder({ line, found, successor, predecessor }: Omit<Break, "next"> & { successor: number }): LogFault {
+function outOfOrder({
+  line,
+  found,
+  successor,
+  predecessor,
+}: Omit<Break, "next"> & { successor: number }): [LogFault["kind"], string] {
   const { n } = found.entry;
   if (predecessor !== null) {
     const places = `entry ${n} stands in line ${line}, and entry ${line} in line ${successor}`;
-    return { line, kind: "moved", message: `lines are not in their order: ${places}` };
+    return ["moved", `lines are not in their order: ${places}`];
   }
-  const message = `line ${line} was put in: entry ${line} stands in line ${successor}, and follows line ${line - 1}`;
-  return { line, kind: "inserted", message };
+  return [
+    "inserted",
+    `line ${line} was put in: entry ${line} stands in line ${successor}, and follows line ${line - 1}`,
+  ];
 }
 
 function insertedAfter(before: number, line: number): string {

@@ -115,6 +115,180 @@ describe("an audit that goes on", () => {
   });
 });
 
+describe("an audit that has ended", () => {
+  interface Ended {
+    readonly options: AuditFilesOptions & { readonly out: string; readonly state: string };
+    readonly first: AuditFilesEnd;
+  }
+  const ended = async (options: Partial<AuditFilesOptions>): Promise<Ended> => {
+    const all = { inputs: [] as string[], setting, out: pathOf("out"), state: pathOf("state"), ...options };
+    const given = all as Ended["options"];
+    return { options: given, first: await audited({ judge: judging(), ...given }) };
+  };
+  async function* streamOf(content: string): AsyncGenerator<Uint8Array> {
+    for (const part of content.split(/(?<=\n)/)) yield Buffer.from(part);
+  }
+  const folderOf = (files: Readonly<Record<string, string>>): string => {
+    const path = pathOf("entries");
+    mkdirSync(path);
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
+    return path;
+  };
+
+  /** Each kind of input: how it is made, what is audited then, and how it is changed. */
+  interface Kind {
+    readonly make: () => { readonly inputs: string[]; readonly stdin?: () => AsyncIterable<Uint8Array> };
+    /** `bad`: what is added is not accepted. */
+    readonly grow: (made: Made) => void;
+    readonly changes: Readonly<Record<string, (made: Made) => void>>;
+  }
+  type Made = ReturnType<Kind["make"]>;
+  let piped = "";
+  const last = ({ inputs }: Made): string => inputs.at(-1)!;
+  const rewrite = (content: string) => (made: Made) => writeFileSync(last(made), content);
+  const gone = (made: Made): void => rmSync(last(made), { recursive: true });
+  const KINDS: Readonly<Record<string, Kind>> = {
+    "a file": {
+      make: () => ({ inputs: [fileOf("one\ntwo\n")] }),
+      grow: rewrite("one\ntwo\nbad\n"),
+      changes: {
+        replaced: rewrite("uno\ntwo\n"),
+        "replaced and grown": rewrite("uno\ntwo\nthree\n"),
+        shrunk: rewrite("one\n"),
+        empty: rewrite(""),
+        gone,
+        "a folder": (made) => (gone(made), mkdirSync(last(made))),
+      },
+    },
+    "a file without a line feed at its end": {
+      make: () => ({ inputs: [fileOf("one\ntwo")] }),
+      grow: rewrite("one\ntwo\nbad"),
+      changes: { "grown in its last line": rewrite("one\ntwothree\n"), shrunk: rewrite("one\ntw") },
+    },
+    "several files": {
+      make: () => ({ inputs: [fileOf("one\n"), fileOf("two\n")] }),
+      grow: rewrite("two\nbad\n"),
+      changes: {
+        "the first replaced": ({ inputs }) => writeFileSync(inputs[0]!, "uno\n"),
+        "the first grown": ({ inputs }) => writeFileSync(inputs[0]!, "one\nthree\n"),
+        "the first gone": ({ inputs }) => rmSync(inputs[0]!),
+        "the first empty": ({ inputs }) => writeFileSync(inputs[0]!, ""),
+        "the last empty": rewrite(""),
+        "the last gone": gone,
+      },
+    },
+    stdin: {
+      make: () => ((piped = "one\ntwo\n"), { inputs: ["-"], stdin: () => streamOf(piped) }),
+      grow: () => (piped = "one\ntwo\nbad\n"),
+      changes: { replaced: () => (piped = "uno\ntwo\n"), shrunk: () => (piped = "one\n"), empty: () => (piped = "") },
+    },
+    "a folder": {
+      make: () => ({ inputs: [folderOf({ a: "one", b: "two" })] }),
+      grow: (made) => writeFileSync(join(last(made), "c"), "bad"),
+      changes: {
+        "a file replaced": (made) => writeFileSync(join(last(made), "a"), "uno"),
+        "a file gone": (made) => rmSync(join(last(made), "b")),
+        "a file before others": (made) => writeFileSync(join(last(made), "aa"), "three"),
+        gone,
+      },
+    },
+  };
+  const KIND_NAMES = Object.keys(KINDS);
+  const start = async (
+    kind: string,
+    options: Partial<AuditFilesOptions> = {},
+  ): Promise<Ended & { readonly made: Made; readonly again: () => Promise<AuditFilesEnd> }> => {
+    const made = KINDS[kind]!.make();
+    const reading = (): Partial<AuditFilesOptions> => (made.stdin ? { stdin: made.stdin() } : {});
+    const end = await ended({ ...made, ...options, ...reading() } as Partial<AuditFilesOptions>);
+    return { ...end, made, again: () => audited({ judge: judging(), ...end.options, ...reading() }) };
+  };
+
+  it.each(KIND_NAMES)("comes to the same again, and judges nothing, of the same input: %s", async (kind) => {
+    const { options, first, again } = await start(kind, { judge: judging() });
+    const results = readFileSync(options.out);
+    for (let times = 0; times < 2; times++) expect(await again()).toEqual({ ...first, slowest: null, before: 2 });
+    expect(readFileSync(options.out)).toEqual(results);
+  });
+
+  it.each(KIND_NAMES)("judges what was added, once: %s", async (kind) => {
+    const { options, made, again } = await start(kind);
+    const before = readFileSync(options.out, "utf8");
+    KINDS[kind]!.grow(made);
+    const grown = await again();
+    expect(grown).toMatchObject({ end: "done", before: 2, summary: { entries: 3, accepted: 2 } });
+    const after = readFileSync(options.out, "utf8");
+    expect(after.startsWith(before)).toBe(true);
+    expect(after.trimEnd().split("\n")).toHaveLength(3);
+    expect(after).toContain('{"n":3,');
+    expect(await again()).toMatchObject({ end: "done", before: 3, summary: grown.summary });
+    expect(readFileSync(options.out, "utf8")).toBe(after);
+    const anew = await whole({ inputs: made.inputs, ...(made.stdin && { stdin: made.stdin() }) });
+    expect(after).toBe(anew);
+  });
+
+  it.each(KIND_NAMES.flatMap((kind) => Object.keys(KINDS[kind]!.changes).map((change) => [kind, change] as const)))(
+    "refuses an input that was changed, and leaves results and state as they are: %s, %s",
+    async (kind, change) => {
+      for (const extra of [{}, { failFast: true }]) {
+        const { options, made, again } = await start(kind, extra);
+        const found = [options.state, options.out].map((path) => readFileSync(path, "utf8"));
+        KINDS[kind]!.changes[change]!(made);
+        await expect(again()).rejects.toMatchObject({ name: "AuditInputError" });
+        expect([options.state, options.out].map((path) => readFileSync(path, "utf8"))).toEqual(found);
+      }
+    },
+  );
+
+  describe("with its first failure", () => {
+    const LAST = "one\nbad\nthree\n";
+    const failed = async (): Promise<Ended & { readonly file: string }> => {
+      const file = fileOf(LAST);
+      return { ...(await ended({ inputs: [file], failFast: true })), file };
+    };
+
+    it("has failed again, judges nothing, and reads nothing behind it", async () => {
+      const { options, first, file } = await failed();
+      expect(first).toMatchObject({ end: "failed", summary: { entries: 2, accepted: 1 } });
+      const results = readFileSync(options.out, "utf8");
+      for (const content of [LAST, `${LAST}four\n`]) {
+        writeFileSync(file, content);
+        const nobody = (): never => expect.unreachable();
+        expect(await audited({ ...options, judge: nobody })).toEqual({ ...first, slowest: null, before: 2 });
+      }
+      expect(readFileSync(options.out, "utf8")).toBe(results);
+    });
+
+    it.each(["one\ngood\nthree\n", "one\n", "", "one\nbad\nthr33\n", null])("is refused with: %j", async (content) => {
+      const { options, file } = await failed();
+      if (content === null) rmSync(file);
+      else writeFileSync(file, content);
+      await expect(audited({ ...options, judge: judging() })).rejects.toMatchObject({ name: "AuditInputError" });
+    });
+
+    it("is refused where the line goes on that failed", async () => {
+      const file = fileOf("one\nbad");
+      const { options } = await ended({ inputs: [file], failFast: true });
+      writeFileSync(file, "one\nbadly\n");
+      await expect(audited({ ...options, judge: judging() })).rejects.toMatchObject({ name: "AuditInputError" });
+      writeFileSync(file, "one\nbad\nmore\n");
+      const end = await audited({ ...options, judge: judging() });
+      expect(end).toMatchObject({ end: "failed", summary: { entries: 2, accepted: 1 } });
+    });
+
+    it("judges nothing behind it where the process was killed before it could say so", async () => {
+      const { options, first } = await failed();
+      const results = readFileSync(options.out, "utf8");
+      const state = JSON.parse(readFileSync(options.state, "utf8")) as object;
+      writeFileSync(options.state, JSON.stringify({ ...state, end: null }));
+      writeFileSync(options.inputs[0]!, `${LAST}four\nbad\n`);
+      const again = await audited({ ...options, judge: judging() });
+      expect(again).toMatchObject({ end: "failed", summary: first.summary });
+      expect(readFileSync(options.out, "utf8")).toBe(results);
+    });
+  });
+});
+
 describe("a state", () => {
   const half = async (): Promise<AuditFilesOptions & { readonly out: string; readonly state: string }> => {
     const own = fileOf(LINES);

@@ -111,11 +111,23 @@ describe("lines", () => {
     const again = (content: string): Promise<unknown> => read([fileOf(content)], { digest: true, from: second!.end });
     await expect(again(text.replace("line 3 ", "line 4 "))).rejects.toThrow(/it was changed since the run/);
     await expect(again(text.slice(0, first!.end.offset))).rejects.toThrow(/it was changed since/);
-    // What comes later may be added to, but not the last line.
     await expect(again(`${text}\nmore`)).resolves.toBeDefined();
+    // The last line may end, and not go on.
     const all = (await read([one], { digest: true })).at(-1)!.end;
-    await expect(read([fileOf(`${text}\nmore`)], { digest: true, from: all })).rejects.toThrow(/changed/);
-    await expect(read([fileOf(`${text}more`)], { digest: true, from: all })).rejects.toThrow(/changed/);
+    const after = async (more: string, size: number): Promise<string[]> => {
+      const pieces = inPieces(Buffer.from(`${text}${more}`), { next: () => ({ value: size }) } as Iterator<number>);
+      return textsOf(await read(["-"], { digest: true, from: all, stdin: pieces }));
+    };
+    for (const size of [1, 7, text.length, 1 << 20]) {
+      expect(await after("\nmore", size)).toEqual(["more"]);
+      expect(await after("\r\nmore\n", size)).toEqual(["more"]);
+      expect(await after("\n\nmore", size)).toEqual(["", "more"]);
+      for (const none of ["", "\n", "\r\n"]) expect(await after(none, size)).toEqual([]);
+      for (const other of ["more", "more\n", " \n", "\rmore\n"])
+        await expect(after(other, size)).rejects.toThrow(/it is another one than/);
+    }
+    const two500 = (await read([one, two], { digest: true })).at(-1)!.end;
+    await expect(read([two, two], { digest: true, from: two500 })).rejects.toThrow(/it, or an input before it, was/);
     const stdin = inPieces(Buffer.from("another"), [3, 3, 3].values());
     await expect(read(["-"], { digest: true, from: second!.end, stdin })).rejects.toThrow(/it is another one than/);
   });
@@ -156,6 +168,10 @@ describe("a folder", () => {
       expect(textsOf(rest)).toEqual(textsOf(whole.slice(index + 1)));
       expect(rest.map((each) => each.end)).toEqual(whole.slice(index + 1).map((each) => each.end));
     }
+    // By its content: a time says nothing.
+    for (const name of ["f003", "f004"]) utimesSync(join(path, name), new Date(0), new Date(0));
+    await expect(read([path], { digest: true, from: whole[0]!.end })).resolves.toHaveLength(2);
+    writeFileSync(join(path, "f003"), "entry x");
     utimesSync(join(path, "f003"), new Date(0), new Date(0));
     await expect(read([path], { digest: true, from: whole[0]!.end })).rejects.toThrow(/it was changed since/);
     rmSync(path, { recursive: true });

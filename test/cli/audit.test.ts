@@ -1,5 +1,5 @@
 /** `bootproof audit`, in this process: its command line, lines and words. Needs `npm run build`, for threads. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -117,6 +117,18 @@ describe("audit", () => {
     expect(readFileSync(out, "utf8")).toBe((await audit("--policy", policy, input)).stdout);
     const again = await audit("--policy", policy, input, "--out", out, "--state", state);
     expect([again.code, again.stderr]).toEqual([0, first.stderr.replace(/Slowest.*\n/, "")]);
+    const given = ["--policy", policy, input, "--out", out, "--state", state];
+    const results = readFileSync(out, "utf8");
+    for (const content of [boots.toReversed().join("\n"), boots[0]!, "", null]) {
+      if (content === null) rmSync(input);
+      else writeFileSync(input, content);
+      const changed = await audit(...given);
+      expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining(`bootproof: ${input}: `)]);
+    }
+    writeFileSync(input, [...boots, "{}"].join("\n"));
+    expect((await audit(...given)).code).toBe(1);
+    expect(readFileSync(out, "utf8").startsWith(results)).toBe(true);
+    expect(readFileSync(out, "utf8").trimEnd().split("\n")).toHaveLength(boots.length + 1);
     const other = await audit(
       "--policy",
       fileOf(`${readFileSync(policy, "utf8")} `),
@@ -135,9 +147,9 @@ describe("audit", () => {
       2,
       expect.stringMatching(/there is something in it already, of which the state does not know/),
     ]);
-    const lines = readFileSync(out, "utf8");
+    writeFileSync(input, boots.join("\n"));
     expect((await audit("--policy", policy, input, "--out", out)).code).toBe(0);
-    expect(readFileSync(out, "utf8")).toBe(lines);
+    expect(readFileSync(out, "utf8")).toBe(results);
   });
 
   it.each<[string, readonly string[], readonly RegExp[]]>([

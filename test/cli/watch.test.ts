@@ -62,6 +62,24 @@ describe("log verify", () => {
     });
   });
 
+  it("counts no edited line, in text and JSON", async () => {
+    const edited = textOf(lines)
+      .split("\n")
+      .with(1, textOf([lines[1]!]).trim().replace('"prod"', '"dev"'));
+    const file = fileOf(edited.join("\n"));
+    const { code, stdout } = await bootproof(["log", "verify", file]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/: line 2 was edited.*\nWhole up to there: 1 entry, /)]);
+    expect(stdout).toContain(`\nHead: ${lines[0]!.hash}\n`);
+    const json = await bootproof(["log", "verify", file, "--format", "json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ entries: 1, head: lines[0]!.hash, fault: { kind: "edited" } });
+  });
+
+  it("takes a line that is longer than any entry for a fault", async () => {
+    const file = fileOf(`${textOf(lines)}${"x".repeat(16 * 1024 * 1024 + 1)}`);
+    const { code, stdout } = await bootproof(["log", "verify", file]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/: line 4 is no entry: .*longer than any entry/)]);
+  });
+
   it("takes an empty file for none, but not where a head was kept", async () => {
     const empty = fileOf("");
     expect(await bootproof(["log", "verify", empty])).toMatchObject({ code: 2, stdout: "" });

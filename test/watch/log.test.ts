@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";
-import { NO_LINE, lineAfter, readLine } from "../../src/watch/entry.js";
+import { MAX_LINE_BYTES, NO_LINE, lineAfter, readLine } from "../../src/watch/entry.js";
 import { verifyLog } from "../../src/watch/log.js";
 import { finding, inPieces, linesOf, textOf, verified } from "./support.js";
 
@@ -142,6 +142,49 @@ describe("a log that somebody has changed", () => {
     expect(await faultOf(other)).toMatchObject({ line: 6, kind: "inserted" });
   });
 
+  const without9 = texts.slice(0, 8);
+  const unlike = (text: string): string => text.replace(/"previous":"[0-9a-f]{64}"/, `"previous":"${"ab".repeat(32)}"`);
+  const moreOf = (text: string): string => text.replace('"n":5', '"n":7');
+  it.each<[string, string[], number]>([
+    ["edited", texts.with(4, edit(texts[4]!)), 4],
+    ["edited, the first", texts.with(0, edit(texts[0]!)), 0],
+    ["edited, the one before the last", texts.with(7, edit(texts[7]!)), 7],
+    ["edited, its previous alone", texts.with(4, unlike(texts[4]!)), 4],
+    ["edited, its previous alone, the last", texts.with(8, unlike(texts[8]!)), 7],
+    ["edited, its number alone", texts.with(4, moreOf(texts[4]!)), 4],
+    ["edited, two that follow each other", texts.with(3, edit(texts[3]!)).with(4, edit(texts[4]!)), 3],
+    ["edited, two apart", texts.with(2, edit(texts[2]!)).with(6, edit(texts[6]!)), 2],
+    ["edited, and no entry behind it", [...texts.with(4, edit(texts[4]!)).slice(0, 6), "{}"], 4],
+    ["no entry", texts.with(4, "{}"), 4],
+    ["of other evidence", texts.with(4, texts[4]!.replace('"boot":5', '"boot":6')), 4],
+    ["removed", without(4), 4],
+    ["copied", texts.toSpliced(4, 0, texts[3]!), 4],
+    ["moved", texts.with(3, texts[4]!).with(4, texts[3]!), 3],
+    ["unfinished", [...without9, "{"], 8],
+  ])("counts the lines before the first doubtful one: %s", async (_, changed, entries) => {
+    const text = textOf(changed);
+    const answer = await verified(changed.at(-1) === "{" ? text.slice(0, -1) : text);
+    expect(answer).toMatchObject({
+      intact: false,
+      entries,
+      head: entries === 0 ? NO_LINE : lines[entries - 1]!.hash,
+      firstAt: entries === 0 ? null : lines[0]!.entry.at,
+      lastAt: entries === 0 ? null : lines[entries - 1]!.entry.at,
+    });
+    expect(answer.fault!.line).toBeGreaterThan(entries);
+  });
+
+  it("counts no line behind the last one that is certain, where another head was kept", async () => {
+    const last = texts.with(8, texts[8]!.replace('"verified"', '"rejected"'));
+    const edited = await verified(textOf(last), { head: lines[8]!.hash });
+    expect(edited).toMatchObject({ intact: false, entries: 8, head: lines[7]!.hash, fault: { line: 9 } });
+    const grown = await verified(whole, { head: lines[5]!.hash });
+    expect(grown).toMatchObject({ intact: false, entries: 6, head: lines[5]!.hash, fault: { kind: "head" } });
+    expect(grown.fault!.message).toMatch(/^the log ends with line 9, .* behind line 6, and lines were added since/);
+    const empty = await verified(whole, { head: NO_LINE });
+    expect(empty).toMatchObject({ intact: false, entries: 0, head: NO_LINE, firstAt: null, lastAt: null });
+  });
+
   it("is told of an unfinished last line, and what becomes of it", async () => {
     for (const cut of [1, 100]) {
       const { intact, entries, fault } = await verified(whole.slice(0, -cut));
@@ -241,12 +284,31 @@ describe("a line", () => {
   });
 });
 
-it("has a length that ends, whoever made the file", async () => {
+describe("a line that is longer than any entry", () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield new Uint8Array(1 << 20).fill(0x61);
   }
-  expect((await verifyLog(endless())).fault).toMatchObject({
-    line: 1,
-    message: expect.stringMatching(/longer/) as string,
+
+  it("is read up to its limit, whoever made the file", async () => {
+    expect((await verifyLog(endless())).fault).toMatchObject({
+      line: 1,
+      kind: "malformed",
+      message: expect.stringMatching(/longer/) as string,
+    });
+  });
+
+  const long = `{"log":"${"x".repeat(MAX_LINE_BYTES)}`;
+  it.each([
+    ["with lines behind it", textOf([...texts.slice(0, 4), long, ...texts.slice(4)])],
+    ["at the end", textOf([...texts.slice(0, 4), long])],
+    ["at the end, without a line feed", textOf([...texts.slice(0, 4), long]).slice(0, -1)],
+  ])("is no entry, in whatever pieces it comes: %s", async (_, text) => {
+    for (const size of [text.length, 1 << 20])
+      expect(await verifyLog(inPieces(text, size))).toMatchObject({
+        intact: false,
+        entries: 4,
+        head: lines[3]!.hash,
+        fault: { line: 5, kind: "malformed", message: expect.stringMatching(/^line 5 .* longer than any entry/) },
+      });
   });
 });

@@ -15,7 +15,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type LogLine, lineAfter } from "../../src/watch/entry.js";
+import { type LogLine, MAX_LINE_BYTES, lineAfter } from "../../src/watch/entry.js";
 import { LogError, LogInUseError, type OpenedLog, openLog } from "../../src/watch/node.js";
 import { finding, textOf } from "./support.js";
 
@@ -67,6 +67,23 @@ describe("a log in a file", () => {
       await log.close();
       expect(readFileSync(path, "utf8")).toBe(textOf(lines.slice(0, 2)));
     }
+  });
+
+  it.each([
+    ["with lines behind it", "\nmore\n"],
+    ["with a line feed", "\n"],
+    ["at the end", ""],
+  ])("keeps a line that is longer than any entry, and all behind it, and is not opened: %s", async (_, end) => {
+    const path = newPath();
+    const lines = await written(path, 2);
+    const found = `${textOf(lines)}${"x".repeat(MAX_LINE_BYTES + 1)}${end}`;
+    writeFileSync(path, found);
+    const notes: string[] = [];
+    const refused = openLog(path, { onNote: (text) => notes.push(text) });
+    await expect(refused).rejects.toBeInstanceOf(LogError);
+    await expect(refused).rejects.toMatchObject({ fault: { line: 3, kind: "malformed" } });
+    expect(readFileSync(path, "utf8") === found).toBe(true);
+    expect(notes).toEqual([]);
   });
 
   it("is left as it is where its chain is broken", async () => {
