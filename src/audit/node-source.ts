@@ -4,6 +4,7 @@
  */
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { diskReason } from "../disk/whole.js";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
@@ -63,7 +64,19 @@ const CHUNK = 1024 * 1024;
  * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: of that each
  * file is an entry, those of the folders inside it too, in the order of the bytes of their names.
  */
-export async function* inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
+export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
+  const own = ownOptions("options", options, INPUT_OPTIONS);
+  return batchesOf([...inputs], Object.assign(own, { from: copyPlain(own.from ?? null) }));
+}
+
+const INPUT_OPTIONS: Readonly<Record<keyof InputOptions, true>> = {
+  stdin: true,
+  from: true,
+  digest: true,
+  batchEntries: true,
+};
+
+async function* batchesOf(inputs: readonly string[], options: InputOptions): AsyncGenerator<InputBatch> {
   const { digest = false, stdin, batchEntries = BATCH_ENTRIES } = options;
   const from = (options.from?.entries ?? 0) > 0 ? options.from! : null;
   const hash = digest || (from?.digest ?? null) !== null ? createHash("sha256") : null;

@@ -1,7 +1,7 @@
 /** Looking at a file without verifying any of it: what kind of thing it is, and what it says. */
 import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
-import { unwrap } from "../decode/input.js";
+import { ownOptions, unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
@@ -63,6 +63,7 @@ const NOT_VERIFIED =
  * JSON and is not.
  */
 export async function inspectUnverified(bytes: Uint8Array, options: InspectOptions = {}): Promise<Inspection | null> {
+  options = ownOptions("options", options, { readYaml: true });
   const recognised = recognise(new Uint8Array(bytes));
   if (recognised === null) return null;
   const { json: literal, kind, encoding } = recognised;
