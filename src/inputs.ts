@@ -132,7 +132,8 @@ export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
-  const { policy, trustAnchors, ...own } = ownMembers(options, OPTION_NAMES);
+  const own = ownMembers(options, OPTION_NAMES);
+  const { policy, trustAnchors } = own;
   const given = PLAIN.filter((name) => own[name] !== undefined).map((name) => [name, copyPlain(own[name])]);
   const plain = Object.fromEntries(given) as Pick<VerifyOptions, (typeof PLAIN)[number]>;
   const anchors = trustAnchors?.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) }));
@@ -278,14 +279,12 @@ function wantedKey(key: Uint8Array): WantedKey {
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
 function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
+  const copies = copyPlain(anchors);
   const isGood =
-    Array.isArray(anchors) &&
-    anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+    Array.isArray(copies) &&
+    copies.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
   if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
-  return anchors.map(({ name, certificate }) => ({
-    name,
-    certificate: decodeCertificate(new Uint8Array(certificate.der)),
-  }));
+  return copies.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(certificate.der) }));
 }
 
 /** Of none there would be nothing to ask, and nobody would be told. */

@@ -222,7 +222,13 @@ export function makeReleasePolicy(release: unknown, app: string, options: Releas
   options = copyPlain(ownOptions("options", options, RELEASE_OPTIONS));
   const { version, pivotHash, pcrs } = readRelease(release, app);
   const { name = `${app}, release ${version}`, ...rest } = options;
-  const made = unseen({ name, deployment: `${app} ${version}`, measured: { pcrs, pivotHash }, options: rest });
+  const made = unseen({
+    name,
+    deployment: `${app} ${version}`,
+    measured: { pcrs, pivotHash },
+    options: rest,
+    trustAnchors: undefined,
+  });
   if (made.faults.length > 0) throw new MalformedError("release", made.faults);
   return made;
 }
@@ -233,7 +239,7 @@ interface Unseen {
   readonly deployment: string;
   readonly measured: Pick<DeploymentFile, "pcrs" | "pivotHash">;
   readonly options: Omit<ReleaseOptions, "name">;
-  readonly trustAnchors?: readonly TrustAnchor[] | undefined;
+  readonly trustAnchors: readonly TrustAnchor[] | undefined;
 }
 
 function unseen({ name, deployment, measured, options, trustAnchors }: Unseen): Finished {

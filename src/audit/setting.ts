@@ -85,7 +85,7 @@ export function auditSetting(options: AuditOptions): AuditSetting {
 }
 
 function policyText(policy: Policy): AuditPolicy {
-  const { bytes, anchors } = plainPolicy(policy);
+  const { bytes, anchors } = copyPlain(plainPolicy(policy));
   // It was read from them as JSON, so that they are UTF-8.
   return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
 }

@@ -60,8 +60,7 @@ export function decodeBundle(input: unknown): Bundle {
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
   reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
-  const { bootProofs, appProofs = [], activity } = evidenceIn(reader, ["bootProofs", "appProofs"]);
-  const evidence = { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+  const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
 }
 

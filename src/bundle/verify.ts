@@ -1,6 +1,12 @@
 /** Verifies a bundle anew, and tells where the report inside says something else. */
 import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, takenVerification, verifyEvidence } from "../bootproof.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type VerifyOptions,
+  takenVerification,
+  verifyEvidence,
+} from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
@@ -67,8 +73,8 @@ interface Difference {
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
   const evidence = copyPlain(evidenceMembers(packedEvidence));
-  const { bootProofsOnly, ...given } = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
-  if (bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
+  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
+  if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
   const own = given.policy === POLICY_OF_THE_BUNDLE;
   if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
   const cache = given.cache ?? new SignatureCache();
@@ -106,8 +112,9 @@ function packedComparison(
 ): () => Promise<PackedReport> {
   const made = new Date(now);
   const judge = takenVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
-  const said = statements(report);
-  const names = new Set(Object.keys(report));
+  const copied = copyPlain(report);
+  const said = statements(copied);
+  const names = new Set(Object.keys(copied));
   return async () => {
     const anew = await judge();
     return {

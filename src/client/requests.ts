@@ -33,7 +33,7 @@ export interface UndocumentedSubmit {
   readonly type: string;
 }
 
-const OPERATION: Readonly<Record<keyof UndocumentedSubmit, Kind>> = { name: "text", type: "text" };
+const OPERATION: Readonly<Record<keyof UndocumentedSubmit, Kind>> = { name: "any", type: "any" };
 
 export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit {
   return ownTypedOptions("operation", operation, OPERATION);

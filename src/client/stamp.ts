@@ -152,10 +152,10 @@ const WEBAUTHN_OPTIONS: Readonly<Record<keyof WebauthnStamperOptions, true>> = {
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   const own = ownOptions("options", options, WEBAUTHN_OPTIONS);
   const { get, rpId, userVerification = "preferred", timeoutMs } = own;
-  const allowCredentials = own.allowCredentials?.map((allowed) => ({
-    ...copyPlain(allowed),
-    id: new Uint8Array(bytesOf(allowed.id) ?? []),
-  }));
+  const allowCredentials = own.allowCredentials?.map((allowed) => {
+    const copy = copyPlain(allowed);
+    return { ...copy, id: new Uint8Array(bytesOf(copy.id) ?? []) };
+  });
   return {
     async stamp(body, signal) {
       // Of a copy: the digest waits for the platform's cryptography before it reads the bytes.

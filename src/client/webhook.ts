@@ -155,7 +155,8 @@ const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
   const own = ownMembers(input as WebhookInput, INPUT_KINDS);
-  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
+  const { headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
+  const headers = copyPlain(own.headers);
   if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {
