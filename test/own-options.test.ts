@@ -369,6 +369,16 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       client.withAppProofs(async (_, parameters) => ({ appProofs: [parameters] }), one),
     ),
   ],
+  writeApiKeyFile: [
+    door([apiKey], async (key) => {
+      const path = join(folder, `key-${logs++}.json`);
+      await keyFile.writeApiKeyFile(path, key);
+      return (await keyFile.readApiKeyFile(path)).key;
+    }),
+  ],
+  "SignatureCache.key": [
+    door([verified.ephemeralKey.slice(65)], (point) => new library.SignatureCache().key("P-256", point).then(Boolean)),
+  ],
   apiKeyStamper: [
     door([apiKey], async (key) => Object.keys(await (await client.apiKeyStamper(key)).stamp(toUtf8("{}")))),
   ],
@@ -487,6 +497,8 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       },
     ),
   ],
+  inputBytes: [door([[input]], (one) => auditNode.inputBytes(one))],
+  "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(1, bytes))],
   inputBatches: [
     door([[input], { digest: true, batchEntries: 2 }], (...all) => collected(auditNode.inputBatches(...all))),
   ],
@@ -522,7 +534,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       return "posted";
     }),
   ],
-  memoryStore: [
+  "memoryStore().append": [
     door([lines[0]!], async (line) => {
       const store = watching.memoryStore();
       const appended = store.append(line);
@@ -550,6 +562,12 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   renderEar: [
     door([report, { key: earKey }], (...all) => formats.renderEar(...all)),
     door([report], (one) => formats.renderEar(one)),
+  ],
+  bundleNotices: [
+    door(
+      [{ policyFrom: "bundle", packed: { now: "n", verdict: "verified", differences: [] } } as formats.BundleFacts],
+      (one) => formats.bundleNotices(one, "verified"),
+    ),
   ],
   renderVsa: [
     door([report, { bootProofs: [bootProof], appProofs, activity }, {}], (...all) => formats.renderVsa(...all)),
@@ -585,6 +603,19 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
       theLab.setNonces(one).then(() => "set"),
     ),
   ],
+  "lab.registerPasskey": [
+    door([{ credentialId: "c", publicKey: passkey.publicKey }], (one) =>
+      theLab.registerPasskey(theLab.ids.userId, one).then(() => "registered"),
+    ),
+  ],
+  "lab.attest": [door([Uint8Array.of(1)], (nonce) => Object.keys(theLab.attest(theLab.enclaves[0]!.enclaveId, nonce)))],
+  stampWithApiKey: [door([apiKey], (one) => lab.stampWithApiKey(one, "a").length > 0)],
+  labPolicy: [
+    door([[{ name: "a" }], { maxAge: "1d" }], (deployments, rest) => {
+      const made = lab.labPolicy(anchorPem, deployments, rest);
+      return JSON.stringify(made);
+    }),
+  ],
   forgeEvidence: [
     door([{ lab: forgeLab, at: AT, nonce: Uint8Array.of(1) }], (one) => {
       const made = lab.forgeEvidence(one);
@@ -603,7 +634,102 @@ async function* batches(): AsyncGenerator<audit.Batch> {
 }
 
 /** They take text, numbers, bytes (which taken-over.test.ts changes), streams, or what this package has made. */
-const WITHOUT_OBJECTS: readonly string[] = [];
+const WITHOUT_OBJECTS: readonly string[] = [
+  "RejectedError",
+  "requireAuthentic",
+  "requireVerified",
+  "MalformedError",
+  "decodeAppProofPayload",
+  "decodeAttestationDocument",
+  "decodeCertificate",
+  "decodeManifest",
+  "decodeManifestEnvelope",
+  "VerifiedActivity",
+  "VerifiedAppProof",
+  "AppProofUses",
+  "VerifiedAttestation",
+  "VerifiedBootProof",
+  "manifestHash",
+  "SignatureCache",
+  "parseTrustAnchor",
+  "describePolicy",
+  "inspectImageUnverified",
+  "kindOf",
+  "describeUnrecognised",
+  "explainCheck",
+  "renderJson",
+  "generateApiKey",
+  "createSessionTarget",
+  "openCredentialBundle",
+  "encryptOnRampSecret",
+  "fetchActivity",
+  "fetchBootProof",
+  "fetchLatestBootProof",
+  "MemoryEventStore",
+  "ClientError",
+  "RejectedActivityError",
+  "ServiceError",
+  "WebhookError",
+  "documentedOnly",
+  "pathOf",
+  "submitBody",
+  "queryBody",
+  "readApiKeyFile",
+  "readPageData",
+  "Auditor",
+  "readEntry",
+  "unjudgedResult",
+  "isAccepted",
+  "malformedResult",
+  "resultLine",
+  "AuditInputError",
+  "AuditFileError",
+  "QueueError",
+  "FetchError",
+  "LogError",
+  "LogInUseError",
+  "readLog",
+  "renderGithub",
+  "renderJunit",
+  "renderMarkdown",
+  "renderSarif",
+  "measureInstance",
+  "measureRole",
+  "SoftwarePasskey",
+  "writeLabFiles",
+  "StoreInUseError",
+  "StoreMissingError",
+  "labDeployment",
+  "VerifiedActivity.isVerified",
+  "VerifiedAppProof.isVerified",
+  "AppProofUses.areFree",
+  "VerifiedAttestation.isVerified",
+  "VerifiedBootProof.signingKey",
+  "VerifiedBootProof.lastingChecks",
+  "VerifiedBootProof.isVerified",
+  "SignatureCache.verify",
+  "SignatureCache.verifyBy",
+  "MemoryEventStore.release",
+  "Forge.manifestParts",
+  "lab.restartEnclave",
+  "memoryStore",
+  "lab.stopEnclave",
+  "lab.deliveriesSettled",
+  "lab.close",
+  "localJudge().close",
+  "memoryStore().tail",
+  "memoryStore().standing",
+  "memoryStore().nextRefusal",
+  "memoryStore().markHandedOn",
+  "SYSTEM.now",
+  "SYSTEM.sleep",
+  "SYSTEM.random",
+  "Stamper.stamp",
+  // They are tried with threads and a server: test/audit/node-threads.test.ts, test/audit/node-queue.test.ts.
+  "threadJudge",
+  "queueJudge",
+  "runWorker",
+];
 
 /** Every function and class that is exported, and the methods of classes and of what is answered. */
 function everything(): string[] {
