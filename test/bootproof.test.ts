@@ -125,8 +125,7 @@ describe("a call that asks for what nobody can answer", () => {
   it("is none where app proofs are undefined, or the object has no prototype", async () => {
     const open = { ...evidence, appProofs: undefined } as unknown as Evidence;
     const bare = Object.assign(Object.create(null), evidence) as Evidence;
-    for (const given of [open, bare])
-      expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
+    for (const given of [open, bare]) expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
   });
 
   it("is a TypeError where a member is inherited: it would be ignored", async () => {

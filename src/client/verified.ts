@@ -96,11 +96,7 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 }
 
 /** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
-export function verifiedClient(
-  transport: Transport,
-  policy: Policy,
-  given: VerificationOptions = {},
-): VerifiedClient {
+export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   const options = ownTypedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))

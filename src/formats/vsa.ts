@@ -59,11 +59,7 @@ export interface VsaOptions {
  * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
  * the evidence shows, whatever the verdict is. It is not signed. Throws TypeError for what is no report.
  */
-export async function renderVsa(
-  report: Report,
-  evidence: JudgedEvidence,
-  options: VsaOptions = {},
-): Promise<string> {
+export async function renderVsa(report: Report, evidence: JudgedEvidence, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = ownOptions("options", options, { bundle: true });
   return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }

@@ -12,7 +12,14 @@ import { MemberReader, base64Member, hexMember } from "../decode/json-members.js
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
-import { type JudgedEvidence, NamedEvidence, type PlainOptions, evidenceMembers, isPcrIndex, ownPlainOptions } from "../inputs.js";
+import {
+  type JudgedEvidence,
+  NamedEvidence,
+  type PlainOptions,
+  evidenceMembers,
+  isPcrIndex,
+  ownPlainOptions,
+} from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";

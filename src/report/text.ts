@@ -1,6 +1,16 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { type Page, type Style, type TextOptions, BUT, butLines, headingLines, ownPageOptions, pageOf, wrapped } from "./layout.js";
+import {
+  type Page,
+  type Style,
+  type TextOptions,
+  BUT,
+  butLines,
+  headingLines,
+  ownPageOptions,
+  pageOf,
+  wrapped,
+} from "./layout.js";
 import { checkParagraphs, countWords } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";

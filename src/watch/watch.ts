@@ -243,10 +243,9 @@ class Watch {
   async #record(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
     const { allowDebug, now, onEntry } = this.#options;
     if (this.#stop.signal.aborted) return null;
-    const piece =
-      isApp(watched)
-        ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
-        : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
+    const piece = isApp(watched)
+      ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
+      : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
     const { report } = await verifyBootProof(piece, {
       policy: this.#policy,
       now: now(),
