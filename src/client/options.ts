@@ -22,8 +22,8 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /**
- * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Lists are copied. Throws TypeError
- * as that does, and for a value of another kind.
+ * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Lists are copied. Throws
+ * TypeError as that does, and for a value of another kind.
  */
 export function ownTypedOptions<T extends object>(what: string, value: T, kinds: Readonly<Record<keyof T, Kind>>): T {
   const own = ownOptions(what, value, kinds);

@@ -52,9 +52,7 @@ const SCRIPT_END = "</script>";
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   options = copyPlain(ownOptions("options", options, CHECK_OPTIONS));
-  if (html.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
-  const bytes = typeof html === "string" ? toUtf8(html) : new Uint8Array(html);
-  if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
+  const bytes = takePage(html);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
@@ -63,6 +61,13 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   const { made, ...facts } = data === null ? await checkVerifier(options) : await checkData(data, options);
   const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
+}
+
+/** A copy, of no more than a page may have. */
+function takePage(html: string | Uint8Array): Uint8Array {
+  const bytes = typeof html === "string" ? toUtf8(html) : html;
+  if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
+  return new Uint8Array(bytes);
 }
 
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
