@@ -10,7 +10,7 @@ export interface Door {
   readonly through: (...given: never[]) => unknown;
 }
 
-/** A call of plain data: dates, bytes, lists and objects are copied; instances, functions and frozen objects are not. */
+/** A call of plain data: dates, bytes, lists and objects are copied; instances and frozen objects are not. */
 export function door<A extends readonly unknown[] | []>(given: A, through: (...given: A) => unknown): Door {
   return { given: () => clone(given) as A, through: through as Door["through"] };
 }
