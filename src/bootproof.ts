@@ -41,8 +41,19 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   return verifyUnder(evidence, takeOptions(options));
 }
 
+/** {@link verifyEvidence} in two steps: takes over evidence and options at once, and verifies when it is called. */
+export function takenVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
+  const setting = takeOptions(options);
+  const taken = takeEvidence(evidence, setting);
+  return () => verifyTaken(taken, setting);
+}
+
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeEvidence(evidence, setting);
+  return verifyTaken(takeEvidence(evidence, setting), setting);
+}
+
+async function verifyTaken(evidence: TakenEvidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeTaken(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
 
@@ -54,9 +65,11 @@ export interface JudgedEvidence extends Judgement, Omit<Verification, "report"> 
 
 /** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
 export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<JudgedEvidence> {
-  const { context, policy } = setting;
-  const taken = takeEvidence(evidence, setting);
+  return judgeTaken(takeEvidence(evidence, setting), setting);
+}
 
+async function judgeTaken(taken: TakenEvidence, setting: VerifySetting): Promise<JudgedEvidence> {
+  const { context, policy } = setting;
   const boots = await checkBootProofs(taken.bootProofs, context);
   const apps = await checkAppProofs(taken.appProofs, { boots: boots.checked, activity: taken.activity }, context);
   const activity = taken.activity && checkActivity(taken.activity, apps.verified, demandsOf(setting));

@@ -297,7 +297,7 @@ export class Checklist {
 
   #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
     if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
-    const { expected, actual, advice, stale } = facts;
+    const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
     const shown = cut(detail, MAX_DETAIL);
     // Member by member: most checks have the first four alone, and each verification makes dozens of them.
     const check: { -readonly [Name in keyof Check]: Check[Name] } =

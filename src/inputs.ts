@@ -8,7 +8,7 @@ import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type TakenInput, ownOptions, takeInput } from "./decode/input.js";
+import { type TakenInput, copyPlain, ownMembers, ownOptions, takeInput } from "./decode/input.js";
 import { type OpenedActivity, openActivity } from "./verify/activity.js";
 import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
@@ -73,6 +73,14 @@ export interface Evidence {
   readonly activity?: unknown;
 }
 
+interface PieceFacts {
+  readonly bytes?: Uint8Array;
+  readonly ephemeralKey?: Uint8Array;
+  readonly latestOf?: string;
+}
+
+const FACT_NAMES: Readonly<Record<keyof PieceFacts, true>> = { bytes: true, ephemeralKey: true, latestOf: true };
+
 /** A piece of evidence with what the caller knows of it; the report names it so. */
 export class NamedEvidence {
   /** Such as the file's. Null: none. */
@@ -86,19 +94,15 @@ export class NamedEvidence {
   /** Of a boot proof: the application whose newest one was asked for. That it is so is the service's word. */
   readonly latestOf: string | null;
 
-  constructor(
-    name: string | null,
-    value: unknown,
-    facts: { readonly bytes?: Uint8Array; readonly ephemeralKey?: Uint8Array; readonly latestOf?: string } = {},
-  ) {
+  constructor(name: string | null, value: unknown, facts: PieceFacts = {}) {
+    const { bytes, ephemeralKey, latestOf } = ownOptions("facts", facts, FACT_NAMES);
     if (name !== null && typeof name !== "string") throw new TypeError("name: a string wanted, or null");
     this.name = name;
     this.value = value instanceof Uint8Array ? new Uint8Array(value) : value;
-    this.bytes = facts.bytes === undefined ? null : bytesOf("bytes", facts.bytes);
-    if (facts.latestOf !== undefined && typeof facts.latestOf !== "string")
-      throw new TypeError("latestOf: a string wanted");
-    this.latestOf = facts.latestOf ?? null;
-    this.ephemeralKey = facts.ephemeralKey === undefined ? null : bytesOf("ephemeralKey", facts.ephemeralKey);
+    this.bytes = bytes === undefined ? null : bytesOf("bytes", bytes);
+    if (latestOf !== undefined && typeof latestOf !== "string") throw new TypeError("latestOf: a string wanted");
+    this.latestOf = latestOf ?? null;
+    this.ephemeralKey = ephemeralKey === undefined ? null : bytesOf("ephemeralKey", ephemeralKey);
   }
 }
 
@@ -128,8 +132,9 @@ export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]
 export function plainOptions(
   options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
 ): PlainOptions {
-  const { policy, trustAnchors } = options;
-  const given = PLAIN.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  const own = ownMembers(options, OPTION_NAMES);
+  const { policy, trustAnchors } = own;
+  const given = PLAIN.filter((name) => own[name] !== undefined).map((name) => [name, copyPlain(own[name])]);
   const plain = Object.fromEntries(given) as Pick<VerifyOptions, (typeof PLAIN)[number]>;
   const anchors = trustAnchors?.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) }));
   return { ...plain, policy: plainPolicyOf(policy), ...(anchors && { trustAnchors: anchors }) };
@@ -138,6 +143,24 @@ export function plainOptions(
 function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
   if (policy === undefined) return "bundle";
   return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
+}
+
+const PLAIN_NAMES: Readonly<Record<keyof PlainOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  measurements: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  bootProofsOnly: true,
+};
+
+/** A copy of options that are plain data. Throws TypeError as {@link ownOptions} does. */
+export function ownPlainOptions(options: PlainOptions): PlainOptions {
+  return copyPlain(ownOptions("options", options, PLAIN_NAMES));
 }
 
 /** The options of one verification, taken over. */
@@ -256,14 +279,12 @@ function wantedKey(key: Uint8Array): WantedKey {
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
 function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
+  const copies = copyPlain(anchors);
   const isGood =
-    Array.isArray(anchors) &&
-    anchors.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
+    Array.isArray(copies) &&
+    copies.every((anchor) => typeof anchor?.name === "string" && anchor.certificate?.der instanceof Uint8Array);
   if (!isGood) throw new TypeError("trustAnchors: a list of anchors wanted, as parseTrustAnchor answers them");
-  return anchors.map(({ name, certificate }) => ({
-    name,
-    certificate: decodeCertificate(new Uint8Array(certificate.der)),
-  }));
+  return copies.map(({ name, certificate }) => ({ name, certificate: decodeCertificate(certificate.der) }));
 }
 
 /** Of none there would be nothing to ask, and nobody would be told. */
@@ -299,14 +320,23 @@ function isInstant(value: unknown): value is Date {
 const EVIDENCE_WANTED =
   "evidence: lists in an object wanted, such as { bootProofs: [bootProof], appProofs: [appProof] }";
 
-/** The members of evidence. Throws TypeError for what is none, and says what was probably meant. */
-export function evidenceMembers(evidence: Evidence): Evidence & { readonly appProofs: readonly unknown[] } {
+type EvidenceLists = Evidence & { readonly appProofs: readonly unknown[] };
+
+/** The members of evidence, each read once. Throws TypeError for what is none, and says what was probably meant. */
+export function evidenceMembers(evidence: Evidence): EvidenceLists {
+  return evidenceLists(ownEvidence(evidence));
+}
+
+function ownEvidence(evidence: Evidence): Evidence {
   const names = [...Object.keys(EVIDENCE_NAMES), "bootProof", "appProof"];
   if (typeof evidence !== "object" || evidence === null || !names.some((name) => name in evidence))
     throw new TypeError(EVIDENCE_WANTED);
   for (const one of ["bootProof", "appProof"])
-    if (one in evidence) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
-  const { bootProofs, appProofs = [], activity } = ownOptions("evidence", evidence, EVIDENCE_NAMES);
+    if (Object.hasOwn(evidence, one)) throw new TypeError(`evidence.${one}: unknown; did you mean ${one}s: [${one}]?`);
+  return ownOptions("evidence", evidence, EVIDENCE_NAMES);
+}
+
+function evidenceLists({ bootProofs, appProofs = [], activity }: Evidence): EvidenceLists {
   return { bootProofs: listOf("bootProof", bootProofs), appProofs: listOf("appProof", appProofs), activity };
 }
 
@@ -322,8 +352,9 @@ function listOf(one: string, value: unknown): readonly unknown[] {
  */
 export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenEvidence {
   const { context, wantedKeys } = setting;
-  const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
-  if (setting.bootProofsOnly) refuseMore(evidence);
+  const own = ownEvidence(evidence);
+  const { bootProofs, appProofs, activity } = evidenceLists(own);
+  if (setting.bootProofsOnly) refuseMore(own);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
@@ -345,7 +376,7 @@ function refuseMore(evidence: Evidence): void {
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
 }
 
-function givenParts({ bootProofs, appProofs, activity }: ReturnType<typeof evidenceMembers>): {
+function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
   readonly boots: GivenPiece[];
   readonly apps: GivenPiece[];
   readonly whole: GivenPiece[];

@@ -122,11 +122,18 @@ describe("a call that asks for what nobody can answer", () => {
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(message);
   });
 
-  it("is none where evidence has members by inheritance, or app proofs that are undefined", async () => {
-    const inherited = Object.create(evidence) as Evidence;
+  it("is none where app proofs are undefined, or the object has no prototype", async () => {
     const open = { ...evidence, appProofs: undefined } as unknown as Evidence;
-    for (const given of [inherited, open])
-      expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
+    const bare = Object.assign(Object.create(null), evidence) as Evidence;
+    for (const given of [open, bare]) expect((await verifyEvidence(given, options)).report.verdict).toBe("verified");
+  });
+
+  it("is a TypeError where a member is inherited: it would be ignored", async () => {
+    const says = "inherited from a prototype; make it a member of the object itself";
+    const inherited = Object.create(evidence) as Evidence;
+    await expect(verifyEvidence(inherited, options)).rejects.toThrow(new TypeError(`evidence.bootProofs: ${says}`));
+    const loosened = Object.assign(Object.create({ allowDebug: true }), options) as VerifyOptions;
+    await expect(verifyEvidence(evidence, loosened)).rejects.toThrow(new TypeError(`options.allowDebug: ${says}`));
   });
 
   it(

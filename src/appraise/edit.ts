@@ -1,13 +1,13 @@
 /** Changes of a policy file: a roll-out and its end. What they do not change stays as it was written. */
 import { equalBytes, fromUtf8 } from "../bytes.js";
-import { jsonInput } from "../decode/input.js";
+import { jsonInput, ownMembers } from "../decode/input.js";
 import { MalformedError, listed, shownName } from "../errors.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AcceptedToo, acceptSame, acceptedToo } from "./accepted.js";
 import { appended, changed, type Change, type Entry, entriesAt, insertedBefore, removed } from "./json-edit.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
-import { type DeploymentFile, type ParsePolicyOptions, parsePolicy } from "./policy.js";
+import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
 import { nearest } from "./shapes.js";
 
 /** A policy file that was changed, and what a person has to know of the change: sentences. */
@@ -49,6 +49,8 @@ export function addToPolicy(
   made: MadePolicy,
   options: ParsePolicyOptions = {},
 ): EditedPolicy {
+  options = ownParseOptions(options);
+  made = ownMade(made);
   const text = textOf(policy);
   const before = parsePolicy(text, options);
   const adding = parsePolicy(made.policy, options);
@@ -84,6 +86,7 @@ export function dropDeployment(
   name: string,
   options: ParsePolicyOptions = {},
 ): EditedPolicy {
+  options = ownParseOptions(options);
   const text = textOf(policy);
   const before = parsePolicy(text, options);
   const names = before.deployments.map((deployment) => deployment.name);
@@ -136,6 +139,12 @@ function acceptingText(dropped: string, other: string, { extent, narrower }: Acc
     return `${shown(other)} still accepts all that ${shown(dropped)} accepted: it has not stopped passing`;
   const part = `what meets its ${narrower.join(", ")} too`;
   return `${shown(other)} still accepts a part of what ${shown(dropped)} accepted: ${part}`;
+}
+
+/** With a copy of its policy: every part of the change is made of the same values. */
+function ownMade(made: MadePolicy): MadePolicy {
+  const { policy, notes } = ownMembers(made, { policy: true, notes: true });
+  return { policy: jsonInput(policy) as unknown as MadePolicy["policy"], notes };
 }
 
 const LAST =

@@ -3,6 +3,7 @@
  * those of what was built.
  */
 import { toHex } from "../bytes.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { PCR_LENGTH, SHA256_LENGTH } from "../decode/lengths.js";
@@ -29,6 +30,8 @@ export interface PinOptions {
   readonly appProofTypes?: readonly string[];
 }
 
+const PIN_OPTIONS: Readonly<Record<keyof PinOptions, true>> = { name: true, appProofTypes: true };
+
 /**
  * The policy that pins the deployment of a verified boot proof, or those of several: PCR0–3, the program with its
  * arguments and environment, namespace, nonce, quorum key, manifest set and commitment; the manifest's hash too, where
@@ -48,6 +51,7 @@ export function makePolicy(
   verified: VerifiedBootProof | readonly VerifiedBootProof[],
   options: PinOptions = {},
 ): MadePolicy {
+  options = copyPlain(ownOptions("options", options, PIN_OPTIONS));
   const bootProofs: readonly VerifiedBootProof[] = verified instanceof Array ? verified : [verified];
   if (bootProofs.length === 0 || !bootProofs.every((one) => VerifiedBootProof.isVerified(one)))
     throw new TypeError("only a VerifiedBootProof can be pinned");
@@ -193,6 +197,15 @@ export interface ReleaseOptions {
   readonly appProofTypes?: readonly string[];
 }
 
+const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
+  name: true,
+  namespace: true,
+  commitment: true,
+  manifestSet: true,
+  quorumKey: true,
+  appProofTypes: true,
+};
+
 const RELEASE_PCRS = [0, 1, 2, 3];
 
 /**
@@ -206,9 +219,16 @@ export function policyFromRelease(release: unknown, app: string, options: Releas
 
 /** {@link policyFromRelease}, with what the policy leaves open or answers weakly. */
 export function makeReleasePolicy(release: unknown, app: string, options: ReleaseOptions = {}): MadePolicy {
+  options = copyPlain(ownOptions("options", options, RELEASE_OPTIONS));
   const { version, pivotHash, pcrs } = readRelease(release, app);
   const { name = `${app}, release ${version}`, ...rest } = options;
-  const made = unseen({ name, deployment: `${app} ${version}`, measured: { pcrs, pivotHash }, options: rest });
+  const made = unseen({
+    name,
+    deployment: `${app} ${version}`,
+    measured: { pcrs, pivotHash },
+    options: rest,
+    trustAnchors: undefined,
+  });
   if (made.faults.length > 0) throw new MalformedError("release", made.faults);
   return made;
 }
@@ -219,7 +239,7 @@ interface Unseen {
   readonly deployment: string;
   readonly measured: Pick<DeploymentFile, "pcrs" | "pivotHash">;
   readonly options: Omit<ReleaseOptions, "name">;
-  readonly trustAnchors?: readonly TrustAnchor[] | undefined;
+  readonly trustAnchors: readonly TrustAnchor[] | undefined;
 }
 
 function unseen({ name, deployment, measured, options, trustAnchors }: Unseen): Finished {
@@ -250,6 +270,8 @@ export interface BuildOptions extends ReleaseOptions {
  * image runs.
  */
 export function makeBuildPolicy(build: BuildMeasurements, options: BuildOptions = {}): MadePolicy {
+  options = copyPlain(ownOptions("options", options, { ...RELEASE_OPTIONS, trustAnchors: true }));
+  build = ownMembers(build, { pcrs: true, pivotHash: true });
   if (build.pcrs === undefined && build.pivotHash === undefined) throw new TypeError("build: pcrs or pivotHash wanted");
   const measured = {
     ...(build.pcrs && { pcrs: hexOfPcrs(build.pcrs) }),

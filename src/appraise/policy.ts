@@ -1,7 +1,7 @@
 /** The policy file, `bootproof/1`: what a user pins (appraise/README.md, "The policy file"). */
 import { toUtf8 } from "../bytes.js";
 import { decodeCertificate, nameText } from "../decode/certificate.js";
-import { jsonInput } from "../decode/input.js";
+import { jsonInput, ownOptions } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import {
@@ -73,6 +73,12 @@ export interface DeploymentFile extends PinsFile {
 export interface ParsePolicyOptions {
   /** Reads a trust anchor's `file`, named relative to the policy file. Without it such an anchor is a fault. */
   readonly readFile?: (path: string) => string;
+}
+
+const PARSE_OPTIONS: Readonly<Record<keyof ParsePolicyOptions, true>> = { readFile: true };
+
+export function ownParseOptions(options: ParsePolicyOptions): ParsePolicyOptions {
+  return ownOptions("options", options, PARSE_OPTIONS);
 }
 
 /** In bytes. */
@@ -163,11 +169,12 @@ export function policySchema(): JsonObject {
  * with the path of every fault, up to 100 of them.
  */
 export function parsePolicy(input: string | Uint8Array | object, options: ParsePolicyOptions = {}): Policy {
+  const own = ownParseOptions(options);
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
   const place = new Place();
-  const read = readMembers(value as JsonValue, policyMembers(options), REQUIRED, place);
+  const read = readMembers(value as JsonValue, policyMembers(own), REQUIRED, place);
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
   const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);

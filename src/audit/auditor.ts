@@ -6,7 +6,7 @@ import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
-import { type VerifySetting, takeOptions } from "../inputs.js";
+import { type VerifySetting, evidenceMembers, takeOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests } from "../verify/approved-manifests.js";
 import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
@@ -14,7 +14,7 @@ import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { readEntry } from "./entry.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
-import { type AuditSetting, verifyOptionsOf } from "./setting.js";
+import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
 /** Signatures, and imported keys. A boot proof has about ten, of which those of its region are shared. */
 const MAX_SIGNATURES = 4096;
@@ -46,7 +46,8 @@ export class Auditor {
    * Throws {@link MalformedError} for a policy or trust anchor that is none, and for a text of boot proofs that is no
    * JSON or has none in it.
    */
-  static async of(setting: AuditSetting): Promise<Auditor> {
+  static async of(given: AuditSetting): Promise<Auditor> {
+    const setting = ownSetting(given);
     const cache = new SignatureCache(MAX_SIGNATURES);
     const options = takeOptions({ ...verifyOptionsOf(setting), cache });
     const manifests = new ApprovedManifests<CheckedManifest>();
@@ -92,7 +93,8 @@ export class Auditor {
   }
 
   /** Of the setting, those whose keys the app proofs name: all others are of other enclaves. */
-  #bootProofsFor({ appProofs = [], activity }: Evidence): Standing[] {
+  #bootProofsFor(evidence: Evidence): Standing[] {
+    const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
     const named = new Set([...appProofs, ...inside].map((proof) => this.#standing.get(keyTextOf(proof))));
     named.delete(undefined);

@@ -11,6 +11,11 @@ export interface Batch {
   readonly entries: readonly Uint8Array[];
 }
 
+/** A batch with copies of its entries: who hands it over may use its buffers again. */
+export function ownBatch({ index, first, entries }: Batch): Batch {
+  return { index, first, entries: entries.map((entry) => new Uint8Array(entry)) };
+}
+
 /** What became of a batch: a result for each entry, in their order. */
 export interface JudgedBatch {
   readonly index: number;

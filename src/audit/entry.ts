@@ -5,6 +5,7 @@ import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
 import { type Piece, evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
+import { evidenceMembers } from "../inputs.js";
 import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, faultText } from "../errors.js";
 import { type EvidenceKind, beginsAsJson, kindOfJson, recognise } from "../inspect/kind.js";
@@ -98,7 +99,7 @@ function entryOfMembers(json: JsonObject): Entry {
   for (const name of EVIDENCE_MEMBERS)
     if (json[name] === null) reader.fault(name, "null: leave it away if it is not there");
   const evidence = evidenceIn(reader, []);
-  const { bootProofs, appProofs = [], activity } = evidence;
+  const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined) reader.fault("", "no evidence in it");
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }

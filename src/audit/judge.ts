@@ -1,7 +1,7 @@
 /** A judge in this process; and a batch judged entry by entry, wherever that is done. */
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
-import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
@@ -22,9 +22,10 @@ export function unjudgedResult(n: number): AuditResult {
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,
-  { index, first, entries }: Batch,
+  batch: Batch,
   clock: () => number = () => 0,
 ): Promise<JudgedBatch> {
+  const { index, first, entries } = ownBatch(batch);
   let slowest = { n: first, milliseconds: -1 };
   const results = await inTurns(entries, AT_ONCE, async (entry, at) => {
     const start = clock();
@@ -64,7 +65,8 @@ export async function localJudge(setting: AuditSetting, clock?: () => number): P
   let before: Promise<unknown> = Promise.resolve();
   return {
     concurrency: 1,
-    judge(batch) {
+    judge(given) {
+      const batch = ownBatch(given);
       const judged = before.then(() => judgeBatch(auditor, batch, clock));
       before = judged;
       return judged;

@@ -5,7 +5,8 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
-import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { ownOptions } from "../decode/input.js";
+import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
 import { type Member, joinQueue } from "./node-queue-member.js";
 import { type Connection, isOutage, isPassing } from "./node-redis.js";
@@ -27,7 +28,7 @@ import {
 } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
 import type { AuditResult } from "./result.js";
-import { type AuditSetting, settingDigest } from "./setting.js";
+import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions {
   /** Shared with the workers: what goes through the server is sealed by it. */
@@ -40,6 +41,12 @@ export interface QueueJudgeOptions {
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
+const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
+  secret: true,
+  onNote: true,
+  concurrency: true,
+  judgeOf: true,
+};
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
 /** Bytes of the entries of one job; a longer entry is a job by itself. */
@@ -62,10 +69,12 @@ const KEPT_EVENTS = 100;
  * {@link QueueError} where the server cannot be reached within ten seconds, or the packages for it are missing. From
  * then on it goes on through whatever a network or a server does.
  */
-export async function queueJudge(url: string, setting: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
+export async function queueJudge(url: string, given: AuditSetting, options: QueueJudgeOptions = {}): Promise<Judge> {
+  const own = ownOptions("options", options, QUEUE_OPTIONS);
+  const setting = ownSetting(given);
   const digest = await settingDigest(setting);
-  const member = await joinQueue(url, setting, options, MAX_SAID);
-  const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = options;
+  const member = await joinQueue(url, setting, own, MAX_SAID);
+  const { onNote = () => {}, concurrency = CONCURRENCY, judgeOf = threadJudge } = own;
   const judge = new QueueJudge({ ...member, setting, digest, onNote, judgeOf }, concurrency);
   await judge.start();
   return judge;
@@ -131,7 +140,8 @@ class QueueJudge implements Judge {
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);
   }
 
-  async judge({ index, first, entries }: Batch): Promise<JudgedBatch> {
+  async judge(batch: Batch): Promise<JudgedBatch> {
+    const { index, first, entries } = ownBatch(batch);
     const parts = await Promise.all(partsOf(first, entries).map((part) => this.#judgePart(part)));
     return { index, ...joined(parts) };
   }

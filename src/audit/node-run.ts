@@ -1,6 +1,7 @@
 /** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
+import { ownOptions } from "../decode/input.js";
 import type { Judge, JudgedBatch } from "./batch.js";
 import { Auditor } from "./auditor.js";
 import { type InputBatch, STDIN_INPUT, comparedInputs, inputBatches } from "./node-source.js";
@@ -9,7 +10,7 @@ import { type AuditProgress, type OpenedState, openState } from "./node-state.js
 import { type AuditResult, type EntryResult, resultLine } from "./result.js";
 import { threadJudge } from "./node-threads.js";
 import { type AuditSignal, type AuditEnd, type AuditSummary, NO_ENTRIES, type Slowest, runAudit } from "./run.js";
-import type { AuditSetting } from "./setting.js";
+import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface AuditFilesOptions {
   /** Files of lines, folders, or `-` for {@link stdin}: see `inputBatches`. */
@@ -38,6 +39,22 @@ export interface AuditFilesOptions {
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
 
+const FILES_OPTIONS: Readonly<Record<keyof AuditFilesOptions, true>> = {
+  inputs: true,
+  setting: true,
+  stdin: true,
+  out: true,
+  state: true,
+  isNowGiven: true,
+  judge: true,
+  batchEntries: true,
+  onlyFailures: true,
+  failFast: true,
+  signal: true,
+  onBootProofs: true,
+  onProgress: true,
+};
+
 /** How far it has come, with what was done before it went on. */
 export interface AuditFilesProgress {
   readonly bytes: number;
@@ -58,7 +75,9 @@ const SAVE_EVERY_MS = 500;
  * Audits files. Rejects with `AuditInputError` for an input that cannot be read or was changed, with `AuditFileError`
  * for results or a state that cannot be written or gone on with, and with `MalformedError` for a setting that is none.
  */
-export async function auditFiles(options: AuditFilesOptions): Promise<AuditFilesEnd> {
+export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEnd> {
+  const own = ownOptions("options", given, FILES_OPTIONS);
+  const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, setting: options.setting };
   // Before anything is made that would be left behind.

@@ -4,6 +4,7 @@
  */
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { diskReason } from "../disk/whole.js";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
@@ -75,7 +76,23 @@ export function comparedInputs(
   return batchesOf(inputs.slice(0, options.from.input + 1), options, true);
 }
 
-async function* batchesOf(
+const INPUT_OPTIONS: Readonly<Record<keyof InputOptions, true>> = {
+  stdin: true,
+  from: true,
+  digest: true,
+  batchEntries: true,
+};
+
+function batchesOf(
+  inputs: readonly string[],
+  options: InputOptions,
+  comparesOnly: boolean,
+): AsyncGenerator<InputBatch> {
+  const own = ownOptions("options", options, INPUT_OPTIONS);
+  return readBatches([...inputs], Object.assign(own, { from: copyPlain(own.from ?? null) }), comparesOnly);
+}
+
+async function* readBatches(
   inputs: readonly string[],
   options: InputOptions,
   comparesOnly: boolean,

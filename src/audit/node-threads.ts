@@ -3,10 +3,11 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
 import { Tinypool } from "tinypool";
-import type { Batch, Judge, JudgedBatch } from "./batch.js";
+import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { joined, unjudgedResult } from "./judge.js";
 import type { PackedBatch } from "./node-thread.js";
-import type { AuditSetting } from "./setting.js";
+import { ownOptions } from "../decode/input.js";
+import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
   /** As many as the system has cores for this process, unless said otherwise. */
@@ -17,9 +18,11 @@ export interface ThreadOptions {
   readonly maxHeapMiB?: number;
 }
 
+const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = { threads: true, module: true, maxHeapMiB: true };
+
 /** Judges in threads, which are started as they are needed. The setting is to be one that `Auditor.of` takes. */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
-  return new ThreadJudge(setting, options);
+  return new ThreadJudge(ownSetting(setting), ownOptions("options", options, THREAD_OPTIONS));
 }
 
 /** Forever: a thread that has nothing to do is waited for by nobody, and started again at some cost. */
@@ -55,15 +58,19 @@ class ThreadJudge implements Judge {
     this.#pool.on("error", () => {});
   }
 
-  async judge(batch: Batch): Promise<JudgedBatch> {
+  judge(batch: Batch): Promise<JudgedBatch> {
+    return this.#judge(ownBatch(batch));
+  }
+
+  async #judge(batch: Batch): Promise<JudgedBatch> {
     const { index, first, entries } = batch;
     const judged = await this.#attempt(batch);
     if (judged !== null) return judged;
     if (entries.length > 1) {
       const half = Math.ceil(entries.length / 2);
       const parts = [
-        await this.judge({ index, first, entries: entries.slice(0, half) }),
-        await this.judge({ index, first: first + half, entries: entries.slice(half) }),
+        await this.#judge({ index, first, entries: entries.slice(0, half) }),
+        await this.#judge({ index, first: first + half, entries: entries.slice(half) }),
       ];
       return { index, ...joined(parts) };
     }

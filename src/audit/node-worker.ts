@@ -1,6 +1,7 @@
 /** The worker's side of a queue: takes batches of its own policy, judges them, and answers. */
 import { availableParallelism } from "node:os";
 import type { Job as QueuedJob, Worker } from "bullmq";
+import { ownOptions } from "../decode/input.js";
 import { isJsonObject } from "../decode/json.js";
 import { printable } from "../report/printable.js";
 import { Auditor } from "./auditor.js";
@@ -26,7 +27,7 @@ import {
 import { QueueError } from "./queue-error.js";
 import type { AuditSignal } from "./run.js";
 import { threadJudge } from "./node-threads.js";
-import { type AuditSetting, settingDigest } from "./setting.js";
+import { type AuditSetting, ownHeld, settingDigest } from "./setting.js";
 
 export interface RunWorkerOptions {
   /** How many threads judge. As many as there are cores for this process, unless said otherwise. */
@@ -51,6 +52,14 @@ export interface WorkerSummary {
   readonly entries: number;
 }
 
+const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
+  workers: true,
+  secret: true,
+  onNote: true,
+  signal: true,
+  lockMs: true,
+  judgeOf: true,
+};
 const LOCK_MS = 5000;
 const TICK_MS = 2000;
 /** How long what is judged at the end is waited for. */
@@ -70,9 +79,11 @@ const MAX_SAID = 1000;
  */
 export async function runWorker(
   url: string,
-  held: Pick<AuditSetting, "policy" | "trustAnchors">,
-  options: RunWorkerOptions = {},
+  given: Pick<AuditSetting, "policy" | "trustAnchors">,
+  givenOptions: RunWorkerOptions = {},
 ): Promise<WorkerSummary> {
+  const held = ownHeld(given);
+  const options = ownOptions("options", givenOptions, WORKER_OPTIONS);
   const member = await joinQueue(url, held, options, MAX_SAID);
   return new QueueWorker({ ...member, held }, options).run(options.signal);
 }

@@ -1,4 +1,5 @@
 /** An audit from end to end: batches in, judged several at once, results out in the order of the input. */
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
 import { type AuditResult, isAccepted, resultLine } from "./result.js";
@@ -68,6 +69,17 @@ export interface AuditRun<B extends Batch> {
   readonly signal?: AuditSignal;
 }
 
+const RUN: Readonly<Record<keyof AuditRun<Batch>, true>> = {
+  source: true,
+  judge: true,
+  write: true,
+  lineOf: true,
+  onlyFailures: true,
+  failFast: true,
+  summary: true,
+  signal: true,
+};
+
 /** `done`: all of the input. `failed`: up to the first that was not accepted. `aborted`: somewhere. */
 export interface AuditEnd {
   readonly end: "done" | "failed" | "aborted";
@@ -81,7 +93,9 @@ const BATCHES_EACH = 2;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Judges everything of a source. Rejects with what source, judge or `write` reject with. */
-export async function runAudit<B extends Batch>(run: AuditRun<B>): Promise<AuditEnd> {
+export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<AuditEnd> {
+  const own = ownOptions("run", given, RUN);
+  const run = Object.assign(own, { summary: copyPlain(own.summary ?? NO_ENTRIES) });
   const { source, judge, signal } = run;
   const pipeline = new Pipeline(source[Symbol.asyncIterator](), judge);
   const results = new Results(run);

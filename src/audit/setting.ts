@@ -3,6 +3,7 @@ import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { plainPolicy } from "../appraise/plain-policy.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { sha256 } from "../verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 
@@ -19,6 +20,27 @@ export interface AuditSetting {
   readonly allowDebug?: boolean;
   /** JSON texts, each a boot proof or several, for app proofs and activities that come without any. */
   readonly bootProofs: readonly string[];
+}
+
+const SETTING: Readonly<Record<keyof AuditSetting, true>> = {
+  policy: true,
+  trustAnchors: true,
+  now: true,
+  at: true,
+  allowDebug: true,
+  bootProofs: true,
+};
+
+/** A copy of a setting. Throws TypeError as `ownOptions` does. */
+export function ownSetting(setting: AuditSetting): AuditSetting {
+  return copyPlain(ownOptions("setting", setting, SETTING));
+}
+
+type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
+
+/** A copy of the parts of a setting that a worker holds. */
+export function ownHeld(held: Held): Held {
+  return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
 }
 
 /** A policy as it was written, with the certificates of the files that it names. */
@@ -38,9 +60,18 @@ export interface AuditOptions {
   readonly bootProofs?: readonly string[];
 }
 
+const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  allowDebug: true,
+  bootProofs: true,
+};
+
 /** The setting as plain data. Throws TypeError for a policy that was given as a value: there is no text of it. */
 export function auditSetting(options: AuditOptions): AuditSetting {
-  const { policy, now, at, trustAnchors, allowDebug, bootProofs = [] } = options;
+  const { policy, now, at, trustAnchors, allowDebug, bootProofs = [] } = ownOptions("options", options, OPTIONS);
   return {
     policy: policy === NO_POLICY_ANY_ENCLAVE ? null : policyText(policy),
     ...(trustAnchors && {
@@ -54,13 +85,14 @@ export function auditSetting(options: AuditOptions): AuditSetting {
 }
 
 function policyText(policy: Policy): AuditPolicy {
-  const { bytes, anchors } = plainPolicy(policy);
+  const { bytes, anchors } = copyPlain(plainPolicy(policy));
   // It was read from them as JSON, so that they are UTF-8.
   return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
 }
 
 /** The options of each verification under the setting. Throws MalformedError for a policy or anchor that is none. */
-export function verifyOptionsOf({ policy, trustAnchors, now, at, allowDebug }: AuditSetting): VerifyOptions {
+export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
+  const { policy, trustAnchors, now, at, allowDebug } = ownSetting(setting);
   const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
   return {
     policy: policy === null ? NO_POLICY_ANY_ENCLAVE : parsedPolicy(policy),
@@ -77,16 +109,17 @@ function parsedPolicy({ text, anchors = {} }: AuditPolicy): Policy {
 
 /** SHA-256, in hex, of all that decides: which run a state or a queue belongs to. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
-  const { now, at = "document", allowDebug = false, bootProofs } = setting;
-  return digestOf([...judgedBy(setting), now, at, allowDebug, bootProofs]);
+  const own = ownSetting(setting);
+  const { now, at = "document", allowDebug = false, bootProofs } = own;
+  return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs]);
 }
 
 /** SHA-256, in hex, of policy and trust anchors alone: what a worker was told by its own caller. */
-export async function policyDigest(setting: Pick<AuditSetting, "policy" | "trustAnchors">): Promise<string> {
-  return digestOf(judgedBy(setting));
+export async function policyDigest(setting: Held): Promise<string> {
+  return digestOf(judgedBy(ownHeld(setting)));
 }
 
-function judgedBy({ policy, trustAnchors }: Pick<AuditSetting, "policy" | "trustAnchors">): unknown[] {
+function judgedBy({ policy, trustAnchors }: Held): unknown[] {
   const anchors = Object.entries(policy?.anchors ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return [policy && [policy.text, anchors], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
 }

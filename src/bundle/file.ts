@@ -7,6 +7,7 @@ import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
+import { evidenceMembers } from "../inputs.js";
 import type { Report } from "../report/report.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
@@ -59,8 +60,7 @@ export function decodeBundle(input: unknown): Bundle {
 function bundleOf(reader: MemberReader): Bundle {
   if (reader.get("bundle") !== BUNDLE_FORMAT) reader.fault("bundle", `"${BUNDLE_FORMAT}" wanted`);
   reader.refuseUnknown(["bundle", "now", "bootProofs", "appProofs", "activity", "policy", "report"]);
-  const { bootProofs, appProofs = [], activity } = evidenceIn(reader, ["bootProofs", "appProofs"]);
-  const evidence = { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+  const evidence = { appProofs: [], ...evidenceIn(reader, ["bootProofs", "appProofs"]) };
   return { evidence, judgement: judgementOf(reader) };
 }
 
@@ -84,11 +84,11 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
 
 /** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
-  const { bootProofs, appProofs, activity } = bundle.evidence;
+  const { bootProofs, appProofs, activity } = evidenceMembers(bundle.evidence);
   const named = (piece: unknown): NamedEvidence => new NamedEvidence(name, piece, { bytes });
   const evidence = {
     bootProofs: bootProofs.map(named),
-    appProofs: (appProofs ?? []).map(named),
+    appProofs: appProofs.map(named),
     ...(activity !== undefined && { activity: named(activity) }),
   };
   return { ...bundle, evidence };

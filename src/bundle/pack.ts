@@ -3,7 +3,7 @@ import { type ParsePolicyOptions, type PolicyFile, parsePolicy } from "../apprai
 import { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, verifyEvidence } from "../bootproof.js";
 import { withOwnName } from "../decode/boot-proof.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
-import { jsonInput, ownOptions } from "../decode/input.js";
+import { copyPlain, jsonInput, ownOptions } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -49,7 +49,7 @@ export function packEvidence(evidence: Evidence): BundleFile {
 /** The value of JSON text; text that is none stays what it is, to be judged like the rest. */
 function jsonOf(piece: unknown): unknown {
   const input = valueOf(piece);
-  return attempt(() => jsonInput(input)).value ?? input;
+  return attempt(() => jsonInput(input)).value ?? copyPlain(input);
 }
 
 function valueOf(piece: unknown): unknown {
@@ -64,18 +64,19 @@ export async function packBundle(
   evidence: Evidence,
   options: PackOptions,
 ): Promise<Verification & { readonly bundle: BundleFile | null }> {
-  const { policy, now, expected, nonce } = ownOptions("options", options, PACK_OPTIONS);
+  const { policy, now: given, expected, nonce } = ownOptions("options", options, PACK_OPTIONS);
+  const now = given instanceof Date ? new Date(given) : given;
   const packed = packEvidence(evidence);
-  const parsed = policy === NO_POLICY_ANY_ENCLAVE ? policy : parsePolicy(policy);
+  // The very copy that is judged by is packed.
+  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : (jsonInput(policy) as unknown as PolicyFile);
   const verification = await verifyEvidence(evidenceOf(packed), {
-    policy: parsed,
+    policy: policyFile === null ? NO_POLICY_ANY_ENCLAVE : parsePolicy(policyFile),
     now,
     ...(expected && { expected }),
     ...(nonce && { nonce }),
   });
   if (verification.report.verdict === "rejected") return madeVerification({ ...verification, bundle: null });
   const { bundle, ...pieces } = packed;
-  const policyFile = policy === NO_POLICY_ANY_ENCLAVE ? null : policy;
   return madeVerification({
     ...verification,
     bundle: { bundle, now: now.toISOString(), ...pieces, policy: policyFile, report: verification.report },
@@ -100,9 +101,10 @@ export function selfContainedPolicy(input: string | Uint8Array | object, options
 }
 
 function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
-  return typeof anchor === "object" && "file" in anchor;
+  return typeof anchor === "object" && Object.hasOwn(anchor, "file");
 }
 
-function evidenceOf({ bootProofs, appProofs, activity }: BundleFile): Evidence {
-  return { bootProofs, appProofs, ...(activity !== undefined && { activity }) };
+function evidenceOf(packed: BundleFile): Evidence {
+  const { bootProofs, appProofs } = packed;
+  return { bootProofs, appProofs, ...(Object.hasOwn(packed, "activity") && { activity: packed.activity }) };
 }

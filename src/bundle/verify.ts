@@ -1,9 +1,17 @@
 /** Verifies a bundle anew, and tells where the report inside says something else. */
 import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../bootproof.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type VerifyOptions,
+  takenVerification,
+  verifyEvidence,
+} from "../bootproof.js";
 import type { CheckId } from "../checks.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
+import { evidenceMembers } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -63,35 +71,63 @@ interface Difference {
  * has none.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const { evidence, judgement } = bundle;
-  if ((options as Partial<VerifyOptions>).bootProofsOnly !== undefined)
-    throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
-  const own = options.policy === POLICY_OF_THE_BUNDLE;
+  const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
+  const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
+  if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
+  const own = given.policy === POLICY_OF_THE_BUNDLE;
   if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
-  const cache = options.cache ?? new SignatureCache();
-  const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
-  const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
-  const verification = await verifyEvidence(evidence, { ...options, policy, cache });
-  const packed = judgement && (await comparePacked(evidence, judgement, { cache, ...nonce }));
+  const cache = given.cache ?? new SignatureCache();
+  const policy = given.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : given.policy;
+  const nonce = given.nonce instanceof Uint8Array ? { nonce: new Uint8Array(given.nonce) } : {};
+  // Both are taken over before anything is awaited: what they are of is the same evidence.
+  const compared = judgement && packedComparison(evidence, judgement, { cache, ...nonce });
+  const verification = await verifyEvidence(evidence, { ...given, policy, cache });
+  const packed = compared && (await compared());
   return madeVerification<BundleVerification>({ ...verification, policyFrom: own ? "bundle" : "caller", packed });
 }
 
-async function comparePacked(
+type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
+
+const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  measurements: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  cache: true,
+  uses: true,
+  bootProofsOnly: true,
+};
+
+/** Takes over evidence and judgement; verifies and compares when it is called. */
+function packedComparison(
   evidence: Evidence,
   { now, policy, report }: Judgement,
   options: Pick<VerifyOptions, "cache" | "nonce">,
-): Promise<PackedReport> {
-  const anew = await verifyEvidence(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now });
-  return {
-    now: now.toISOString(),
-    verdict: anew.report.verdict,
-    differences: differences(statements(report), statements(withoutUnsaid(anew.report, report))),
+): () => Promise<PackedReport> {
+  const made = new Date(now);
+  const judge = takenVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
+  const copied = copyPlain(report);
+  const said = statements(copied);
+  const names = new Set(Object.keys(copied));
+  return async () => {
+    const anew = await judge();
+    return {
+      now: made.toISOString(),
+      verdict: anew.report.verdict,
+      differences: differences(said, statements(withoutUnsaid(anew.report, names))),
+    };
   };
 }
 
-function withoutUnsaid(anew: Report, packed: object): object {
+function withoutUnsaid(anew: Report, packed: ReadonlySet<string>): object {
   return Object.fromEntries(
-    Object.entries(anew).filter(([name]) => !NOT_ALWAYS_SAID.includes(name) || Object.hasOwn(packed, name)),
+    Object.entries(anew).filter(([name]) => !NOT_ALWAYS_SAID.includes(name) || packed.has(name)),
   );
 }
 

@@ -1,5 +1,5 @@
 /** commander's Command, whose faults are sentences of ours: what is wrong, what is wanted, where it is told. */
-import { type Argument, Command, CommanderError, type Option } from "commander";
+import { type Argument, Command, CommanderError, type Option, type OptionValues } from "commander";
 import { EXIT } from "./exit-codes.js";
 import { UsageError } from "./io.js";
 import { optionName, seeHelpOf } from "./options.js";
@@ -11,6 +11,11 @@ const { unknownOption } = Command.prototype as unknown as { unknownOption(this: 
 export class CheckedCommand extends Command {
   override createCommand(name?: string): CheckedCommand {
     return new CheckedCommand(name);
+  }
+
+  /** Without a prototype: no option is given by anything but the command line. */
+  override opts<T extends OptionValues>(): T {
+    return Object.assign(Object.create(null), super.opts<T>()) as T;
   }
 
   /** Whatever commander says comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */

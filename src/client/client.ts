@@ -18,6 +18,7 @@ import {
   type SubmitOptions,
   type Submitted,
   type UndocumentedSubmit,
+  ownOperation,
   query,
   readObject,
   readQueried,
@@ -114,8 +115,10 @@ export function createClient(options: ClientOptions): Client {
     ...(Object.fromEntries(submits) as unknown as SubmitFunctions),
     ...(Object.fromEntries(queries) as unknown as QueryFunctions),
     organizationId: transport.organizationId,
-    submit: async (operation, parameters, call) =>
-      readObject(operation.name, (await submit(transport, operation, parameters, call)).answer, "unknown"),
+    submit: async (operation, parameters, call) => {
+      const own = ownOperation(operation);
+      return readObject(own.name, (await submit(transport, own, parameters, call)).answer, "unknown");
+    },
     query: async (name, parameters, call) =>
       readObject(name, await query(transport, { name }, parameters, call), "none"),
     withVerification: (policy, verification) => verifiedClient(transport, policy, verification),
@@ -137,10 +140,11 @@ const CLIENT_OPTIONS: Readonly<Record<keyof ClientOptions, Kind>> = {
 };
 
 function transportOf(options: ClientOptions): Transport {
-  options = ownTypedOptions("options", options, CLIENT_OPTIONS);
-  const given = Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as unknown as ClientOptions;
+  const own = ownTypedOptions("options", options, CLIENT_OPTIONS);
+  const given = Object.assign(
+    Object.create(null),
+    Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
+  ) as ClientOptions;
   if (given.organizationId === undefined) throw new TypeError("options.organizationId: wanted");
   if (typeof given.stamper?.stamp !== "function") throw new TypeError("options.stamper: wanted, with a function stamp");
   return { ...DEFAULTS, ...given, baseUrl: checkedBaseUrl(given.baseUrl) };

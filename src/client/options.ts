@@ -1,7 +1,7 @@
 /**
  * What callers hand in, checked against its types before anything is sent.
  */
-import { ownOptions } from "../decode/input.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 
 const KINDS = {
   text: { wanted: "a text that is not empty", holds: (value: unknown) => typeof value === "string" && value !== "" },
@@ -22,8 +22,8 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /**
- * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Throws TypeError as that does, and
- * for a value of another kind.
+ * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Lists are copied. Throws
+ * TypeError as that does, and for a value of another kind.
  */
 export function ownTypedOptions<T extends object>(what: string, value: T, kinds: Readonly<Record<keyof T, Kind>>): T {
   const own = ownOptions(what, value, kinds);
@@ -31,5 +31,6 @@ export function ownTypedOptions<T extends object>(what: string, value: T, kinds:
     const { wanted, holds } = KINDS[kinds[name as keyof T]];
     if (given !== undefined && !holds(given)) throw new TypeError(`${what}.${name}: ${wanted} wanted`);
   }
-  return own;
+  const lists = Object.entries(own).filter(([, given]) => Array.isArray(given));
+  return Object.assign(own, Object.fromEntries(copyPlain(lists)));
 }

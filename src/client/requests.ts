@@ -1,7 +1,7 @@
 /** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
-import { unwrap } from "../decode/input.js";
+import { copyPlain, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { answerError, requestError } from "./errors.js";
 import {
@@ -33,6 +33,12 @@ export interface UndocumentedSubmit {
   readonly type: string;
 }
 
+const OPERATION: Readonly<Record<keyof UndocumentedSubmit, Kind>> = { name: "any", type: "any" };
+
+export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit {
+  return ownTypedOptions("operation", operation, OPERATION);
+}
+
 /** The activity envelope (client/README.md, "Activities"), as it is sent. */
 interface ActivityRequest {
   readonly type: string;
@@ -61,9 +67,9 @@ export async function submit(
   transport: Transport,
   operation: UndocumentedSubmit | SubmitOperation,
   parameters: unknown,
-  options: SubmitOptions = {},
+  given: SubmitOptions = {},
 ): Promise<Submission> {
-  options = ownTypedOptions("options", options, SUBMIT_OPTIONS);
+  const options = ownTypedOptions("options", given, SUBMIT_OPTIONS);
   const request = {
     type: operation.type,
     timestampMs: millisecondsOf(transport.now()),
@@ -84,9 +90,9 @@ export async function query(
   transport: Transport,
   operation: { readonly name: string } | QueryOperation,
   parameters: unknown,
-  options: CallOptions = {},
+  given: CallOptions = {},
 ): Promise<JsonValue> {
-  options = ownTypedOptions("options", options, CALL_OPTIONS);
+  const options = ownTypedOptions("options", given, CALL_OPTIONS);
   const organizationId = options.organizationId ?? transport.organizationId;
   const body = { organizationId, ...checkedParameters(operation, parameters) };
   const limit = RESPONSE_LIMITS.get(operation.name);
@@ -101,13 +107,16 @@ export async function query(
 /** The parameters as JSON has them: what is undefined is not there. */
 function checkedParameters(
   operation: { readonly name: string; readonly parameters?: Shape<unknown> },
-  parameters: unknown,
+  given: unknown,
 ): JsonObject {
   const { name } = operation;
+  // What is checked is what is sent.
+  const parameters = copyPlain(given);
   if (!/^[a-z0-9_]+$/.test(name))
     throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
   if (!isJsonObject(parameters)) throw requestError(name, [{ path: "parameters", message: "an object wanted" }]);
-  const faults = operation.parameters ? readShape(operation.parameters, parameters, "parameters").faults : [];
+  const shape = Object.hasOwn(operation, "parameters") ? operation.parameters : undefined;
+  const faults = shape ? readShape(shape, parameters, "parameters").faults : [];
   if (faults.length > 0) throw requestError(name, faults);
   const json = attempt(() => parseJson(JSON.stringify(parameters)));
   if (json.faults.length > 0) throw requestError(name, json.faults);

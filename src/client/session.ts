@@ -1,8 +1,10 @@
 /** Sessions: a key that the service makes for a user, for a while, and seals to a key made here. */
 import { toHex } from "../bytes.js";
+import { copyPlain } from "../decode/input.js";
 import { openBundle } from "./credential-bundle.js";
 import type { WebKeyPair } from "./platform.js";
-import type { CallOptions } from "./requests.js";
+import { ownTypedOptions } from "./options.js";
+import { CALL_OPTIONS, type CallOptions } from "./requests.js";
 import { ClientError } from "./errors.js";
 import type { SubmitParameters, SubmitResult } from "./operations.js";
 import { importSigningPair, publicPointOf, subtleCrypto } from "./p256.js";
@@ -54,8 +56,10 @@ export async function openSession<Answer extends { readonly result: SubmitResult
   parameters: Omit<SubmitParameters<"createReadWriteSession">, "targetPublicKey">,
   options?: CallOptions,
 ): Promise<Answer & { readonly session: SessionKey }> {
+  const given = copyPlain(parameters);
+  const call = options && ownTypedOptions("options", options, CALL_OPTIONS);
   const target = await createSessionTarget();
-  const answer = await client.createReadWriteSession({ ...parameters, targetPublicKey: target.publicKey }, options);
+  const answer = await client.createReadWriteSession({ ...given, targetPublicKey: target.publicKey }, call);
   if (answer.result === null) {
     throw new ClientError("answer", "the session is not there yet: its activity is not completed", {
       operation: "create_read_write_session",

@@ -2,6 +2,7 @@
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { sha256 } from "../verify/digest.js";
 import { importPoint } from "../verify/ecdsa.js";
 import { ClientError } from "./errors.js";
@@ -54,7 +55,9 @@ const PROBE = "bootproof: do these two keys belong together?";
  * it is malformed, or where the two halves do not belong together.
  */
 export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> {
-  const pair = isCryptoKeyPair(key) ? key : await pairOfHex(key);
+  const { publicKey: stated, privateKey } = key;
+  const given = { publicKey: stated, privateKey } as ApiKey | WebKeyPair;
+  const pair = isCryptoKeyPair(given) ? given : await pairOfHex(given);
   const publicKey = toHex(compressed(await checkedPoint(pair)));
   return {
     async stamp(body) {
@@ -150,16 +153,25 @@ export interface WebauthnStamperOptions {
   readonly timeoutMs?: number;
 }
 
+const WEBAUTHN_OPTIONS: Readonly<Record<keyof WebauthnStamperOptions, true>> = {
+  get: true,
+  rpId: true,
+  allowCredentials: true,
+  userVerification: true,
+  timeoutMs: true,
+};
+
 /**
  * Stamps with a passkey: `X-Stamp-WebAuthn`, the JSON of the assertion. The challenge is the UTF-8 text of the
  * lower-case hex SHA-256 of the body.
  */
 export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
-  const { get, rpId, userVerification = "preferred", timeoutMs } = options;
-  const allowCredentials = options.allowCredentials?.map((allowed) => ({
-    ...allowed,
-    id: new Uint8Array(bytesOf(allowed.id) ?? []),
-  }));
+  const own = ownOptions("options", options, WEBAUTHN_OPTIONS);
+  const { get, rpId, userVerification = "preferred", timeoutMs } = own;
+  const allowCredentials = own.allowCredentials?.map((allowed) => {
+    const copy = copyPlain(allowed);
+    return { ...copy, id: new Uint8Array(bytesOf(copy.id) ?? []) };
+  });
   return {
     async stamp(body, signal) {
       // Of a copy: the digest waits for the platform's cryptography before it reads the bytes.

@@ -8,6 +8,7 @@
  * who relies on that says so with `resendSubmits`, and then the same bytes, never a new timestamp, are sent again.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
+import { ownMembers } from "../decode/input.js";
 import { type JsonValue, parseJson } from "../decode/json.js";
 import { MalformedError, attempt } from "../errors.js";
 import { BoundedBytes } from "./bounded-bytes.js";
@@ -170,7 +171,10 @@ async function exchange(transport: Transport, request: StampedRequest, signal: S
 }
 
 function responseLimit(transport: Transport, target: Target): number {
-  return Math.min(transport.maxResponseBytes, target.maxResponseBytes ?? Infinity);
+  return Math.min(
+    transport.maxResponseBytes,
+    ownMembers(target, { maxResponseBytes: true }).maxResponseBytes ?? Infinity,
+  );
 }
 
 /** The answer is null where it is longer than allowed. */

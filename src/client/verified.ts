@@ -16,7 +16,7 @@ import type { Report } from "../report/report.js";
 import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
-import { type Expected, questionOf, soleMember } from "../verify/expectation.js";
+import { type Expected, copyExpected, questionOf, soleMember } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
@@ -32,7 +32,7 @@ import {
 } from "./operations.js";
 import { type Kind, ownTypedOptions } from "./options.js";
 import type { Signal } from "./platform.js";
-import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, query, submit } from "./requests.js";
+import { CALL_OPTIONS, type CallOptions, type UndocumentedSubmit, ownOperation, query, submit } from "./requests.js";
 import { readShape } from "./shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
 
@@ -97,13 +97,9 @@ export interface VerifiedClient extends VerifiedSubmitFunctions {
 }
 
 /** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
-export function verifiedClient(
-  transport: Transport,
-  policy: Policy,
-  options: VerificationOptions = {},
-): VerifiedClient {
+export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
-  options = ownTypedOptions("options", options, VERIFICATION_OPTIONS);
+  const options = ownTypedOptions("options", given, VERIFICATION_OPTIONS);
   if (options.cache !== undefined && !(options.cache instanceof SignatureCache))
     throw new TypeError("options.cache: a SignatureCache wanted");
   const verifier = new ActivityVerifier(transport, policy, options);
@@ -117,7 +113,7 @@ export function verifiedClient(
   return {
     ...(Object.fromEntries(documented) as unknown as VerifiedSubmitFunctions),
     policy,
-    submit: (operation, parameters, call) => verifier.submit(operation, null, parameters, call),
+    submit: async (operation, parameters, call) => verifier.submit(ownOperation(operation), null, parameters, call),
     verifyActivity: (activity, call) => verifier.verifyPast(activity, call),
   };
 }
@@ -155,9 +151,9 @@ class ActivityVerifier {
     sent: UndocumentedSubmit,
     operation: SubmitOperation | null,
     parameters: unknown,
-    options: CallOptions = {},
+    given: CallOptions = {},
   ): Promise<VerifiedCall<Result>> {
-    options = ownTypedOptions("options", options, CALL_OPTIONS);
+    const options = ownTypedOptions("options", given, CALL_OPTIONS);
     const { request, answer } = await submit(this.#transport, operation ?? sent, parameters, {
       ...options,
       generateAppProofs: true,
@@ -167,8 +163,8 @@ class ActivityVerifier {
     return this.#verify({ activity: unwrapped(answer), expected, operation, sent: sent.name, signal: options.signal });
   }
 
-  async verifyPast(input: unknown, options: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
-    options = ownTypedOptions("options", options, { ...CALL_OPTIONS, expected: "object" });
+  async verifyPast(input: unknown, given: VerifyActivityOptions = {}): Promise<VerifiedCall<JsonValue>> {
+    const options = ownTypedOptions("options", given, { ...CALL_OPTIONS, expected: "object" });
     const { signal } = options;
     const expected = expectedOf(options, this.#transport.organizationId);
     const activity = unwrapped(jsonInput(input) ?? null);
@@ -220,8 +216,10 @@ class ActivityVerifier {
 }
 
 /** The question of a past activity. Throws TypeError where the caller names two organizations. */
-function expectedOf({ organizationId, expected = {} }: VerifyActivityOptions, own: string): Expected {
-  if (Array.isArray(expected)) throw new TypeError("expected: an object wanted");
+function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): Expected {
+  if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
+  // The copy that is checked is the one that is asked.
+  const expected = copyExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;
   if ((organizationId ?? named) !== named) throw new TypeError("organizationId and expected.organizationId differ");
   const whole = { ...expected, organizationId: named };

@@ -7,7 +7,7 @@ import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
 import { type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
-import { unwrap } from "../decode/input.js";
+import { copyPlain, ownMembers, unwrap } from "../decode/input.js";
 import { attempt, faultText } from "../errors.js";
 import { RejectedError } from "../verification.js";
 import { ed25519 } from "../verify/cryptography.js";
@@ -100,8 +100,8 @@ const processStore = new MemoryEventStore();
  * Verifies a delivery: headers, version and algorithm, time, signature, body, and that it is the first of its event.
  * Throws {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
  */
-export async function verifyWebhook(input: WebhookInput): Promise<Delivery> {
-  input = ownTypedOptions("input", input, INPUT_KINDS);
+export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
+  const input = ownTypedOptions("input", given, INPUT_KINDS);
   if (typeof input.rawBody !== "string" && !(input.rawBody instanceof Uint8Array))
     throw new TypeError("input.rawBody: bytes or text wanted");
   return verifyUnder(readHeaders(input), input);
@@ -120,11 +120,12 @@ const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
 
 /** All of {@link verifyWebhook} that follows once its headers were found good. */
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
-  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = input;
+  const own = ownMembers(input as WebhookInput, INPUT_KINDS);
+  const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = own;
   const { timestamp, receivedAt } = headers;
   // Taken over before anything is awaited: what is read is what was verified, whatever the caller does to its bytes.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
-  const key = keyOf(input.jwks, headers.keyId);
+  const key = keyOf(own.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
   const verify = await ed25519();
   if (!(await verify(key, signed, headers.signature))) {
@@ -154,7 +155,9 @@ interface WebhookHeaders {
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
-  const { headers, headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = input;
+  const own = ownMembers(input as WebhookInput, INPUT_KINDS);
+  const { headerPrefix = DEFAULT_PREFIX, toleranceMs = DEFAULT_TOLERANCE_MS, now } = own;
+  const headers = copyPlain(own.headers);
   if (Number.isNaN(now.getTime())) throw new TypeError("now: a valid Date wanted");
   const value = (name: string): string => soleHeader(headers, headerPrefix + name);
   const matching = (name: string, pattern: RegExp, fault: WebhookFault, wanted: string): string => {
@@ -200,7 +203,8 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
 }
 
 /** The public key with the id: an Ed25519 key for signatures (RFC 8037 section 2), there once. */
-function keyOf(jwks: unknown, keyId: string): Uint8Array {
+function keyOf(given: unknown, keyId: string): Uint8Array {
+  const jwks = copyPlain(given);
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
   const named = keys.filter(isJsonObject).filter((key) => key["kid"] === keyId);
   if (named.length !== 1)
@@ -317,8 +321,9 @@ interface ReceivedRequest {
 }
 
 /** What a handler does, whatever kind of server it is in: answers a request with a status. */
-export function webhookReceiver(options: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
-  options = ownTypedOptions("options", options, HANDLER_OPTIONS);
+export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
+  const own = ownTypedOptions("options", given, HANDLER_OPTIONS);
+  const options = Object.assign(own, { jwks: copyPlain(own.jwks) });
   const {
     store = new MemoryEventStore(),
     now = () => new Date(),

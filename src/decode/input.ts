@@ -38,15 +38,46 @@ export function ownOptions<T extends object>(what: string, value: T, names: Read
   const known = (): string => Object.keys(names).join(", ");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new TypeError(`${what}: an object wanted, with ${known()}`);
+  const unknown = Object.getOwnPropertyNames(value).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) throw new TypeError(`${what}.${unknown}: unknown; known are ${known()}`);
+  const inherited = Object.keys(names).find((name) => !Object.hasOwn(value, name) && isInherited(value, name));
+  if (inherited !== undefined)
+    throw new TypeError(`${what}.${inherited}: inherited from a prototype; make it a member of the object itself`);
+  return ownMembers(value, names) as T;
+}
+
+/** The object's own members of these names, each read once, on an object without a prototype. Others are left out. */
+export function ownMembers<T extends object, N extends keyof T>(
+  value: T,
+  names: Readonly<Record<N, unknown>>,
+): Pick<T, N> {
   const own = Object.create(null) as Record<string, unknown>;
-  for (const name of Object.getOwnPropertyNames(value)) {
-    if (!Object.hasOwn(names, name)) throw new TypeError(`${what}.${name}: unknown; known are ${known()}`);
-    own[name] = (value as Record<string, unknown>)[name];
-  }
   for (const name of Object.keys(names))
-    if (!Object.hasOwn(own, name) && isInherited(value, name))
-      throw new TypeError(`${what}.${name}: inherited from a prototype; make it a member of the object itself`);
-  return own as T;
+    if (Object.hasOwn(value, name)) own[name] = (value as Record<string, unknown>)[name];
+  return own as Pick<T, N>;
+}
+
+/** What is deeper stays as it is: evidence and policies are read to 64. */
+const MAX_COPIED = 256;
+
+/**
+ * A copy of plain data at every depth: of Dates, of bytes, of lists, and of the own members of objects, each read once,
+ * on objects without a prototype. Anything else, such as a function or an instance of a class, stays as it is.
+ */
+export function copyPlain<T>(value: T, depth = 0): T {
+  return copiedPlain(value, depth) as T;
+}
+
+function copiedPlain(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null || depth > MAX_COPIED) return value;
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (Array.isArray(value)) return value.map((item: unknown) => copyPlain(item, depth + 1));
+  const prototype = prototypeOf(value);
+  if (prototype !== null && prototypeOf(prototype) !== null) return value;
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const [name, member] of Object.entries(value)) copy[name] = copyPlain(member, depth + 1);
+  return copy;
 }
 
 /** From any prototype but `Object.prototype`, of this realm or another. */

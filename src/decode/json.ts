@@ -82,7 +82,7 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   refuseLoneSurrogate(value);
   if (isScalar(value)) return value;
   if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
-  if (typeof value !== "object" || ArrayBuffer.isView(value))
+  if (typeof value !== "object" || !isPlain(value))
     throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
   for (const [name, member] of Object.entries(value!)) {
@@ -111,6 +111,11 @@ export function jsonKey(value: JsonValue): string {
 function numberKey(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError("a number that JSON cannot write");
   return Object.is(value, -0) ? "-0" : String(value);
+}
+
+/** A Date, a Map or bytes would become an object without members: something that was handed in would not be read. */
+function isPlain(value: object | null): boolean {
+  return Object.prototype.toString.call(value) === "[object Object]";
 }
 
 /** A value without values in it: of numbers those that JSON can write. */

@@ -1,5 +1,6 @@
 /** What changed between two inputs, and what it means, WITHOUT VERIFYING anything. */
 import type { ParsePolicyOptions } from "../appraise/policy.js";
+import { ownOptions } from "../decode/input.js";
 import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
@@ -34,6 +35,8 @@ export interface DiffInput {
   /** Reads the YAML of a release, every scalar as text. */
   readonly readYaml?: (text: string) => Promise<unknown>;
 }
+
+const DIFF_INPUT: Readonly<Record<keyof DiffInput, true>> = { file: true, readFile: true, readYaml: true };
 
 /** One thing that changed. */
 export interface Change {
@@ -94,9 +97,10 @@ export async function diffUnverified(a: Uint8Array | DiffInput, b: Uint8Array | 
 
 /** Before anything is awaited: what becomes of the caller's bytes then changes nothing. */
 function taken(input: Uint8Array | DiffInput): DiffInput {
-  const given = input instanceof Uint8Array ? { file: input } : { ...input };
+  const isBytes = input instanceof Uint8Array || typeof input !== "object" || input === null;
+  const given = ownOptions("diffUnverified", isBytes ? { file: input as Uint8Array } : input, DIFF_INPUT);
   if (!(given.file instanceof Uint8Array)) throw new TypeError("diffUnverified: the bytes of two files wanted");
-  return { ...given, file: new Uint8Array(given.file) };
+  return Object.assign(given, { file: new Uint8Array(given.file) });
 }
 
 async function readWithin(name: string, input: DiffInput, faults: Fault[]): Promise<Side | undefined> {

@@ -2,6 +2,7 @@
 import type { BundleFacts } from "../bundle/text.js";
 import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { isBad } from "../report/pieces.js";
@@ -153,19 +154,23 @@ export interface EarOptions {
   readonly bundle?: BundleFacts | null;
 }
 
+const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundle: true };
+
 /**
  * The report as an EAR in a JWT, with a line feed at its end. Throws TypeError for what is no report; for a key that
  * cannot sign, in a sentence that shows nothing of it; and where a key is to sign a report that no verification made
  * in this process: the signature is the verifier's word.
  */
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
-  if (options.key !== undefined && !isMadeReport(report))
+  const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
+  if (own.key !== undefined && !isMadeReport(report))
     throw new TypeError("report: only the report of a verification is signed, as it was made; not one that was read");
-  return earToken(report, options);
+  return earToken(report, own);
 }
 
 /** As {@link renderEar}, for who knows where the report is from. */
-export async function earToken(report: Report, { key, bundle = null }: EarOptions = {}): Promise<string> {
+export async function earToken(report: Report, options: EarOptions = {}): Promise<string> {
+  const { key, bundle = null } = ownMembers(options, EAR_OPTIONS);
   const claims = claimsOf(report, bundle);
   return `${key === undefined ? await unsecured(claims) : await signed(claims, key)}\n`;
 }

@@ -119,7 +119,7 @@ export function fileOf({ subject, about = subject, name: own }: Check, { evidenc
     evidence.find((one) => one.subject === about) ??
     (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);
   const name = own ?? piece?.name ?? "";
-  return name === "" || piece?.latestOf !== undefined ? null : pathOf(name);
+  return name === "" || (piece !== undefined && Object.hasOwn(piece, "latestOf")) ? null : pathOf(name);
 }
 
 /** `boot.json` of `boot.json[3]`. */

@@ -1,5 +1,7 @@
 /** Keys that sign attestation results: which are fit, by which algorithm. No key is ever shown in a message. */
 
+import { copyPlain } from "../decode/input.js";
+
 /** A private key as a JSON Web Key (RFC 7517): EC P-256, P-384 or P-521, Ed25519, or RSA of 2048 bits and more. */
 export interface SigningJwk {
   readonly kty: string;
@@ -47,7 +49,8 @@ const MIN_RSA_BITS = 2048;
  */
 export function signingKeyOf(jwk: unknown): SigningKey {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk)) throw refused("a JSON Web Key wanted, an object");
-  const members = jwk as Readonly<Record<string, unknown>>;
+  // Without a prototype: what a key is for, it says itself.
+  const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
   refuseOtherUse(members);
   const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));

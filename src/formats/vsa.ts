@@ -5,7 +5,7 @@ import type { AttestationDocument } from "../decode/attestation-document.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { readInput, takeInput } from "../decode/input.js";
+import { ownOptions, readInput, takeInput } from "../decode/input.js";
 import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type JudgedEvidence, givenPieces, isDocument } from "../inputs.js";
@@ -59,11 +59,8 @@ export interface VsaOptions {
  * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
  * the evidence shows, whatever the verdict is. It is not signed. Throws TypeError for what is no report.
  */
-export async function renderVsa(
-  report: Report,
-  evidence: JudgedEvidence,
-  { bundle = null }: VsaOptions = {},
-): Promise<string> {
+export async function renderVsa(report: Report, evidence: JudgedEvidence, options: VsaOptions = {}): Promise<string> {
+  const { bundle = null } = ownOptions("options", options, { bundle: true });
   return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 

@@ -4,6 +4,7 @@
  */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";
+import { ownOptions } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { type JsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
@@ -24,6 +25,8 @@ export interface MeasureOptions {
   /** Told how many bytes have come so far, after each piece. */
   readonly onProgress?: (bytes: number) => void;
 }
+
+const MEASURE_OPTIONS: Readonly<Record<keyof MeasureOptions, true>> = { sha384: true, sha256: true, onProgress: true };
 
 export interface ImageMeasurement {
   /** By index: 0, 1, 2; and 8 where the image is signed. 48 bytes each. */
@@ -56,8 +59,8 @@ const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
  * `MalformedError` (`image`) with every fault that can be told.
  */
 export async function measureImage(stream: ByteStream, options: MeasureOptions = {}): Promise<ImageMeasurement> {
-  const registers = new Registers(options.sha384 ?? (await incrementalHash("SHA-384")));
-  const { onProgress } = options;
+  const { sha384: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
+  const registers = new Registers(given ?? (await incrementalHash("SHA-384")));
   const reading = await readImage(stream, {
     onData: (section, piece) => registers.add(section, piece),
     onProgress,
@@ -135,8 +138,9 @@ export async function measureInstance(instanceId: string): Promise<Uint8Array> {
 
 /** SHA-256 of a binary, which is the pivot's hash in a manifest. */
 export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
-  const hash = (options.sha256 ?? (await incrementalHash("SHA-256")))();
-  const cursor = new StreamCursor(stream, options.onProgress);
+  const { sha256: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
+  const hash = (given ?? (await incrementalHash("SHA-256")))();
+  const cursor = new StreamCursor(stream, onProgress);
   await cursor.pass(Infinity, (piece) => hash.update(piece));
   return new Uint8Array(hash.digest());
 }

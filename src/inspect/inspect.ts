@@ -2,7 +2,7 @@
 import { plainNumbers } from "../decode/json-numbers.js";
 import { appProofList } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
-import { unwrap } from "../decode/input.js";
+import { ownOptions, unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import type { ByteStream } from "../image/stream.js";
 import { inspectDer, inspectPem } from "./certificates.js";
@@ -64,6 +64,7 @@ const NOT_VERIFIED =
  * JSON and is not.
  */
 export async function inspectUnverified(bytes: Uint8Array, options: InspectOptions = {}): Promise<Inspection | null> {
+  options = ownOptions("options", options, { readYaml: true });
   const recognised = recognise(new Uint8Array(bytes));
   if (recognised === null) return null;
   const { json: literal, kind, encoding } = recognised;

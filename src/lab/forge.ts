@@ -4,6 +4,7 @@
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
+import { ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import {
   type Approval,
@@ -63,6 +64,18 @@ interface ForgeParts {
   readonly labels: BootProofLabels;
 }
 
+const PARTS: Readonly<Record<keyof ForgeParts, true>> = {
+  pki: true,
+  measurements: true,
+  quorumKey: true,
+  ephemeralKey: true,
+  manifestMembers: true,
+  shareMembers: true,
+  namespace: true,
+  pivotHash: true,
+  labels: true,
+};
+
 /** Keys and measurements that many pieces of evidence share: making them is slow. */
 export class Forge implements ForgeParts {
   readonly pki: NitroPki;
@@ -75,7 +88,8 @@ export class Forge implements ForgeParts {
   readonly pivotHash: Uint8Array;
   readonly labels: BootProofLabels;
 
-  constructor(parts: Partial<ForgeParts> = {}) {
+  constructor(given: Partial<ForgeParts> = {}) {
+    const parts = ownOptions("parts", given, PARTS);
     this.pki = parts.pki ?? new NitroPki();
     this.measurements = parts.measurements ?? labMeasurements();
     this.quorumKey = parts.quorumKey ?? generateQosKeyPair();
@@ -155,6 +169,26 @@ export interface ForgeOptions {
   readonly activity?: Alter<JsonObject>;
 }
 
+const FORGE_OPTIONS: Readonly<Record<keyof ForgeOptions, true>> = {
+  lab: true,
+  at: true,
+  version: true,
+  encoding: true,
+  envelopeEncoding: true,
+  spelling: true,
+  generation: true,
+  ephemeralKey: true,
+  otherKey: true,
+  manifestCommitment: true,
+  nonce: true,
+  alterManifest: true,
+  alterDocument: true,
+  bootProof: true,
+  payloads: true,
+  alterAppProof: true,
+  activity: true,
+};
+
 export interface ForgedEvidence {
   readonly bootProof: JsonObject;
   readonly appProofs: JsonObject[];
@@ -178,7 +212,8 @@ export const LAB_ADDRESS: Required<AddressFacts> = {
 };
 
 /** Makes boot proof, app proofs and activity of one enclave. */
-export function forgeEvidence(options: ForgeOptions): ForgedEvidence {
+export function forgeEvidence(given: ForgeOptions): ForgedEvidence {
+  const options = ownOptions("options", given, FORGE_OPTIONS);
   const { lab, at, generation = "live", ephemeralKey = lab.ephemeralKey } = options;
   const made = forgeManifest(options);
   const enclave = new SoftwareEnclave({

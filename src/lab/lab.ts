@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { type JsonObject, isJsonObject } from "../decode/json.js";
 import { FAULTS, type FaultName, type GivenFaultName } from "./faults.js";
 import { type EnclaveInfo, Fleet, newFleet } from "./fleet.js";
@@ -13,7 +14,7 @@ import { putUser } from "./operations.js";
 import type { PasskeyRegistration } from "./passkey.js";
 import { type Seed, noncesId } from "./records.js";
 import { invalid } from "./refusal.js";
-import { APPS, type ReleaseOptions, releaseId } from "./release.js";
+import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release.js";
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
@@ -40,6 +41,16 @@ export interface LabOptions {
   /** Called for every attempt at a delivery. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
+
+const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
+  port: true,
+  dataFolder: true,
+  now: true,
+  faults: true,
+  manifestVersion: true,
+  sleep: true,
+  onDelivery: true,
+};
 
 /** A running lab, and what a client needs to know of it. */
 export interface Lab extends Seed {
@@ -91,7 +102,8 @@ const FAULTS_PATH = "/lab/faults";
  * Starts a lab on the loopback. Rejects where the port or the folder is in use, for a folder where classic-level is not
  * installed, and with {@link LabFolderError} for a folder that is neither empty nor a lab's.
  */
-export async function startLab(options: LabOptions = {}): Promise<Lab> {
+export async function startLab(given: LabOptions = {}): Promise<Lab> {
+  const options = copyPlain(ownOptions("options", given, LAB_OPTIONS));
   const now = options.now ?? ((): Date => new Date());
   const state = await State.open(await openStore(options.dataFolder));
   try {
@@ -262,7 +274,8 @@ class RunningLab implements Lab {
     this.#parts.misbehaviour.set(name === null ? [] : [name].flat());
   }
 
-  async addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo> {
+  async addRelease(given: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo> {
+    const options = copyPlain(ownOptions("options", given, RELEASE_OPTIONS));
     const { state, fleet } = this.#parts;
     return state.transact((tx) => {
       const count = tx.all("releases").filter(({ app }) => app === options.app).length;
@@ -318,7 +331,8 @@ class RunningLab implements Lab {
     });
   }
 
-  async setNonces(nonces: Parameters<Lab["setNonces"]>[0]): Promise<void> {
+  async setNonces(given: Parameters<Lab["setNonces"]>[0]): Promise<void> {
+    const nonces = copyPlain(given);
     await this.#parts.state.transact((tx) => tx.put("nonces", noncesId(nonces.caip2, nonces.address), nonces));
   }
 

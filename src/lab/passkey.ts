@@ -1,6 +1,7 @@
 /** A passkey in software: what `navigator.credentials` would be, for tests without a browser or a person. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
+import { ownMembers } from "../decode/input.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
@@ -62,7 +63,8 @@ export class SoftwarePasskey implements PasskeyRegistration {
    * that is wanted.
    */
   async get(options: AssertionOptions): Promise<Assertion> {
-    const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = options.publicKey!;
+    const own = ownMembers(options.publicKey!, { challenge: true, rpId: true, allowCredentials: true });
+    const { challenge: wanted, rpId = this.rpId, allowCredentials = [] } = own;
     const isAllowed =
       allowCredentials.length === 0 || allowCredentials.some(({ id }) => equalBytes(bytesOf(id), this.#id));
     if (rpId !== this.rpId || !isAllowed)

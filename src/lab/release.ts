@@ -24,6 +24,16 @@ export interface ReleaseOptions {
   readonly pinned?: boolean;
 }
 
+export const RELEASE_OPTIONS: Readonly<Record<keyof ReleaseOptions, true>> = {
+  app: true,
+  name: true,
+  manifestVersion: true,
+  encoding: true,
+  spelling: true,
+  generation: true,
+  pinned: true,
+};
+
 /** The id of a release, and of the enclave that runs it: the same after a restart. Such as `signer lab.1`. */
 export function releaseId({ app, name }: Pick<ReleaseOptions, "app" | "name">): string {
   return `${app} ${name}`;

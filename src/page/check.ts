@@ -1,18 +1,21 @@
 /** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { MAX_PAGE_BYTES, type PageContent, readPageData } from "./data.js";
 import { IDS } from "./ids.js";
 import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
-import { type PageDifference, type PageVerification, verifyPageData } from "./verify.js";
+import { type PageDifference, type PageVerification, verifyContent } from "./verify.js";
 
 export interface PageCheckOptions extends PageParts {
   /** The caller's own: the evidence is held against it, and not only against the page's, which its maker chose. */
   readonly policy?: PlainPolicy;
 }
+
+const CHECK_OPTIONS: Readonly<Record<keyof PageCheckOptions, true>> = { script: true, policy: true };
 
 export interface PageCheck {
   /** What it is: with evidence, without, or no page of bootproof at all, of which nothing else is said. */
@@ -48,8 +51,8 @@ const SCRIPT_END = "</script>";
  * and {@link MalformedError} for a policy of the caller's that is none.
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
-  const bytes = typeof html === "string" ? toUtf8(html) : html;
-  if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
+  options = copyPlain(ownOptions("options", options, CHECK_OPTIONS));
+  const bytes = takePage(html);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
@@ -58,6 +61,13 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   const { made, ...facts } = data === null ? await checkVerifier(options) : await checkData(data, options);
   const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
+}
+
+/** A copy, of no more than a page may have. */
+function takePage(html: string | Uint8Array): Uint8Array {
+  const bytes = typeof html === "string" ? toUtf8(html) : html;
+  if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
+  return new Uint8Array(bytes);
 }
 
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
@@ -89,7 +99,7 @@ async function checkData(text: string, { script, policy }: PageCheckOptions): Pr
     return { ...NOTHING, kind: "report", faults: faultsOf(error), policyFrom, made: null };
   }
   const { same, differences } = page.verification;
-  const verification = policy === undefined ? page.verification : await verifyPageData(content, policy);
+  const verification = policy === undefined ? page.verification : await verifyContent(content, policy);
   return { kind: "report", sameReport: same, differences, faults: [], verification, policyFrom, made: page.html };
 }
 

@@ -7,11 +7,19 @@ import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { equalBytes, fromBase64, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { copyJson, isJsonObject, jsonKey, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
-import { type JudgedEvidence, NamedEvidence, type PlainOptions, isPcrIndex } from "../inputs.js";
+import {
+  type JudgedEvidence,
+  NamedEvidence,
+  type PlainOptions,
+  evidenceMembers,
+  isPcrIndex,
+  ownPlainOptions,
+} from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
@@ -75,11 +83,20 @@ export interface PageData {
   readonly report: Report | JsonObject;
 }
 
+const CONTENT: Readonly<Record<keyof PageContent, true>> = { evidence: true, options: true, report: true };
+
+/** What a page is of, with copies of options and report. */
+export function ownContent(content: PageContent): PageContent {
+  const { evidence, options, report } = ownOptions("content", content, CONTENT);
+  return { evidence, options: ownPlainOptions(options), report: copyPlain(report) };
+}
+
 /**
  * The data of a page. Throws TypeError for a boot proof that is verified already, of which no JSON is left, and for a
  * piece whose value is not in the bytes that it names: the digest of those would stand for something else.
  */
-export function pageData({ evidence, options, report }: PageContent): PageData {
+export function pageData(content: PageContent): PageData {
+  const { evidence, options, report } = ownContent(content);
   const files = new Files();
   return {
     page: PAGE_FORMAT,
@@ -126,7 +143,7 @@ function placesIn(json: JsonValue | undefined): Map<string, Path> {
 function evidenceData(evidence: PageEvidence, files: Files): PageData["evidence"] {
   if (isBundleBytes(evidence)) return { bundle: { name: evidence.name, file: files.indexOf(evidence.bundle) } };
   if (evidence instanceof Uint8Array || isNamed(evidence)) return { document: pieceData("document", evidence, files) };
-  const { bootProofs, appProofs = [], activity } = evidence;
+  const { bootProofs, appProofs, activity } = evidenceMembers(evidence);
   return {
     bootProofs: bootProofs.map((piece, index) => pieceData(`boot[${index}]`, piece, files)),
     appProofs: appProofs.map((piece, index) => pieceData(`app[${index}]`, piece, files)),
@@ -136,7 +153,7 @@ function evidenceData(evidence: PageEvidence, files: Files): PageData["evidence"
 
 /** Whether it is a bundle's file, and neither its pieces nor a document. */
 export function isBundleBytes(evidence: PageEvidence): evidence is BundleBytes {
-  return "bundle" in evidence && evidence.bundle instanceof Uint8Array;
+  return Object.hasOwn(evidence, "bundle") && (evidence as BundleBytes).bundle instanceof Uint8Array;
 }
 
 function pieceData(subject: string, input: unknown, files: Files): PieceData {
@@ -487,7 +504,8 @@ function anchorTexts(policy: MemberReader): Record<string, string> | undefined {
 }
 
 /** Reads a policy that is plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
-export function parsePlainPolicy({ bytes, anchors = {} }: PlainPolicy): Policy {
+export function parsePlainPolicy(policy: PlainPolicy): Policy {
+  const { bytes, anchors = {} } = ownMembers(policy, { bytes: true, anchors: true });
   return parsePolicy(bytes, {
     readFile: (name) => {
       if (Object.hasOwn(anchors, name)) return anchors[name]!;

@@ -4,7 +4,7 @@ import { readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { type TakenInput, takeInput, unwrap } from "../decode/input.js";
+import { type TakenInput, ownMembers, takeInput, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import type { GivenPiece } from "../inputs.js";
 import type { Described, Inspected } from "../inspect/described.js";
@@ -37,7 +37,7 @@ export async function evidencePieces(
 
 function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: Content, report: Report): Markup {
   const entry = report.evidence.find((one) => one.subject === subject);
-  const asked = piece.latestOf ?? entry?.latestOf;
+  const asked = piece.latestOf ?? (entry && ownMembers(entry, { latestOf: true }).latestOf);
   return element(
     "details",
     { class: "piece" },

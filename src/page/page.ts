@@ -1,5 +1,6 @@
 /** The whole page, one file that needs nothing else: what it shows, what it carries, the script that verifies. */
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
+import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import type { Verdict } from "../report/report.js";
 import { TOOL } from "../version.js";
@@ -9,7 +10,7 @@ import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
-import { type PageVerification, verifyPageData } from "./verify.js";
+import { type PageVerification, verifyContent } from "./verify.js";
 import { verifierView } from "./verifier-view.js";
 import { shownReport } from "./shown.js";
 import { thisPage } from "./this-page.js";
@@ -21,13 +22,18 @@ export interface PageParts {
   readonly script: string;
 }
 
+function ownParts(parts: PageParts): PageParts {
+  return ownOptions("parts", parts, { script: true });
+}
+
 /**
  * The page of a verification. The evidence is verified once more, for no page is made that would not come to its own
  * report. Throws Error where it does not, as for a report of other options; and as {@link pageData} and
  * `verifyPageData` do.
  */
 export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
-  const page = await renderPageContent(readPageData(JSON.stringify(pageData(content))), parts);
+  const own = ownParts(parts);
+  const page = await renderPageContent(readPageData(JSON.stringify(pageData(content))), own);
   const [difference] = page.verification.differences;
   if (difference !== undefined) {
     const { place, page: given, anew } = difference;
@@ -41,7 +47,7 @@ export async function renderPageContent(
   content: PageContent,
   parts: PageParts,
 ): Promise<{ readonly html: string; readonly verification: PageVerification }> {
-  const verification = await verifyPageData(content);
+  const verification = await verifyContent(content);
   const { report } = verification;
   const body = [...(await shownReport(verification)), "\n", thisPage(await scriptDigest(parts.script), "report")];
   const data = pageData({ ...content, report });
@@ -57,6 +63,7 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 
 /** The page that verifies what is dropped on it. */
 export async function renderVerifier(parts: PageParts): Promise<string> {
+  parts = ownParts(parts);
   const body = [...verifierView(), "\n", thisPage(await scriptDigest(parts.script), "verifier")];
   return documentOf({ title: "Verify – bootproof", body, data: null }, parts);
 }

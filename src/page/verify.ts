@@ -6,10 +6,10 @@ import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle } from "../bundle/verify.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
-import { type JudgedEvidence, NamedEvidence } from "../inputs.js";
+import { type JudgedEvidence, NamedEvidence, ownPlainOptions } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { parseTrustAnchor } from "../verify/trust-anchor.js";
-import { type PageContent, isBundleBytes, parsePlainPolicy } from "./data.js";
+import { type PageContent, isBundleBytes, ownContent, parsePlainPolicy } from "./data.js";
 
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
@@ -41,6 +41,11 @@ export interface PageVerification {
  * {@link MalformedError} for a policy or a bundle that is none, and (`page`) for options that make no sense.
  */
 export async function verifyPageData(content: PageContent, policy?: PlainPolicy): Promise<PageVerification> {
+  return verifyContent(ownContent(content), policy);
+}
+
+/** {@link verifyPageData} of what was read from a page, or copied. */
+export async function verifyContent(content: PageContent, policy?: PlainPolicy): Promise<PageVerification> {
   const anew = await judged(policy === undefined ? content : heldAgainst(content, policy));
   const differences = reportDifferences(content.report, anew.report);
   return { ...anew, same: differences.length === 0, differences };
@@ -67,7 +72,7 @@ export async function judged(content: Omit<PageContent, "report">): Promise<Judg
 }
 
 async function judge({ evidence, options: given }: Omit<PageContent, "report">): Promise<JudgedPage> {
-  const { policy, trustAnchors, ...rest } = given;
+  const { policy, trustAnchors, ...rest } = ownPlainOptions(given);
   const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
   const options = { ...rest, ...(anchors && { trustAnchors: anchors }) };
   if (isBundleBytes(evidence)) {

@@ -1,4 +1,5 @@
 /** Lines of text for a terminal: wrapped to its width, coloured where that is wanted. */
+import { ownMembers } from "../decode/input.js";
 import { printable, shortHex } from "./printable.js";
 import { displayWidth, piecesOf } from "./width.js";
 
@@ -46,7 +47,20 @@ export interface Page {
   readonly hex: (hex: string) => string;
 }
 
-export function pageOf({ color = false, width = DEFAULT_WIDTH, detail = "normal" }: PageOptions): Page {
+const PAGE_OPTIONS: Readonly<Record<keyof PageOptions, true>> = {
+  color: true,
+  width: true,
+  height: true,
+  detail: true,
+};
+
+/** The options of text: the object's own members, each read once. */
+export function ownPageOptions<O extends PageOptions>(options: O): O {
+  return ownMembers(options as PageOptions, PAGE_OPTIONS) as O;
+}
+
+export function pageOf(options: PageOptions): Page {
+  const { color = false, width = DEFAULT_WIDTH, detail = "normal" } = ownPageOptions(options);
   return {
     // What is no number is none of ours.
     width: Math.min(Math.max(Math.floor(width) || DEFAULT_WIDTH, LEAST_WIDTH), MOST_WIDTH),

@@ -1,7 +1,17 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
 import { headlineFacts } from "./facts.js";
-import { type Page, type Style, type TextOptions, BUT, butLines, headingLines, pageOf, wrapped } from "./layout.js";
+import {
+  type Page,
+  type Style,
+  type TextOptions,
+  BUT,
+  butLines,
+  headingLines,
+  ownPageOptions,
+  pageOf,
+  wrapped,
+} from "./layout.js";
 import { checkParagraphs, countWords } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
@@ -37,11 +47,12 @@ export function renderText(report: Report, options: TextOptions = {}): string {
 
 /** As {@link renderText}, with notices beside the verdict. */
 export function renderReport(report: Report, options: TextOptions, notices: readonly Notice[]): string {
-  const page = pageOf(options);
+  const { height = Infinity, ...others } = ownPageOptions(options);
+  const page = pageOf(others);
   return renderWhole(report, WANTED, () => {
     const text = reportText(report, notices, page);
     // The prompt takes a row too.
-    const isLonger = text.split("\n").length > (options.height ?? Infinity);
+    const isLonger = text.split("\n").length > height;
     return isLonger ? `${text}\n${paragraphs([headlineLines(report, page, butsOf(report, notices).length)])}` : text;
   });
 }

@@ -170,7 +170,7 @@ function openAboutDocument({ image }: BootProofClaims): string[] {
 
 /** The service chooses which boot proof it answers, and what it says of it is signed by nobody. */
 function openLatest({ evidence, verdict }: Report): string[] {
-  const apps = evidence.flatMap(({ latestOf }) => (latestOf === undefined ? [] : [quoted(latestOf)]));
+  const apps = evidence.flatMap((piece) => (Object.hasOwn(piece, "latestOf") ? [quoted(piece.latestOf!)] : []));
   if (apps.length === 0) return [];
   const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
   const what = "That what was asked for by its application is that application's, and booted last";

@@ -34,7 +34,8 @@ export class AppProofUses {
   }
 
   /** Remembers what the proofs stood for, where it is not known. */
-  record(proofs: readonly VerifiedAppProof[], use: UsedFor): void {
+  record(proofs: readonly VerifiedAppProof[], { activityId, submitted }: UsedFor): void {
+    const use = { activityId, submitted };
     for (const name of proofs.map(nameOf)) {
       const known = this.#uses.get(name);
       // Asked for by its id first, and found to be the answer to a request later: from then on it is that request's.

@@ -4,7 +4,7 @@
  * the service chose is held against that (rules: verify/README.md, "The question").
  */
 import { type JsonObject, type JsonValue, copyJson, isJsonObject } from "../decode/json.js";
-import { ownOptions } from "../decode/input.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import { type Activity, COMPLETED } from "../decode/activity.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
@@ -44,6 +44,11 @@ const EXPECTED_MEMBERS: Readonly<Record<keyof Expected, true>> = {
   requestedAt: true,
   addresses: true,
 };
+
+/** A copy of a question, or of a part of one. Throws TypeError for a member that is none of it. */
+export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
+  return copyPlain(ownOptions("expected", expected as Expected, EXPECTED_MEMBERS));
+}
 
 /**
  * The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently.

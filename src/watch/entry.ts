@@ -2,6 +2,7 @@
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type CheckSubject, type CheckId, CHECK_TITLES } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson, printableJson } from "../decode/json.js";
+import { ownMembers } from "../decode/input.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
@@ -18,6 +19,10 @@ const MAX_VALUES = 400_000;
 
 /** What is watched: an application, by the newest boot proof of its enclaves; or a key, in lower-case hex. */
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
+
+export function isApp(watched: Watched): watched is { readonly app: string } {
+  return Object.hasOwn(watched, "app");
+}
 
 /** A check that failed: of which piece, and why. */
 export interface FailedCheck {
@@ -76,9 +81,8 @@ export interface LogLine {
 
 /** The name of what an entry is about, the same for the same application or key. */
 export function watchedName(watched: Watched | Finding): string {
-  return "app" in watched && watched.app !== null
-    ? `app ${watched.app}`
-    : `key ${(watched as { readonly ephemeralKey: string }).ephemeralKey}`;
+  const { app = null, ephemeralKey } = ownMembers(watched as Finding, { app: true, ephemeralKey: true });
+  return app !== null ? `app ${app}` : `key ${ephemeralKey}`;
 }
 
 /** What has to be the same for an answer to be nothing new: evidence, policy, verdict, and which checks failed. */
@@ -97,8 +101,8 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
   const { verdict, stale, policy, policyDigest, tool, verifiedAt, checks, claims } = report;
   return {
     at: verifiedAt,
-    app: "app" in watched ? watched.app : null,
-    ephemeralKey: "app" in watched ? null : watched.ephemeralKey,
+    app: isApp(watched) ? watched.app : null,
+    ephemeralKey: isApp(watched) ? null : watched.ephemeralKey,
     verdict,
     stale,
     failed: checks

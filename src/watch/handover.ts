@@ -1,5 +1,6 @@
 /** Handing on refusals: each at least once, in their order, one at a time, beside the polls and never in their way. */
 import type { Signal } from "../client/platform.js";
+import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
 import type { LogLine } from "./entry.js";
 import { type WatchMessage, backoffMs } from "./outages.js";
@@ -15,6 +16,16 @@ interface HandoverOptions {
   readonly tell: (message: WatchMessage) => void;
 }
 
+const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
+  log: true,
+  onRefusal: true,
+  once: true,
+  now: true,
+  sleep: true,
+  random: true,
+  tell: true,
+};
+
 /** Of a watch of one poll, which has an end. */
 const ATTEMPTS_ONCE = 3;
 
@@ -24,7 +35,7 @@ export class Handover {
   #wake: () => void = () => {};
 
   constructor(options: HandoverOptions) {
-    this.#options = options;
+    this.#options = ownMembers(options, NAMES);
   }
 
   /** There may be another refusal in the log. */

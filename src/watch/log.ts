@@ -5,6 +5,7 @@
  */
 import { concatBytes, toHex } from "../bytes.js";
 import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
+import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
@@ -59,7 +60,8 @@ const NO_HEAD =
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
 /** Verifies a log. Never throws for what is wrong with it. */
-export async function verifyLog(stream: LogStream, options: VerifyLogOptions = {}): Promise<LogVerification> {
+export async function verifyLog(stream: LogStream, given: VerifyLogOptions = {}): Promise<LogVerification> {
+  const options = ownOptions("options", given, { head: true, onLine: true });
   const chain = new Chain(options);
   const lines = linesOf(stream);
   let found: Found | null = null;

@@ -1,6 +1,7 @@
 /** Handing a refusal to a command, for Node. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../client/platform.js";
+import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
 
 export interface CommandOptions {
@@ -22,7 +23,9 @@ export function runCommand(
   command: string,
   options: CommandOptions = {},
 ): (line: LogLine, signal: Signal) => Promise<void> {
-  const { timeoutMs = TIMEOUT_MS, env = process.env } = options;
+  const own = ownOptions("options", options, { timeoutMs: true, env: true });
+  const timeoutMs = own.timeoutMs ?? TIMEOUT_MS;
+  const env = own.env === undefined ? process.env : { ...own.env };
   return (line, signal) =>
     new Promise((resolve, reject) => {
       const child = spawn(command, {

@@ -5,6 +5,7 @@
 import { createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { ownOptions } from "../decode/input.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { diskReason, isInPlace, syncFolder, writeSynced } from "../disk/whole.js";
@@ -53,7 +54,8 @@ interface Place {
  * has it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as
  * it is then.
  */
-export async function openLog(path: string, { onNote = () => {} }: OpenLogOptions = {}): Promise<OpenedLog> {
+export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
+  const { onNote = () => {} } = ownOptions("options", options, { onNote: true });
   const file = linked(path);
   const lock = await asLogError(takeLock(`${file}.lock`, "log"));
   let handle: FileHandle | null = null;

@@ -4,7 +4,7 @@ import { ClientError, type ClientErrorCode, ServiceError } from "../client/error
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
 import type { Signal } from "../client/platform.js";
 import type { JsonValue } from "../decode/json.js";
-import { type Watched, watchedName } from "./entry.js";
+import { type Watched, isApp, watchedName } from "./entry.js";
 
 /**
  * `unreachable`: no connection, no answer in time, or an error that may pass (429, 5xx). `answer`: one that is no boot
@@ -75,7 +75,7 @@ export function askService(
           throw new FetchError("credentials", error.message);
         throw error;
       });
-    return "app" in watched ? fetchLatestBootProof(query, watched.app) : fetchBootProof(query, watched.ephemeralKey);
+    return isApp(watched) ? fetchLatestBootProof(query, watched.app) : fetchBootProof(query, watched.ephemeralKey);
   };
 }
 

@@ -1,5 +1,6 @@
 /** Handing a refusal to a URL. */
 import type { Fetch, Signal } from "../client/platform.js";
+import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
 
 export interface PostOptions {
@@ -9,6 +10,7 @@ export interface PostOptions {
   readonly timeoutMs?: number;
 }
 
+const POST_OPTIONS: Readonly<Record<keyof PostOptions, true>> = { fetch: true, sleep: true, timeoutMs: true };
 const TIMEOUT_MS = 10_000;
 
 /**
@@ -17,7 +19,7 @@ const TIMEOUT_MS = 10_000;
  * that is not http or https.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
-  const { fetch, sleep, timeoutMs = TIMEOUT_MS } = options;
+  const { fetch, sleep, timeoutMs = TIMEOUT_MS } = ownOptions("options", options, POST_OPTIONS);
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !["http:", "https:"].includes(parsed.protocol) || parsed.username + parsed.password !== "")
     throw new TypeError("url: an http or https address wanted, without user and password");

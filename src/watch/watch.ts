@@ -2,10 +2,12 @@
  * Keeping watch (watch/README.md): each poll asks for the newest boot proof of every application, verifies it as of
  * now, and records what is new. Everything that it takes from its surroundings is an argument.
  */
+import { isPolicy } from "../appraise/parsed-policy.js";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
+import { ownMembers } from "../decode/input.js";
 import { type JsonValue, copyJson, parseJson } from "../decode/json.js";
 import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { type Kind, ownTypedOptions } from "../client/options.js";
@@ -13,7 +15,7 @@ import type { Signal } from "../client/platform.js";
 import { untilAborted } from "../client/transport.js";
 import { inTurns } from "../verify/in-turns.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { type LogLine, type Watched, findingOf, lineAfter, standingOf, watchedName } from "./entry.js";
+import { type LogLine, type Watched, findingOf, isApp, lineAfter, standingOf, watchedName } from "./entry.js";
 import { MalformedError, attempt, faultText } from "../errors.js";
 import { Handover } from "./handover.js";
 import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from "./outages.js";
@@ -107,7 +109,6 @@ const KINDS: Readonly<Record<keyof WatchOptions, Kind>> = {
 const REQUIRED = ["policy", "newest", "now", "sleep", "random"] as const;
 
 function watchedBy(options: WatchOptions): Watched[] {
-  options = ownTypedOptions("options", options, KINDS);
   const missing = REQUIRED.find((name) => options[name] === undefined);
   if (missing !== undefined) throw new TypeError(`options.${missing}: wanted`);
   const { intervalMs = DEFAULT_INTERVAL_MS } = options;
@@ -125,9 +126,9 @@ function watchedBy(options: WatchOptions): Watched[] {
 }
 
 function policyOf(policy: Policy | PlainPolicy): Policy {
-  if (!("bytes" in policy)) return policy;
-  const { bytes, anchors = {} } = policy;
-  return parsePolicy(bytes, { readFile: (name) => anchors[name] ?? "" });
+  if (isPolicy(policy)) return policy;
+  const { bytes, anchors = {} } = ownMembers(policy as PlainPolicy, { bytes: true, anchors: true });
+  return parsePolicy(bytes, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
 }
 
 /** What one poll has of one application or key. */
@@ -148,7 +149,8 @@ class Watch {
   #polls = 0;
   #recorded = 0;
 
-  constructor(options: WatchOptions) {
+  constructor(given: WatchOptions) {
+    const options = ownTypedOptions("options", given, KINDS);
     this.#options = options;
     this.#watched = watchedBy(options);
     this.#policy = policyOf(options.policy);
@@ -243,10 +245,9 @@ class Watch {
     if (this.#stop.signal.aborted) return null;
     const { value: bootProof, faults } = attempt(() => recordable(answer));
     if (bootProof === undefined) return { kind: "answer", message: faultText(faults), retryAfterMs: null };
-    const piece =
-      "app" in watched
-        ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
-        : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
+    const piece = isApp(watched)
+      ? new NamedEvidence(watched.app, bootProof, { latestOf: watched.app })
+      : new NamedEvidence(null, bootProof, { ephemeralKey: fromHex(watched.ephemeralKey)! });
     const { report } = await verifyBootProof(piece, {
       policy: this.#policy,
       now: now(),

@@ -53,7 +53,8 @@ export class AttestedService {
   clock = FIRST_REQUEST;
 
   constructor(lies: Lies = {}) {
-    this.lies = lies;
+    // Without a prototype: it tells the lies that it is told to.
+    this.lies = Object.assign(Object.create(null) as Lies, lies);
     this.enclave = this.boot();
     ({ fetch: this.fetch, requests: this.requests } = fakeFetch((request) => this.#answer(request)));
   }

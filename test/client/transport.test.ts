@@ -357,7 +357,10 @@ describe.each([
     const { fetch, signals } = silent(minds);
     const controller = new AbortController();
     const client = await testClient({ fetch });
-    const calls = [client.getUser({ userId: "u" }, controller), client.updateWallet({ walletId: "w" }, controller)];
+    const calls = [
+      client.getUser({ userId: "u" }, { signal: controller.signal }),
+      client.updateWallet({ walletId: "w" }, { signal: controller.signal }),
+    ];
     const errors = calls.map((call) => rejectionOf(call));
     while (signals.length < 2) await new Promise((resolve) => setImmediate(resolve));
     controller.abort(new Error("s3cr3t reason"));
@@ -387,7 +390,9 @@ it("stops between two attempts where the caller says so", async () => {
     return rest(milliseconds, signal);
   };
   const client = await testClient({ fetch, sleep });
-  expect(await rejectionOf(client.getUser({ userId: "u" }, controller))).toMatchObject({ code: "aborted" });
+  expect(await rejectionOf(client.getUser({ userId: "u" }, { signal: controller.signal }))).toMatchObject({
+    code: "aborted",
+  });
   expect(requests).toHaveLength(1);
 });
 
@@ -423,7 +428,7 @@ it("leaves no listener and no timer behind", async () => {
   process.on("warning", note);
   const { fetch } = fakeFetch(() => ({ body: USER }));
   const client = await testClient({ fetch, sleep: undefined as never });
-  for (let i = 0; i < 64; i++) await client.getUser({ userId: "u" }, controller);
+  for (let i = 0; i < 64; i++) await client.getUser({ userId: "u" }, { signal: controller.signal });
   await Promise.all(Array.from({ length: 64 }, () => client.getUser({ userId: "u" })));
   await new Promise((resolve) => setImmediate(resolve));
   process.off("warning", note);

@@ -1,0 +1,975 @@
+/**
+ * What a caller hands in is read once, before anything is awaited, and of its own members alone: every exported
+ * function and method is called with objects that are changed right after the call, with getters that answer something
+ * else the second time, and while `Object.prototype` has every option that loosens. Each is in one of two lists here.
+ */
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { plainPolicy } from "../src/appraise/plain-policy.js";
+import * as audit from "../src/audit/index.js";
+import * as auditNode from "../src/audit/node.js";
+import { toHex, toUtf8 } from "../src/bytes.js";
+import * as client from "../src/client/index.js";
+import * as keyFile from "../src/client/key-file.js";
+import { type JsonObject, type JsonValue } from "../src/decode/json.js";
+import * as formats from "../src/formats/index.js";
+import * as image from "../src/image/index.js";
+import * as library from "../src/index.js";
+import * as lab from "../src/lab/index.js";
+import { ed25519Point, generateKeyPair, signDer } from "../src/lab/keys.js";
+import * as page from "../src/page/index.js";
+import * as watching from "../src/watch/index.js";
+import * as watchNode from "../src/watch/node.js";
+import { AT, NOW, forge, lab as forgeLab, manifest } from "./attacks/support.js";
+import { AttestedService, policyOf } from "./client/attested.js";
+import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, neverTimeUp, testStamper } from "./client/support.js";
+import { type Door, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
+import { SECTIONS, imageOf, streamOf } from "./support/images.js";
+import { linesOf } from "./watch/support.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bootproof-own-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const whole = forge();
+/** An enclave in debug mode, of which a policy that does not allow that wants to know nothing. */
+const DEBUG = manifest(({ pivot }) => ({ pivot: { ...pivot, debugMode: true } }));
+const debugged = forge(DEBUG);
+const { bootProof, appProofs, activity, document, anchorPem } = whole;
+const policyFile = lab.labPolicy(anchorPem, [lab.labDeployment(forgeLab)]) as unknown as library.PolicyFile;
+const policyText = JSON.stringify(policyFile);
+const policy = library.parsePolicy(policyText);
+const anchor = library.parseTrustAnchor("lab", anchorPem);
+const expected = {
+  organizationId: activity["organizationId"] as string,
+  id: activity["id"] as string,
+  type: activity["type"] as string,
+  requestedAt: AT,
+  addresses: (activity["result"] as { createWalletResult: { addresses: string[] } }).createWalletResult.addresses,
+};
+const options = { policy, now: NOW, at: AT, allowDebug: false, bootProofsOnly: false, expected };
+const alone = { policy, now: NOW, at: AT };
+const verdictOf = ({ report }: { readonly report: library.Report }): unknown => ({
+  verdict: report.verdict,
+  checks: report.checks,
+  verifiedAt: report.verifiedAt,
+  asked: report.claims?.activity,
+});
+
+const verified = (await library.verifyBootProof(bootProof, alone)).bootProof!;
+const { report } = await library.verifyEvidence({ bootProofs: [bootProof], appProofs, activity }, options);
+const packed = (await library.packBundle({ bootProofs: [bootProof], appProofs }, { policy: policyFile, now: NOW }))
+  .bundle!;
+const bundle = library.decodeBundle(packed);
+const check = Object.freeze(library.checkPolicy(policyText));
+const inspection = Object.freeze((await library.inspectUnverified(toUtf8(JSON.stringify(bootProof))))!);
+const difference = await library.diffUnverified(
+  toUtf8(policyText),
+  toUtf8(JSON.stringify({ ...policyFile, maxAge: "1d" })),
+);
+const text = { color: true, width: 100, height: 20, detail: "verbose" } as const;
+const release = {
+  version: "1",
+  signer: {
+    appBinaryDigest: "07".repeat(32),
+    ...Object.fromEntries([0, 1, 2, 3].map((n) => [`PCR${n}`, `0${n}`.repeat(48)])),
+  },
+};
+const releaseOptions = {
+  name: "n",
+  namespace: "a",
+  commitment: "live",
+  quorumKey: toHex(whole.manifest.namespace.quorumKey),
+  appProofTypes: ["APP_PROOF_TYPE_POLICY_OUTCOME"],
+  manifestSet: { threshold: 1, members: [toHex(whole.manifest.namespace.quorumKey)] },
+} as const;
+const PCRS = Object.fromEntries([0, 1, 2].map((index) => [index, new Uint8Array(48).fill(index + 1)]));
+
+const earKey = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as formats.SigningJwk;
+const setting: audit.AuditSetting = audit.auditSetting({ policy, now: NOW, bootProofs: [JSON.stringify(bootProof)] });
+const entries = [toUtf8(JSON.stringify({ bootProof })), toUtf8(JSON.stringify(debugged.bootProof)), toUtf8("{}")];
+const batch: audit.Batch = { index: 0, first: 1, entries: [...entries, ...entries] };
+const input = join(folder, "entries.ndjson");
+writeFileSync(input, Buffer.concat(entries.flatMap((entry) => [entry, toUtf8("\n")])));
+const lines = (await linesOf(3)).map((line) => Object.freeze(line));
+const logText = lines.map(({ bytes }) => `${Buffer.from(bytes).toString("utf8")}\n`).join("");
+const script = "1;";
+const pageOptions = { policy: plainPolicy(policy), now: NOW, at: AT };
+const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
+const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };
+const html = await page.renderPage(pageContent, { script });
+
+const pair = generateKeyPair("ed25519");
+const delivery = toUtf8(JSON.stringify({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" }));
+const headers = {
+  "X-Webhook-Event-Id": "e",
+  "X-Webhook-Timestamp": String(AT.getTime()),
+  "X-Webhook-Signature-Key-Id": "k",
+  "X-Webhook-Signature-Algorithm": "ed25519",
+  "X-Webhook-Signature-Version": "v1",
+  "X-Webhook-Signature": toHex(
+    signDer(pair, null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery])),
+  ),
+};
+const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
+const handlerOptions = {
+  verified: Object.freeze({ verifyActivity: () => Promise.reject(new library.RejectedError(report, "no")) }),
+  organizationIds: [ORGANIZATION],
+  jwks,
+  onVerified: () => {},
+  onRejected: () => {},
+  onError: () => {},
+  now: () => AT,
+};
+
+const WALLET = { walletId: "w1", walletName: "new" };
+const CALL = { organizationId: ORGANIZATION };
+const service = new AttestedService();
+const serviceClient = await service.client();
+const stamper = Object.freeze(await testStamper());
+const clientOf = (fetch: typeof globalThis.fetch, now: () => Date): client.Client =>
+  client.createClient({
+    baseUrl: "https://service.test",
+    organizationId: ORGANIZATION,
+    stamper,
+    fetch,
+    now,
+    random: () => 0.5,
+    sleep: neverTimeUp([]),
+    timeoutMs: TIMEOUT_MS,
+  });
+/** What was sent, and what came of it. */
+const sent = async (call: (ofClient: client.Client) => Promise<unknown>): Promise<unknown> => {
+  const { fetch, requests } = fakeFetch(() => ({ status: 403, body: { code: 7, message: "no", details: [] } }));
+  const answer = await outcome(() => call(clientOf(fetch, () => AT)));
+  return { requests: requests.map(({ path, body }) => [path, body]), answer };
+};
+/** A verified call of an honest service: what it asks and what it answers. */
+const proven = async (
+  call: (ofClient: client.VerifiedClient) => Promise<client.VerifiedCall<unknown>>,
+): Promise<unknown> => {
+  const honest = new AttestedService();
+  const answer = await call(clientOf(honest.fetch, () => honest.now).withVerification(policyOf()));
+  const { intent, type, organizationId } = answer.activity as unknown as JsonObject;
+  return [answer.result, answer.report.verdict, type, organizationId, intent];
+};
+const { activity: past } = await serviceClient.withVerification(policyOf()).updateWallet(WALLET);
+
+const watchOptions: watching.WatchOptions = {
+  policy: plainPolicy(policy),
+  apps: ["signer"],
+  newest: async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return debugged.bootProof;
+  },
+  once: true,
+  now: () => NOW,
+  sleep: async () => {},
+  random: () => 0.5,
+  onRefusal: async () => {},
+};
+
+const theLab = await lab.startLab();
+afterAll(() => theLab.close());
+const passkey = new lab.SoftwarePasskey("a");
+
+async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const auditor = await audit.Auditor.of(setting);
+const judge = Object.freeze(await audit.localJudge(setting));
+let logs = 0;
+
+const DOORS: Readonly<Record<string, readonly Door[]>> = {
+  verifyEvidence: [
+    door([{ bootProofs: [bootProof], appProofs, activity }, options], (...all) =>
+      library.verifyEvidence(...all).then(verdictOf),
+    ),
+    door(
+      [
+        { bootProofs: [debugged.bootProof], appProofs: debugged.appProofs },
+        { policy, now: NOW },
+      ],
+      (...all) => library.verifyEvidence(...all).then(verdictOf),
+    ),
+    door(
+      [
+        { bootProofs: [bootProof] },
+        { policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW, at: AT, trustAnchors: [anchor], measurements: PCRS },
+      ] as const,
+      (...all) => library.verifyEvidence(...all).then(verdictOf),
+    ),
+  ],
+  verifyBootProof: [door([debugged.bootProof, alone], (...all) => library.verifyBootProof(...all).then(verdictOf))],
+  verifyAppProof: [door([appProofs[0], bootProof, alone], (...all) => library.verifyAppProof(...all).then(verdictOf))],
+  verifyAppProofs: [door([appProofs, [bootProof], alone], (...all) => library.verifyAppProofs(...all).then(verdictOf))],
+  verifyActivity: [
+    door([activity, [bootProof], { ...alone, expected }], (...all) => library.verifyActivity(...all).then(verdictOf)),
+  ],
+  verifyAttestation: [door([document, alone], (...all) => library.verifyAttestation(...all).then(verdictOf))],
+  NamedEvidence: [
+    door(["a", bootProof, { bytes: toUtf8(JSON.stringify(bootProof)), latestOf: "signer" }] as const, (...all) => {
+      const { bytes, latestOf, ephemeralKey } = new library.NamedEvidence(...all);
+      return { bytes, latestOf, ephemeralKey };
+    }),
+  ],
+  decodeActivity: [door([activity], (one) => library.decodeActivity(one))],
+  decodeAppProof: [door([appProofs[0]], (one) => library.decodeAppProof(one))],
+  decodeBootProof: [door([bootProof], (one) => library.decodeBootProof(one))],
+  decodeBundle: [door([packed], (one) => library.decodeBundle(one).evidence)],
+  parsePolicy: [door([policyFile, { readFile: () => anchorPem }], (...all) => library.parsePolicy(...all))],
+  checkPolicy: [door([policyFile, { readFile: () => anchorPem }], (...all) => library.checkPolicy(...all))],
+  selfContainedPolicy: [
+    door([{ ...policyFile, trustAnchors: [{ file: "a.pem" }] }, { readFile: () => anchorPem }], (...all) =>
+      library.selfContainedPolicy(...all),
+    ),
+  ],
+  addToPolicy: [
+    door(
+      [
+        policyFile,
+        { policy: { ...policyFile, deployments: [{ ...policyFile.deployments[0]!, name: "b" }] }, notes: [] },
+        {},
+      ] as const,
+      (...all) => library.addToPolicy(...all),
+    ),
+  ],
+  dropDeployment: [
+    door(
+      [
+        { ...policyFile, deployments: [policyFile.deployments[0]!, { ...policyFile.deployments[0]!, name: "b" }] },
+        "b",
+        {},
+      ] as const,
+      (...all) => library.dropDeployment(...all),
+    ),
+  ],
+  compareMeasured: [
+    door([policy, { pcrs: PCRS, pivotHash: new Uint8Array(32).fill(7) }], (...all) => library.compareMeasured(...all)),
+  ],
+  makePolicy: [door([verified, { name: "n", appProofTypes: ["a"] }], (...all) => library.makePolicy(...all))],
+  pinPolicy: [door([[verified], { appProofTypes: ["a"] }], (...all) => library.pinPolicy(...all))],
+  makeReleasePolicy: [door([release, "signer", releaseOptions], (...all) => library.makeReleasePolicy(...all))],
+  policyFromRelease: [door([release, "signer", releaseOptions], (...all) => library.policyFromRelease(...all))],
+  makeBuildPolicy: [
+    door([{ pcrs: PCRS }, { ...releaseOptions, trustAnchors: [anchor] }], (...all) => library.makeBuildPolicy(...all)),
+  ],
+  renderText: [door([report, text], (...all) => library.renderText(...all)), door([report], library.renderText)],
+  renderSummary: [
+    door([report, { color: true, width: 100 }, [{ kind: "but", text: "a" }]] as const, (...all) =>
+      library.renderSummary(...all),
+    ),
+  ],
+  renderPolicyCheck: [door([check, "p", { width: 90 }], (...all) => library.renderPolicyCheck(...all))],
+  renderInspection: [door([inspection, { width: 90 }], (...all) => library.renderInspection(...all))],
+  renderDiff: [door([difference, { width: 90 }], (...all) => library.renderDiff(...all))],
+  renderCheckExplanation: [
+    door([library.explainCheck("mode.debug"), { width: 90 }], (...all) => library.renderCheckExplanation(...all)),
+  ],
+  inspectUnverified: [
+    door([toUtf8("version: 1\nsigner:\n  PCR0: a\n"), { readYaml: async () => release }], (...all) =>
+      library.inspectUnverified(...all).then((found) => found ?? "of no known kind"),
+    ),
+  ],
+  diffUnverified: [
+    door([{ file: toUtf8(policyText), readFile: () => anchorPem }, { file: toUtf8(policyText) }], (...all) =>
+      library.diffUnverified(...all),
+    ),
+  ],
+  packEvidence: [door([{ bootProofs: [bootProof], appProofs, activity }], (one) => library.packEvidence(one))],
+  packBundle: [
+    door(
+      [
+        { bootProofs: [bootProof], activity },
+        { policy: { ...policyFile, maxAge: "1d" }, now: NOW, expected: { organizationId: expected.organizationId } },
+      ] as const,
+      (...all) => library.packBundle(...all).then((made) => [verdictOf(made), made.bundle?.policy, made.bundle?.now]),
+    ),
+  ],
+  verifyBundle: [
+    door([bundle, { policy, now: NOW, at: AT }], (...all) =>
+      library.verifyBundle(...all).then((made) => [verdictOf(made), made.packed]),
+    ),
+    door(
+      [
+        { ...bundle, evidence: { bootProofs: [debugged.bootProof] } },
+        { policy, now: NOW },
+      ],
+      (...all) => library.verifyBundle(...all).then(verdictOf),
+    ),
+  ],
+  "AppProofUses.record": [
+    door([{ activityId: "a", submitted: null }], async (use) => {
+      const uses = new library.AppProofUses();
+      const proof = { bootProof: { ephemeralKey: new Uint8Array(2) }, signature: new Uint8Array(2) } as never;
+      uses.record([proof], use);
+      await Promise.resolve();
+      return uses.areFree([proof], { activityId: "b", submitted: null });
+    }),
+  ],
+  createClient: [
+    door(
+      [{ baseUrl: "https://a.test", organizationId: ORGANIZATION, stamper, maxRetries: 0, now: () => AT }],
+      async (given) => {
+        const asked: unknown[] = [];
+        const fetch = (async (url: string, init: RequestInit) => {
+          asked.push(url, Buffer.from(init.body as Uint8Array).toString());
+          return new Response("{}", { status: 403 });
+        }) as unknown as client.Fetch;
+        const made = client.createClient(Object.assign(given, { fetch }));
+        await Promise.resolve();
+        await made.query("get_whoami", {}).catch(() => {});
+        return asked;
+      },
+    ),
+  ],
+  "client.submit": [
+    door(
+      [{ name: "do_it", type: "ACTIVITY_TYPE_DO_IT" }, { a: { b: [1, "c"] } }, { ...CALL, generateAppProofs: false }],
+      (...all) => sent((one) => one.submit(...all)),
+    ),
+  ],
+  "client.query": [door(["get_it", { a: { b: [1] } }, CALL], (...all) => sent((one) => one.query(...all)))],
+  "client.updateWallet": [door([WALLET, CALL], (...all) => sent((one) => one.updateWallet(...all)))],
+  "client.withVerification": [
+    door([policyOf(), { bootProofLimit: 3, bootProofMaxAgeMs: 1000 }], async (...all) => {
+      const made = (await new AttestedService().client()).withVerification(...all);
+      return (await made.updateWallet(WALLET)).report.verdict;
+    }),
+  ],
+  "verified.submit": [
+    door([{ name: "update_wallet", type: "ACTIVITY_TYPE_UPDATE_WALLET" }, WALLET, CALL], (...all) =>
+      proven((one) => one.submit(...all)),
+    ),
+  ],
+  "verified.updateWallet": [door([WALLET, CALL], (...all) => proven((one) => one.updateWallet(...all)))],
+  "verified.verifyActivity": [
+    door([past as unknown as JsonValue, { ...CALL, expected: { id: past.id, type: past.type } }], async (...all) => {
+      const made = await serviceClient.withVerification(policyOf()).verifyActivity(...all);
+      return [made.report.verdict, made.activity, made.report.claims?.activity];
+    }),
+  ],
+  openSession: [
+    door([{ userId: "u", apiKeyName: "n" }, CALL], (...all) =>
+      sent((one) => client.openSession(one, ...all)).then((answer) =>
+        JSON.stringify(answer).replace(/"targetPublicKey":"[0-9a-f]+"/, ""),
+      ),
+    ),
+  ],
+  fetchEvidence: [
+    door([activity as JsonValue], (one) => client.fetchEvidence(one, async (key) => key).then((found) => found)),
+  ],
+  withAppProofs: [
+    door([{ id: "a", other: { b: 1 } } as JsonValue], (one) =>
+      client.withAppProofs(async (_, parameters) => ({ appProofs: [parameters] }), one),
+    ),
+  ],
+  writeApiKeyFile: [
+    door([apiKey], async (key) => {
+      const path = join(folder, `key-${logs++}.json`);
+      await keyFile.writeApiKeyFile(path, key);
+      return (await keyFile.readApiKeyFile(path)).key;
+    }),
+  ],
+  "SignatureCache.key": [
+    door([verified.ephemeralKey.slice(65)], (point) => new library.SignatureCache().key("P-256", point).then(Boolean)),
+  ],
+  apiKeyStamper: [
+    door([apiKey], async (key) => Object.keys(await (await client.apiKeyStamper(key)).stamp(toUtf8("{}")))),
+  ],
+  webauthnStamper: [
+    door(
+      [
+        {
+          rpId: "a",
+          allowCredentials: [{ type: "public-key", id: Uint8Array.of(1), transports: ["usb"] }],
+          timeoutMs: 5,
+        },
+      ] as const,
+      async (given) => {
+        let asked: unknown;
+        const get = async (request: unknown): Promise<unknown> => {
+          asked = clone(request);
+          return null;
+        };
+        const stamper = client.webauthnStamper(
+          Object.assign(given, { get }) as unknown as client.WebauthnStamperOptions,
+        );
+        await Promise.resolve();
+        await stamper.stamp(toUtf8("{}")).catch(() => {});
+        return asked;
+      },
+    ),
+  ],
+  verifyWebhook: [
+    door([{ rawBody: delivery, headers, jwks, now: AT }], async (given) =>
+      client.verifyWebhook(Object.assign(given, { store: new client.MemoryEventStore() })),
+    ),
+  ],
+  webhookHandler: [
+    door([handlerOptions], async (given) => {
+      const handle = client.webhookHandler(given);
+      await Promise.resolve();
+      const request = new Request("https://a.test", { method: "POST", body: delivery as BodyInit, headers });
+      return (await handle(request as never)).status;
+    }),
+  ],
+  nodeWebhookHandler: [
+    door([handlerOptions], async (given) => {
+      const handle = client.nodeWebhookHandler(given);
+      await Promise.resolve();
+      return new Promise((resolve) => {
+        const response = {
+          statusCode: 0,
+          headersSent: false,
+          setHeader: () => {},
+          end: () => resolve(response.statusCode),
+        };
+        const rawHeaders = Object.entries(headers).flat();
+        handle({ method: "POST", rawHeaders, body: delivery, on: () => {}, resume: () => {} }, response);
+      });
+    }),
+  ],
+  readShape: [
+    door([{ walletId: "w", walletName: "n" }], (value) =>
+      client.readShape(client.SUBMIT_OPERATIONS.updateWallet.parameters, value, "a"),
+    ),
+  ],
+  "MemoryEventStore.claim": [
+    door(["a", NOW, AT] as const, async (...all) => {
+      const store = new client.MemoryEventStore();
+      store.claim(...all);
+      await Promise.resolve();
+      return store.claim("a", NOW, AT);
+    }),
+  ],
+  plainOptions: [door([{ policy, now: NOW, at: AT, measurements: PCRS, expected }], (one) => page.plainOptions(one))],
+  pageData: [door([pageContent], (one) => page.pageData(one))],
+  renderPage: [door([pageContent, { script }], (...all) => page.renderPage(...all))],
+  renderVerifier: [door([{ script }], (one) => page.renderVerifier(one))],
+  verifyPageData: [
+    door([pageContent, plainPolicy(policy)], (...all) =>
+      page.verifyPageData(...all).then((made) => [verdictOf(made), made.same, made.differences]),
+    ),
+    door([pageContent], (one) => page.verifyPageData(one).then((made) => [verdictOf(made), made.same])),
+  ],
+  checkPage: [
+    door([toUtf8(html), { script, policy: plainPolicy(policy) }], (...all) =>
+      page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
+    ),
+    door([toUtf8(html), { script }], (...all) =>
+      page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
+    ),
+  ],
+  auditSetting: [
+    door([{ policy, now: NOW, at: AT, bootProofs: ["a"] }], (one) => audit.auditSetting(one)),
+    door([{ policy: library.NO_POLICY_ANY_ENCLAVE, now: NOW, trustAnchors: [anchor] }] as const, (one) =>
+      audit.auditSetting(one as unknown as audit.AuditOptions),
+    ),
+  ],
+  "Auditor.of": [
+    door([setting], async (one) => {
+      const auditor = await audit.Auditor.of(one);
+      return [auditor.bootProofs, await auditor.judge(1, entries[0]!), await auditor.judge(2, entries[1]!)];
+    }),
+  ],
+  policyDigest: [door([setting], (one) => audit.policyDigest(one))],
+  settingDigest: [door([setting], (one) => audit.settingDigest(one))],
+  localJudge: [door([setting], async (one) => (await audit.localJudge(one)).judge(batch))],
+  "localJudge().judge": [door([batch], (one) => judge.judge(one))],
+  judgeBatch: [door([batch], (one) => audit.judgeBatch(auditor, one))],
+  runAudit: [
+    door(
+      [{ summary: clone(audit.NO_ENTRIES) as audit.AuditSummary, failFast: false, onlyFailures: false }],
+      async (given) => {
+        const parts: string[] = [];
+        const run = Object.assign(given, {
+          judge,
+          source: batches(),
+          write: (part: { lines: string }) => void parts.push(part.lines),
+        });
+        return [await audit.runAudit(run), parts];
+      },
+    ),
+  ],
+  inputBytes: [door([[input]], (one) => auditNode.inputBytes(one))],
+  "Auditor.judge": [door([entries[0]!], (bytes) => auditor.judge(1, bytes))],
+  inputBatches: [
+    door([[input], { digest: true, batchEntries: 2 }], (...all) => collected(auditNode.inputBatches(...all))),
+  ],
+  auditFiles: [
+    door([{ inputs: [input], setting, batchEntries: 2 }], async (given) => {
+      const parts: string[] = [];
+      const out = (text: string): void => void parts.push(text);
+      const { end, summary } = await auditNode.auditFiles(Object.assign(given, { out, judge: audit.localJudge }));
+      return [end, summary, parts];
+    }),
+  ],
+  watch: [
+    door([watchOptions], async (given) => {
+      const { refused, recorded } = await watching.watch(given);
+      return { refused, recorded };
+    }),
+  ],
+  askService: [
+    door([{ ephemeralKey: "00" }], (one) =>
+      sent((ofClient) => watching.askService(ofClient)(one, new AbortController().signal)),
+    ),
+  ],
+  verifyLog: [
+    door([{ head: lines.at(-1)!.hash }], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
+    door([{}], (one) => watching.verifyLog(streamOf(toUtf8(logText), 50), one)),
+  ],
+  postTo: [
+    door([{ sleep: () => new Promise<void>(() => {}), timeoutMs: 7 }], async (given) => {
+      const fetch = (async () => new Response(null, { status: 200 })) as unknown as client.Fetch;
+      const post = watching.postTo("https://a.test", Object.assign(given, { fetch }));
+      await Promise.resolve();
+      await post(lines[0]!, new AbortController().signal);
+      return "posted";
+    }),
+  ],
+  "memoryStore().append": [
+    door([lines[0]!], async (line) => {
+      const store = watching.memoryStore();
+      const appended = store.append(line);
+      await appended;
+      return [store.tail(), store.standing("app signer")];
+    }),
+  ],
+  runCommand: [
+    door([{ timeoutMs: 20_000, env: { WORD: "right", PATH: process.env["PATH"] } }], async (given) => {
+      const run = watchNode.runCommand('test "$WORD" = right', given);
+      await Promise.resolve();
+      await run(lines[0]!, new AbortController().signal);
+      return "ran";
+    }),
+  ],
+  openLog: [
+    door([{ onNote: () => {} }], async (given) => {
+      const path = join(folder, `${logs++}.log`);
+      const log = await watchNode.openLog(path, given);
+      await log.append(lines[0]!);
+      await log.close();
+      return collected(watchNode.readLog(path)).then((pieces) => Buffer.concat(pieces).toString());
+    }),
+  ],
+  renderEar: [
+    door([report, { key: earKey }], (...all) => formats.renderEar(...all)),
+    door([report], (one) => formats.renderEar(one)),
+  ],
+  bundleNotices: [
+    door(
+      [{ policyFrom: "bundle", packed: { now: "n", verdict: "verified", differences: [] } } as formats.BundleFacts],
+      (one) => formats.bundleNotices(one, "verified"),
+    ),
+  ],
+  renderVsa: [
+    door([report, { bootProofs: [bootProof], appProofs, activity }, {}], (...all) => formats.renderVsa(...all)),
+  ],
+  measureImage: [
+    door([{ onProgress: () => {} }], (one) => image.measureImage(streamOf(imageOf({ sections: SECTIONS }), 500), one)),
+  ],
+  measureBinary: [door([{ onProgress: () => {} }], (one) => image.measureBinary(streamOf(toUtf8("a"), 1), one))],
+  startLab: [
+    door([{ faults: ["stale-manifest"], now: () => AT, manifestVersion: "v2" }] as const, async (given) => {
+      const made = await lab.startLab(given as lab.LabOptions);
+      await made.close();
+      return [made.faults, Object.hasOwn(made.policyFile, "allowDebug")];
+    }),
+  ],
+  "lab.addRelease": [
+    door([{ app: "signer", manifestVersion: "v2" }] as const, async (given) => {
+      const { app, enclaveId } = await theLab.addRelease(given);
+      return [app, enclaveId.replace(/\d+$/, ""), Object.hasOwn(theLab.policyFile, "allowDebug")];
+    }),
+  ],
+  "lab.setFault": [
+    door([["stale-manifest"]] as const, async (names) => {
+      theLab.setFault(names);
+      await Promise.resolve();
+      const { faults } = theLab;
+      theLab.setFault(null);
+      return faults;
+    }),
+  ],
+  "lab.setNonces": [
+    door([{ caip2: "eip155:1", address: "0x00", nonce: "1", gasStationNonce: "2" }], (one) =>
+      theLab.setNonces(one).then(() => "set"),
+    ),
+  ],
+  "lab.registerPasskey": [
+    door([{ credentialId: "c", publicKey: passkey.publicKey }], (one) =>
+      theLab.registerPasskey(theLab.ids.userId, one).then(() => "registered"),
+    ),
+  ],
+  "lab.attest": [door([Uint8Array.of(1)], (nonce) => Object.keys(theLab.attest(theLab.enclaves[0]!.enclaveId, nonce)))],
+  stampWithApiKey: [door([apiKey], (one) => lab.stampWithApiKey(one, "a").length > 0)],
+  labPolicy: [
+    door([[{ name: "a" }], { maxAge: "1d" }], (deployments, rest) => {
+      const made = lab.labPolicy(anchorPem, deployments, rest);
+      return JSON.stringify(made);
+    }),
+  ],
+  forgeEvidence: [
+    door([{ lab: forgeLab, at: AT, nonce: Uint8Array.of(1) }], (one) => {
+      const made = lab.forgeEvidence(one);
+      return [made.manifestHash, made.appProofs.length, made.manifest.version];
+    }),
+  ],
+  Forge: [door([{ namespace: { name: "a", nonce: 1 } }], (one) => new lab.Forge(one).namespace.name)],
+  "SoftwarePasskey.get": [
+    door([{ publicKey: { challenge: Uint8Array.of(1), rpId: "a" } }], (one) =>
+      passkey.get(one).then(({ response }) => Buffer.from(response.clientDataJSON).toString()),
+    ),
+  ],
+};
+async function* batches(): AsyncGenerator<audit.Batch> {
+  yield batch;
+}
+
+/** They take text, numbers, bytes (which taken-over.test.ts changes), streams, or what this package has made. */
+const WITHOUT_OBJECTS: readonly string[] = [
+  "RejectedError",
+  "requireAuthentic",
+  "requireVerified",
+  "MalformedError",
+  "decodeAppProofPayload",
+  "decodeAttestationDocument",
+  "decodeCertificate",
+  "decodeManifest",
+  "decodeManifestEnvelope",
+  "VerifiedActivity",
+  "VerifiedAppProof",
+  "AppProofUses",
+  "VerifiedAttestation",
+  "VerifiedBootProof",
+  "manifestHash",
+  "SignatureCache",
+  "parseTrustAnchor",
+  "describePolicy",
+  "inspectImageUnverified",
+  "kindOf",
+  "describeUnrecognised",
+  "explainCheck",
+  "renderJson",
+  "generateApiKey",
+  "createSessionTarget",
+  "openCredentialBundle",
+  "encryptOnRampSecret",
+  "fetchActivity",
+  "fetchBootProof",
+  "fetchLatestBootProof",
+  "MemoryEventStore",
+  "ClientError",
+  "RejectedActivityError",
+  "ServiceError",
+  "WebhookError",
+  "documentedOnly",
+  "pathOf",
+  "submitBody",
+  "queryBody",
+  "readApiKeyFile",
+  "readPageData",
+  "Auditor",
+  "readEntry",
+  "unjudgedResult",
+  "isAccepted",
+  "malformedResult",
+  "resultLine",
+  "AuditInputError",
+  "AuditFileError",
+  "QueueError",
+  "FetchError",
+  "LogError",
+  "LogInUseError",
+  "readLog",
+  "renderGithub",
+  "renderJunit",
+  "renderMarkdown",
+  "renderSarif",
+  "measureInstance",
+  "measureRole",
+  "SoftwarePasskey",
+  "writeLabFiles",
+  "StoreInUseError",
+  "StoreMissingError",
+  "labDeployment",
+  "VerifiedActivity.isVerified",
+  "VerifiedAppProof.isVerified",
+  "AppProofUses.areFree",
+  "VerifiedAttestation.isVerified",
+  "VerifiedBootProof.signingKey",
+  "VerifiedBootProof.lastingChecks",
+  "VerifiedBootProof.isVerified",
+  "SignatureCache.verify",
+  "SignatureCache.verifyBy",
+  "MemoryEventStore.release",
+  "Forge.manifestParts",
+  "lab.restartEnclave",
+  "memoryStore",
+  "lab.stopEnclave",
+  "lab.deliveriesSettled",
+  "lab.close",
+  "localJudge().close",
+  "memoryStore().tail",
+  "memoryStore().standing",
+  "memoryStore().nextRefusal",
+  "memoryStore().markHandedOn",
+  "SYSTEM.now",
+  "SYSTEM.sleep",
+  "SYSTEM.random",
+  "Stamper.stamp",
+  // They are tried with threads and a server: test/audit/node-threads.test.ts, test/audit/node-queue.test.ts.
+  "threadJudge",
+  "queueJudge",
+  "runWorker",
+];
+
+/** Every function and class that is exported, and the methods of classes and of what is answered. */
+function everything(): string[] {
+  const entries = [library, client, keyFile, page, audit, auditNode, watching, watchNode, formats, image, lab];
+  const exported = entries
+    .flatMap((entry) => Object.entries(entry) as [string, unknown][])
+    .filter((pair): pair is [string, (...given: never[]) => unknown] => typeof pair[1] === "function");
+  const methods = exported.flatMap(([name, value]) => [
+    ...methodsOf(name, value.prototype as unknown),
+    ...methodsOf(name, /^class/.test(String(value)) ? value : null),
+  ]);
+  const answered = [
+    ...methodsOf(
+      "client",
+      clientOf(fetch, () => AT),
+    ),
+    ...methodsOf("verified", clientOf(fetch, () => AT).withVerification(policyOf())),
+    ...methodsOf("lab", theLab),
+    ...methodsOf("lab", Object.getPrototypeOf(theLab)),
+    ...methodsOf("localJudge()", judge),
+    ...methodsOf("memoryStore()", watching.memoryStore()),
+    ...methodsOf("SYSTEM", watchNode.SYSTEM),
+    ...methodsOf("Stamper", stamper),
+  ];
+  // One table and one loop make all documented calls, of which one is tried.
+  const isAlike = (name: string): boolean =>
+    /^(?:client|verified)\./.test(name) && !(name in DOORS) && DOCUMENTED.has(name.split(".")[1]!);
+  return [...new Set([...exported.map(([name]) => name), ...methods, ...answered])].filter((name) => !isAlike(name));
+}
+
+const DOCUMENTED = new Set([...Object.keys(client.SUBMIT_OPERATIONS), ...Object.keys(client.QUERY_OPERATIONS)]);
+const OF_FUNCTIONS = ["constructor", "length", "name", "prototype", "arguments", "caller"];
+
+function methodsOf(name: string, value: unknown): string[] {
+  if (value === null || value === undefined || value === Object.prototype) return [];
+  return Object.entries(Object.getOwnPropertyDescriptors(value as object))
+    .filter(([member, one]) => typeof one.value === "function" && !OF_FUNCTIONS.includes(member))
+    .map(([member]) => `${name}.${member}`);
+}
+
+type OptionName =
+  | Exclude<keyof library.VerifyOptions, "cache">
+  | keyof library.PackOptions
+  | keyof library.ParsePolicyOptions
+  | keyof library.TextOptions
+  | Exclude<keyof client.ClientOptions, "fetch">
+  | Exclude<keyof client.SubmitOptions, "signal">
+  | Exclude<keyof client.VerificationOptions, "cache">
+  | (keyof client.VerifyActivityOptions & "expected")
+  | keyof page.PageCheckOptions
+  | keyof audit.AuditOptions
+  | Exclude<keyof auditNode.AuditFilesOptions, "signal" | "stdin">
+  | Exclude<keyof watching.WatchOptions, "signal" | "log" | "cache">
+  | keyof watching.VerifyLogOptions
+  | "readYaml"
+  | "latestOf"
+  | "appProofTypes"
+  | "toleranceMs"
+  | "headerPrefix"
+  | "maxBodyBytes"
+  | "key"
+  | "activity"
+  | "app"
+  | "anchors";
+
+const never = (): never => {
+  throw new Error("an option that nobody gave was called");
+};
+
+/**
+ * What another dependency could put on `Object.prototype`: for each option a value that loosens, or one that would be
+ * noticed. `signal`, `fetch`, `get`, `cache`, `stdin` and `log` are not there: the platform reads those itself.
+ */
+const LOOSENING: Readonly<Record<OptionName, unknown>> = {
+  policy: library.NO_POLICY_ANY_ENCLAVE,
+  now: new Date("2020-01-01T00:00:00Z"),
+  at: new Date("2020-01-01T00:00:00Z"),
+  trustAnchors: [],
+  measurements: { 0: new Uint8Array(48) },
+  ephemeralKey: new Uint8Array(130),
+  nonce: Uint8Array.of(9),
+  expected: { organizationId: "polluted" },
+  allowDebug: true,
+  bootProofsOnly: true,
+  uses: {},
+  readFile: never,
+  readYaml: never,
+  color: true,
+  width: 60,
+  height: 1,
+  detail: "verbose",
+  baseUrl: "https://polluted.test",
+  organizationId: "polluted",
+  stamper: {},
+  sleep: never,
+  random: never,
+  timeoutMs: 1,
+  maxRetries: 1000,
+  resendSubmits: true,
+  maxResponseBytes: 1,
+  generateAppProofs: true,
+  bootProofLimit: 0,
+  bootProofMaxAgeMs: 0,
+  script: "polluted",
+  bootProofs: [],
+  inputs: [],
+  setting: {},
+  out: never,
+  state: "polluted",
+  isNowGiven: true,
+  judge: never,
+  batchEntries: 1,
+  onlyFailures: true,
+  failFast: true,
+  onBootProofs: never,
+  onProgress: never,
+  apps: ["polluted"],
+  ephemeralKeys: ["00"],
+  newest: never,
+  intervalMs: 1,
+  once: true,
+  onEntry: never,
+  onRefusal: never,
+  onMessage: never,
+  head: "00",
+  onLine: never,
+  latestOf: "polluted",
+  appProofTypes: ["polluted"],
+  toleranceMs: 1e15,
+  headerPrefix: "X-Polluted-",
+  maxBodyBytes: 1,
+  key: {},
+  activity: {},
+  app: "polluted",
+  anchors: {},
+};
+
+/** `expected` is a member of checks as well, which what reads reports reads; the lab's services read requests. */
+const READS_REPORTS = /^(?:render|verifyPageData|checkPage|verifyBundle|startLab|lab\.)/;
+
+function loosening(door: string): Readonly<Record<string, unknown>> {
+  if (!READS_REPORTS.test(door)) return LOOSENING;
+  return Object.fromEntries(Object.entries(LOOSENING).filter(([name]) => name !== "expected"));
+}
+
+describe("what a caller hands in", () => {
+  const rows = Object.entries(DOORS).flatMap(([name, doors]) => doors.map((one, index) => [name, index, one] as const));
+
+  it.each(rows)("is a call that comes to something: %s, %i", async (_name, _index, { given, through }) => {
+    const answer = await outcome(() => through(...(given() as never[])));
+    expect(answer).toBeDefined();
+    expect(answer).not.toHaveProperty("error");
+  });
+
+  it.each(rows)("may be changed right after the call: %s, %i", async (_name, _index, { given, through }) => {
+    const before = await outcome(() => through(...(given() as never[])));
+    const mine = given();
+    const pending = outcome(() => through(...(mine as never[])));
+    mine.forEach(ruin);
+    expect(await pending).toEqual(before);
+  });
+
+  it.each(rows)("is read once: %s, %i", async (_name, _index, { given, through }) => {
+    const before = await outcome(() => through(...(given() as never[])));
+    const again: string[] = [];
+    const mine = given().map((one, index) => withGetters(one, (path) => again.push(path), `[${index}]`));
+    expect(await outcome(() => through(...(mine as never[])))).toEqual(before);
+    expect(again).toEqual([]);
+  });
+
+  it.each(rows)("is its own members: %s, %i", async (name, _index, { given, through }) => {
+    const before = await outcome(() => through(...(given() as never[])));
+    const mine = given();
+    const answer = await polluted(loosening(name), () => outcome(() => through(...(mine as never[]))));
+    expect(answer).toEqual(before);
+  });
+});
+
+it("is tried at every function and method that there is", () => {
+  const all = everything();
+  expect(all.filter((name) => !(name in DOORS) && !WITHOUT_OBJECTS.includes(name))).toEqual([]);
+  expect(Object.keys(DOORS).filter((name) => !all.includes(name) || WITHOUT_OBJECTS.includes(name))).toEqual([]);
+  expect(WITHOUT_OBJECTS.filter((name) => !all.includes(name))).toEqual([]);
+});
+
+describe("a debug enclave while Object.prototype allows it", () => {
+  const allowing = { allowDebug: true };
+  const debugService = (): AttestedService => new AttestedService({ boot: DEBUG });
+
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      "verifyEvidence",
+      async () =>
+        (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, { policy, now: NOW })).report.verdict,
+    ],
+    [
+      "verifyBundle",
+      async () => {
+        const made = library.decodeBundle(library.packEvidence({ bootProofs: [debugged.bootProof] }));
+        return (await library.verifyBundle(made, { policy, now: NOW })).report.verdict;
+      },
+    ],
+    [
+      "withVerification",
+      async () => {
+        const { updateWallet } = (await debugService().client()).withVerification(policyOf());
+        const error = await updateWallet(WALLET).catch((thrown: unknown) => thrown);
+        return (error as library.RejectedError).report.verdict;
+      },
+    ],
+    [
+      "Auditor",
+      async () => {
+        const auditor = await audit.Auditor.of({ policy: setting.policy, now: setting.now, bootProofs: [] });
+        return (await auditor.judge(1, entries[1]!)).verdict;
+      },
+    ],
+    [
+      "watch",
+      async () => {
+        let verdict: unknown;
+        const onEntry = ({ entry }: watching.LogLine): void => void (verdict = entry.verdict);
+        await watching.watch({ ...watchOptions, onEntry });
+        return verdict;
+      },
+    ],
+    [
+      "checkPage",
+      async () => (await page.checkPage(html, { script, policy: plainPolicy(policy) })).verification?.report.verdict,
+    ],
+  ])("is rejected by %s", async (_name, verdict) => {
+    expect(await polluted(allowing, verdict)).toBe("rejected");
+    expect(await verdict()).toBe("rejected");
+  });
+
+  it("would be verified with the option, which is why that may only be the caller's", async () => {
+    const { report: allowed } = await library.verifyEvidence(
+      { bootProofs: [debugged.bootProof] },
+      { policy, now: NOW, allowDebug: true },
+    );
+    expect(allowed.verdict).toBe("verified");
+  });
+});

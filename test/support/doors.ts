@@ -1,0 +1,98 @@
+/**
+ * What callers hand in, for tests that change it: copies of it, copies whose members are getters, what ruins it, and
+ * `Object.prototype` with members that nobody gave.
+ */
+
+/** A function, and what it is called with. */
+export interface Door {
+  /** New at each call, so that it can be ruined. */
+  readonly given: () => readonly unknown[];
+  readonly through: (...given: never[]) => unknown;
+}
+
+/** A call of plain data: dates, bytes, lists and objects are copied; instances and frozen objects are not. */
+export function door<A extends readonly unknown[] | []>(given: A, through: (...given: A) => unknown): Door {
+  return { given: () => clone(given) as A, through: through as Door["through"] };
+}
+
+/** An object of plain data, which its owner may change. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || prototype === Object.prototype;
+}
+
+export function clone(value: unknown): unknown {
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (Array.isArray(value)) return value.map(clone);
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, clone(member)]));
+}
+
+/** Changes everything that can be changed. */
+export function ruin(value: unknown): void {
+  if (value instanceof Date) value.setTime(0);
+  else if (value instanceof Uint8Array) value.fill(0x20);
+  else if (Array.isArray(value)) {
+    value.forEach(ruin);
+    value.length = 0;
+  } else if (isPlain(value))
+    for (const [name, member] of Object.entries(value)) {
+      ruin(member);
+      value[name] = RUINED.has(typeof member) ? RUINED.get(typeof member) : undefined;
+    }
+}
+
+const RUINED = new Map<string, unknown>([
+  ["string", "ruined"],
+  ["number", 1],
+  ["boolean", true],
+  ["symbol", undefined],
+]);
+
+/** A copy whose members are getters, each of which answers something else the second time and notes that it did. */
+export function withGetters(value: unknown, again: (path: string) => void, path = ""): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => withGetters(item, again, `${path}[${index}]`));
+  if (!isPlain(value)) return clone(value);
+  const members = Object.entries(value).map(([name, member]) => {
+    const here = `${path}.${name}`;
+    const first = withGetters(member, again, here);
+    let reads = 0;
+    const get = (): unknown => {
+      if (reads++ === 0) return first;
+      again(here);
+      return RUINED.get(typeof member);
+    };
+    return [name, { get, enumerable: true, configurable: true }] as const;
+  });
+  return Object.defineProperties({}, Object.fromEntries(members));
+}
+
+/** What comes of a call: an answer, or an error's words. */
+export async function outcome(call: () => unknown): Promise<unknown> {
+  try {
+    return await call();
+  } catch (error) {
+    return { error: error instanceof Error ? `${error.name}: ${error.message}` : error };
+  }
+}
+
+/** Calls while every object that has no such members of its own inherits these. */
+export async function polluted<T>(members: Readonly<Record<string, unknown>>, call: () => Promise<T>): Promise<T> {
+  for (const [name, value] of Object.entries(members)) {
+    // An accessor whose setter makes an own member: as assignment to an object without it does.
+    Object.defineProperty(Object.prototype, name, {
+      configurable: true,
+      get: () => value,
+      set(this: object, own: unknown) {
+        Object.defineProperty(this, name, { value: own, writable: true, enumerable: true, configurable: true });
+      },
+    });
+  }
+  try {
+    return await call();
+  } finally {
+    for (const name of Object.keys(members)) Reflect.deleteProperty(Object.prototype, name);
+  }
+}
