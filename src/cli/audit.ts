@@ -132,10 +132,9 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Audit
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
   const taken = bootProofs.length > 1 ? `, or, after --boot-proof, before it: that takes every word that follows` : "";
   if (inputs.length === 0) args.fault(`INPUT is wanted: a file of lines, a folder, or - for stdin${taken}`);
-  if (inputs.includes("")) args.fault("INPUT: an empty file name: is a variable of the shell not set?");
   args.refuseTwice(
     "INPUT",
-    inputs.filter((input) => input !== STDIN),
+    inputs.filter((input) => input !== STDIN && input !== ""),
   );
 }
 

@@ -9,6 +9,7 @@ import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, programName, textOptions } from "./io.js";
 import { withoutKeys } from "./options.js";
 import type { Progress } from "./progress.js";
+import { refuseStrayWords } from "./words.js";
 
 /**
  * Carries out one command line (without the program's name), of one of these commands, and answers its exit code. Never
@@ -21,6 +22,7 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
   let code: number = EXIT.good;
   const program = programOf(commands, argv[0], io, (answer) => (code = answer));
   try {
+    refuseStrayWords(program, argv);
     await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
