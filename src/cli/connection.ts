@@ -48,6 +48,11 @@ const WHY_NO_KEY =
   "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
+/** Where nothing is fetched, and no app proof and no activity is there that could be of an organization. */
+export const NO_ORGANIZATION =
+  "--organization-id: boot proofs name no organization, so that nothing would be held against it: give app proofs or " +
+  "the activity too, or leave it out";
+
 /** For a command's help. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:

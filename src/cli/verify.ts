@@ -9,6 +9,7 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
   CONNECTION_HELP,
   type ConnectionFlags,
+  NO_ORGANIZATION,
   addConnectionOptions,
   connectionOf,
   connectionOptionsGiven,
@@ -333,8 +334,9 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   refuseWithoutActivity(args, flags, isBundle);
 }
 
-/** Options that say what was asked of an activity need an activity. */
+/** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */
 function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+  if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
   for (const name of ["activity-id", "request"]) {
@@ -351,7 +353,7 @@ function refuseBeside(args: ArgumentReader, option: string, what: string, names:
 
 /** Where the evidence comes from; undefined where there is a fault. */
 function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
-  const given = givenSource(flags, bundle);
+  const given = givenSource(args, flags, bundle);
   const fetched = given === undefined ? fetchedSource(flags) : undefined;
   if (fetched === undefined) refuseIdleConnection(args);
   if (given !== undefined) return given;
@@ -361,11 +363,12 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
 }
 
 /** What is there; undefined where nothing is that could be verified. */
-function givenSource(flags: VerifyFlags, bundle: string | undefined): Source | undefined {
+function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
-  if (bundle !== undefined) return { kind: "bundle", file: bundle };
+  const demandsOrganization = args.has("organization-id");
+  if (bundle !== undefined) return { kind: "bundle", file: bundle, demandsOrganization };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
-  return bootProof && { kind: "files", files: filesOf(flags) };
+  return bootProof && { kind: "files", files: filesOf(flags), demandsOrganization };
 }
 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
