@@ -91,6 +91,14 @@ export function organizationOf({ organizationId }: ConnectionFlags, io: Io): str
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
 }
 
+/** A variable that is there and empty was meant to say whose evidence it has to be. */
+export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
+  if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
+    args.fault(
+      `${ENV.organizationId}: empty: is what it was made from not set? Unset it where no organization is meant`,
+    );
+}
+
 /** The connection, with every fault of it told; undefined where there is one. */
 export function connectionOf(args: ArgumentReader, flags: ConnectionFlags, io: Io): Connection | undefined {
   const baseUrl = setting(args, flags, "baseUrl", io);

@@ -15,11 +15,12 @@ import {
   connectionOptionsGiven,
   isConfigured,
   organizationOf,
+  refuseEmptyOrganization,
 } from "./connection.js";
 import type { Judged } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
 import type { ExpectedFlags, Source } from "./evidence.js";
-import { exitCodeOf } from "./exit-codes.js";
+import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
@@ -48,6 +49,7 @@ interface VerifyFlags extends ConnectionFlags {
   readonly summary?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
+  readonly failOnWarning?: boolean;
 }
 
 /** A command line that makes sense. */
@@ -98,6 +100,9 @@ Examples:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github
     $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
 
+  The same, where nothing may weigh against the verdict (another root, debug mode, a policy that leaves much open):
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format github --fail-on-warning
+
   What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
@@ -107,8 +112,8 @@ Examples:
     $ bootproof verify bundle.json
 ${CONNECTION_HELP}
 
-Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file,
-3 not to be fetched.`;
+Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected (or, with --fail-on-warning, a BUT), 2 wrong usage
+or unreadable file, 3 not to be fetched.`;
 
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
@@ -174,9 +179,14 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     const request = requestOf(args, command.args, flags, io);
     const { format, level } = request;
     const earKey = await earKeyOf(request, io);
-    const judged = await verify(request, io);
-    if (level !== "quiet") io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
-    finish(exitCodeOf(judged.report.verdict));
+    const judged = { ...(await verify(request, io)), failsOnWarning: flags.failOnWarning === true };
+    const { refusalOf } = await import("../formats/reports.js");
+    const refusal = refusalOf(judged);
+    if (level !== "quiet") {
+      io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
+      if (refusal.length > 0) io.stderr.write(refusalText(refusal));
+    }
+    finish(refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict));
   });
 }
 
@@ -206,7 +216,15 @@ function addReportOptions(command: Command): void {
     .option("--ear-key <file>", "with --format ear: the private key that signs it, a JWK or PEM")
     .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
     .option("--quiet", "nothing but the exit code")
-    .option("--verbose", "every check of every piece, and every hash in full");
+    .option("--verbose", "every check of every piece, and every hash in full")
+    .option(
+      "--fail-on-warning",
+      "exit code 1 where the report has a BUT: something that takes weight from the verdict",
+    );
+}
+
+function refusalText(buts: readonly string[]): string {
+  return ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...buts, ""].join("\n");
 }
 
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
@@ -406,6 +424,7 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
+  if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   }
