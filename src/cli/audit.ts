@@ -68,6 +68,7 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
+    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file is taken for an option
 
 Exit codes: 0 every entry is accepted, 1 one is not, 2 wrong usage, unreadable or empty input, a state or a file of
 results that cannot be gone on with, or interrupted before the end; 3 the queue cannot be reached.`;
