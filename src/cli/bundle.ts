@@ -68,7 +68,7 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
   if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
   if (!choosesPolicy(args))
     args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
-  if (organizationId !== undefined && appProof.length === 0 && activity === undefined) args.fault(NO_ORGANIZATION);
+  if (!args.has("app-proof") && !args.has("activity")) refuseOrganization(args);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
@@ -80,6 +80,10 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
     policy,
     options: { now: now!, ...(nonce && { nonce }), ...expected },
   };
+}
+
+function refuseOrganization(args: ArgumentReader): void {
+  if (args.has("organization-id")) args.fault(NO_ORGANIZATION);
 }
 
 async function bundle({ files: named, policy, options }: BundleRequest, io: Io): Promise<number> {

@@ -177,17 +177,22 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
     const request = requestOf(args, command.args, flags, io);
-    const { format, level } = request;
-    const earKey = await earKeyOf(request, io);
-    const judged = { ...(await verify(request, io)), failsOnWarning: flags.failOnWarning === true };
-    const { refusalOf } = await import("../formats/reports.js");
-    const refusal = refusalOf(judged);
-    if (level !== "quiet") {
-      io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
-      if (refusal.length > 0) io.stderr.write(refusalText(refusal));
-    }
-    finish(refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict));
+    finish(await carryOut(request, flags.failOnWarning === true, io));
   });
+}
+
+/** Answers the exit code. */
+async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io): Promise<number> {
+  const { format, level } = request;
+  const earKey = await earKeyOf(request, io);
+  const judged = { ...(await verify(request, io)), failsOnWarning };
+  const { refusalOf } = await import("../formats/reports.js");
+  const refusal = refusalOf(judged);
+  if (level !== "quiet") {
+    io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
+    if (refusal.length > 0) io.stderr.write(refusalText(refusal));
+  }
+  return refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict);
 }
 
 /** Where evidence comes from. */

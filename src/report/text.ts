@@ -21,8 +21,8 @@ export const WANTED =
   "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
 
 /**
- * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the caller
- * does not accept the evidence, though its verdict is good.
+ * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the
+ * caller does not accept the evidence, though its verdict is good.
  */
 export interface Notice {
   readonly kind: "but" | "note" | "item" | "refused";
