@@ -2,13 +2,17 @@
 import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TOOL } from "../../src/version.js";
 import { APP_1, BOOT_1, bootproof, fileOf } from "./support.js";
 import { optionsOfCommands } from "./commands.js";
 
 const POLICY = fileOf((await bootproof(["pin", "--boot-proof", BOOT_1])).stdout);
 const GOOD = ["--boot-proof", BOOT_1, "--policy", POLICY];
+
+const before = process.cwd();
+beforeEach(() => process.chdir(mkdtempSync(join(tmpdir(), "bootproof-words-"))));
+afterEach(() => process.chdir(before));
 
 const valued = optionsOfCommands().filter(({ takesValue }) => takesValue);
 
@@ -116,9 +120,6 @@ describe("a word that asks for help or the version", () => {
 });
 
 describe("an option that is a file in this folder, as * leaves it there", () => {
-  const before = process.cwd();
-  afterEach(() => process.chdir(before));
-
   function inFolder(...names: string[]): void {
     const folder = mkdtempSync(join(tmpdir(), "bootproof-glob-"));
     for (const name of names) writeFileSync(join(folder, name), "{}");
