@@ -45,7 +45,7 @@ export interface VerifyOptions {
   readonly nonce?: Uint8Array;
   /**
    * What was asked: the activity, and the app proofs, have to be the answer to it. Without it the report leaves that
-   * open.
+   * open. Throws TypeError where boot proofs alone are verified: they cannot answer it.
    */
   readonly expected?: Expected;
   /** Let debug mode pass with a warning, also where the policy does not. */
@@ -354,11 +354,11 @@ export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenE
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
-  if (setting.bootProofsOnly) refuseMore(own);
+  if (setting.bootProofsOnly) refuseMore(own, context.question);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
-  if (activity === undefined) requireQuestionOfProofs(context.question);
+  if (activity === undefined) requireAnswerable(context.question, appProofs.length);
   const { boots, apps, whole } = givenParts({ bootProofs, appProofs, activity });
   const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
   const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
@@ -370,10 +370,12 @@ export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenE
   };
 }
 
-/** An empty list, too: whoever hands over what a service answered asks for what it may have left out. */
-function refuseMore(evidence: Evidence): void {
+/** An empty list, too: a caller who passes on what a service returned asks for what it may have left out. */
+function refuseMore(evidence: Evidence, question: Question | null): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
+  if (question !== null)
+    throw new TypeError("expected: only boot proofs are verified here: app proofs or an activity could answer it");
 }
 
 function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
@@ -414,12 +416,16 @@ function openAppProofs(inputs: readonly unknown[]): OpenedAppProof[] {
   return inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`, budget));
 }
 
-/** Without an activity there is nothing that could answer what is expected of one. Throws TypeError. */
-function requireQuestionOfProofs(question: Question | null): void {
-  const [name] = (["id", "type", "parameters"] as const).filter(
-    (member) => question !== null && question[member] !== null,
-  );
+/**
+ * Without an activity nothing could answer what is expected of one; without app proofs either, nothing at all. Throws
+ * TypeError: what is expected would silently not be checked. An address that no app proof backs is a failed check.
+ */
+function requireAnswerable(question: Question | null, appProofs: number): void {
+  if (question === null) return;
+  const [name] = (["id", "type", "parameters"] as const).filter((member) => question[member] !== null);
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
+  if (appProofs === 0 && question.addresses === null)
+    throw new TypeError("expected: boot proofs alone cannot answer it: app proofs or an activity wanted");
 }
 
 /**

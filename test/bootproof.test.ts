@@ -160,9 +160,34 @@ describe("a question without what could answer it", () => {
     await expect(call).rejects.toThrow(/asked of an activity, and none was given/);
   });
 
-  it("is told as skipped where there is a boot proof alone, which is nobody's", async () => {
-    const { report } = await verifyBootProof(whole.bootProof, { ...options, expected: { organizationId: "another" } });
-    expect(report.checks.find(({ id }) => id === "app.request")).toMatchObject({ status: "skip", subject: "app[0]" });
+  const another = { ...options, expected: { organizationId: "another" } };
+  it.each([
+    ["verifyBootProof", () => verifyBootProof(whole.bootProof, another)],
+    [
+      "verifyBootProof, whose caller asks for more",
+      () => verifyBootProof(whole.bootProof, { ...another, bootProofsOnly: false }),
+    ],
+    ["boot proofs alone", () => verifyEvidence({ bootProofs: [whole.bootProof] }, another)],
+    ["no app proofs", () => verifyEvidence({ bootProofs: [whole.bootProof], appProofs: [] }, another)],
+    ["bootProofsOnly", () => verifyEvidence({ bootProofs: [whole.bootProof] }, { ...another, bootProofsOnly: true })],
+    [
+      "bootProofsOnly, and addresses",
+      () =>
+        verifyBootProof(whole.bootProof, {
+          ...options,
+          expected: { ...another.expected, addresses: [LAB_ADDRESS.address] },
+        }),
+    ],
+    ["a bare document", () => verifyAttestation(whole.document, another)],
+  ])("is a TypeError: of %s", async (_, call) => {
+    await expect(call()).rejects.toThrow(TypeError);
+    await expect(call()).rejects.toThrow(/^expected: /);
+  });
+
+  it("fails where an address was asked about that no app proof backs", async () => {
+    const expected = { ...asked, addresses: [LAB_ADDRESS.address] };
+    const { report } = await verifyEvidence({ bootProofs: [whole.bootProof] }, { ...options, expected });
+    expect(report.verdict).toBe("rejected");
   });
 
   it("is a warning where an app proof names no organization", async () => {

@@ -228,7 +228,7 @@ describe("the action", () => {
   it("takes every file by its name, whatever is in it", () => {
     const folder = newFolder();
     const before = readdirSync(folder);
-    const inputs = { ...built, policy: "policy.json", "boot-proof": `${ODD.join("\r\n")}\n\n` };
+    const inputs = { ...built, policy: "policy.json", "boot-proof": `${ODD.join("\r\n")}\n` };
     const { outputs, log } = runAction(inputs, folder);
     expect([outputs["exit-code"], log.match(/^::error/gm)]).toEqual(["0", null]);
     expect(readdirSync(folder)).toEqual(before);
@@ -244,7 +244,7 @@ describe("the action", () => {
     ["an activity", { activity: "`touch injected`" }],
     ["an address", { "base-url": "$(touch injected)", app: "x" }],
     ["an application", { app: "$(touch injected)\n; touch injected" }],
-    ["a version", { command: "", version: "$(touch injected)" }],
+    ["a version", { command: "none", version: "$(touch injected)" }],
     ["a command", { command: "true; touch injected $(touch injected)" }],
   ])("runs nothing out of %s", (_, inputs) => {
     const folder = newFolder();
@@ -260,6 +260,13 @@ describe("the action", () => {
     ["a policy that is not there", { "boot-proof": "--quiet.json", policy: "nowhere.json" }, "no such file"],
     ["a file that is named like an option", { "boot-proof": "--no-policy" }, "an option, for its value"],
     ["no evidence at all", {}, "what is there to verify?"],
+    ["an organization that nothing can be of", { "boot-proof": "--quiet.json", "organization-id": "o" }, "name no org"],
+    [
+      "an address that nothing is fetched from",
+      { "boot-proof": "--quiet.json", "base-url": "https://a" },
+      "is for app",
+    ],
+    ["a word that is neither true nor false", { "boot-proof": "--quiet.json", sarif: "yes" }, "sarif is true or false"],
     ["a command that is not there", { command: "./nothing-here" }, "bootproof could not be started"],
     ["a command that fails as a rejection does", { command: "false" }, "bootproof could not be started"],
     ["a command of another kind", { command: "touch" }, "bootproof could not be started"],
@@ -272,6 +279,51 @@ describe("the action", () => {
     expect(annotations).toEqual([expect.stringMatching(/^::error title=bootproof::Nothing was judged: /)]);
     expect(log).toContain(said);
     expect(called).toEqual([]);
+  });
+
+  it.each(Object.keys(action.inputs))("fails with 2, and no verdict, where %s is given and empty", (name) => {
+    const inputs = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
+    const offline = { npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
+    for (const empty of ["", " \n"]) {
+      const { ok, code, outputs, annotations } = runAction({ ...inputs, [name]: empty }, newFolder(), { env: offline });
+      expect([ok, code, outputs]).toEqual([false, 2, { verdict: "", "exit-code": "2", "sarif-file": "" }]);
+      expect(annotations).toEqual([
+        expect.stringMatching(`^::error title=bootproof::Nothing was judged: the input ${name} is empty\\.`),
+      ]);
+    }
+  });
+
+  it.each(["boot-proof", "app-proof", "app"])("fails with 2 where a line of %s is empty", (name) => {
+    const inputs = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
+    for (const lines of ["--quiet.json\n\n", "\n--quiet.json", "--quiet.json\n \r\n--quiet.json"]) {
+      const { code, log } = runAction({ ...inputs, [name]: lines }, newFolder());
+      expect([code, log]).toEqual([2, expect.stringContaining(`the input ${name} has a line that is empty`)]);
+    }
+  });
+
+  it("takes none for what is not used, as it does what is left out", () => {
+    const required = { ...built, policy: "policy.json", "boot-proof": "--quiet.json" };
+    const unused = ["app-proof", "activity", "bundle", "app", "base-url", "organization-id"];
+    expect(unused.map((name) => action.inputs[name]!.default)).toEqual(unused.map(() => "none"));
+    const none = Object.fromEntries(unused.map((name) => [name, "none\n"]));
+    expect(runAction({ ...none, ...required }, newFolder()).outputs["verdict"]).toBe("verified");
+  });
+
+  it("holds app proofs against the organization", () => {
+    const inputs = { ...built, policy: "policy.json", "boot-proof": "--quiet.json", "app-proof": "app.json" };
+    const { code, log } = runAction({ ...inputs, "organization-id": "another" }, newFolder());
+    expect([code, log]).toEqual([1, expect.stringContaining("app.request")]);
+  });
+
+  it("with fail-on-warning fails with 1 for a BUT, and says which", async () => {
+    const folder = newFolder();
+    const six = vector("boot-proofs/six-members.json");
+    writeFileSync(join(folder, "policy.json"), (await bootproof(["pin", "--boot-proof", six])).stdout);
+    const inputs = { ...built, policy: "policy.json", "boot-proof": six };
+    expect(runAction(inputs, folder).outputs["verdict"]).toBe("verified");
+    const { code, outputs, annotations } = runAction({ ...inputs, "fail-on-warning": "true" }, folder);
+    expect([code, outputs["verdict"]]).toEqual([1, "rejected"]);
+    expect(annotations[0]).toMatch(/^::error title=bootproof::REFUSED: .*BUT /);
   });
 
   it("verifies a bundle against the policy that is committed, and not by its maker's", async () => {

@@ -69,6 +69,7 @@ Examples:
     $ bootproof audit --policy policy.json app-proofs.ndjson --boot-proof boot.json --only-failures
     $ zcat proofs.ndjson.gz | bootproof audit --policy policy.json -
     $ bootproof audit --no-policy evidence/ --fail-fast
+    $ bootproof audit --policy policy.json ./*.ndjson       with ./, no file is taken for an option
 
 Exit codes: 0 every entry is accepted, 1 one is not, 2 wrong usage, unreadable or empty input, a state or a file of
 results that cannot be gone on with, or interrupted before the end; 3 the queue cannot be reached.`;
@@ -133,10 +134,9 @@ function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Audit
 function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProofs: readonly string[]): void {
   const taken = bootProofs.length > 1 ? `, or, after --boot-proof, before it: that takes every word that follows` : "";
   if (inputs.length === 0) args.fault(`INPUT is wanted: a file of lines, a folder, or - for stdin${taken}`);
-  if (inputs.includes("")) args.fault("INPUT: an empty file name: is a variable of the shell not set?");
   args.refuseTwice(
     "INPUT",
-    inputs.filter((input) => input !== STDIN),
+    inputs.filter((input) => input !== STDIN && input !== ""),
   );
 }
 

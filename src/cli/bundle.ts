@@ -6,6 +6,7 @@ import type { PolicyFile } from "../appraise/policy.js";
 import { toUtf8 } from "../bytes.js";
 import type { PackOptions } from "../bundle/pack.js";
 import { jsonDocument } from "../report/json.js";
+import { NO_ORGANIZATION } from "./connection.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
@@ -67,6 +68,7 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
   if (bootProof.length === 0) args.fault("--boot-proof FILE is wanted: what is there to pack?");
   if (!choosesPolicy(args))
     args.fault("--policy FILE or --no-policy is wanted: what is the evidence to be held against?");
+  if (!args.has("app-proof") && !args.has("activity")) refuseOrganization(args);
   args.refuseRepeated();
   args.refuseRepeatedStdin([...bootProof, ...appProof, activity, policy]);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
@@ -80,6 +82,10 @@ function requestOf(args: ArgumentReader, flags: BundleFlags, io: Io): BundleRequ
   };
 }
 
+function refuseOrganization(args: ArgumentReader): void {
+  if (args.has("organization-id")) args.fault(NO_ORGANIZATION);
+}
+
 async function bundle({ files: named, policy, options }: BundleRequest, io: Io): Promise<number> {
   const [{ packBundle }, library, { readEvidence, verifying }] = await Promise.all([
     import("../bundle/pack.js"),
@@ -90,6 +96,8 @@ async function bundle({ files: named, policy, options }: BundleRequest, io: Io):
   const packed: PackOptions["policy"] | undefined =
     policy === undefined ? library.NO_POLICY_ANY_ENCLAVE : await readPolicyFile(files, policy);
   const evidence = await readEvidence(files, named, "bundle");
+  if (options.expected !== undefined && evidence.activity === undefined && evidence.appProofs?.length === 0)
+    throw new UsageError([NO_ORGANIZATION]);
   io.progress(verifying(evidence));
   const { report, bundle: made } = await packBundle(evidence, { policy: packed!, ...options });
   if (made === null) {

@@ -1,8 +1,15 @@
 /** commander's Command, whose faults are sentences of ours: what is wrong, what is wanted, where it is told. */
-import { type Argument, Command, CommanderError, type Option, type OptionValues } from "commander";
+import {
+  type Argument,
+  Command,
+  CommanderError,
+  type Option,
+  type OptionValues,
+  type ParseOptionsResult,
+} from "commander";
 import { EXIT } from "./exit-codes.js";
-import { UsageError } from "./io.js";
-import { optionName, seeHelpOf } from "./options.js";
+import { type Problem, UsageError } from "./io.js";
+import { optionName, seeHelpOf, tookOption } from "./options.js";
 
 /** commander's own, which know the names that are near. */
 const { unknownOption } = Command.prototype as unknown as { unknownOption(this: Command, flag: string): void };
@@ -16,6 +23,13 @@ export class CheckedCommand extends Command {
   /** Without a prototype: no option is given by anything but the command line. */
   override opts<T extends OptionValues>(): T {
     return Object.assign(Object.create(null), super.opts<T>()) as T;
+  }
+
+  /** Every command is parsed here: an option never takes the next option for its value. */
+  override parseOptions(words: string[]): ParseOptionsResult {
+    const faults = swallowedOptions(this, words);
+    if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this));
+    return super.parseOptions(words);
   }
 
   /** Whatever commander says comes here, such as `error: unknown command 'verfy'\n(Did you mean verify?)`. */
@@ -67,6 +81,32 @@ export class CheckedCommand extends Command {
       `too many arguments: ${this.name()} takes ${names === "" ? "none" : `${names} alone`}, and not ${excess}`,
     );
   }
+}
+
+/**
+ * Values in a word of their own that begin with "-", but for stdin: a variable that is not set leaves no word, and the
+ * option takes the next one. Parsed as commander parses the words.
+ */
+function swallowedOptions({ options }: Command, words: readonly string[]): Problem[] {
+  const faults: Problem[] = [];
+  for (let index = 0; index < words.length && words[index] !== "--"; index++) {
+    const option = options.find(({ long, short }) => [long, short].includes(words[index]));
+    if (option?.required !== true) continue;
+    index++;
+    const value = words[index] ?? "";
+    if (!/^-./.test(value)) continue;
+    const name = optionName(value);
+    const isOption = options.some(({ long }) => long === name);
+    faults.push({ message: isOption ? tookOption(option.long!, name) : tookDash(option.long!, name) });
+  }
+  return faults;
+}
+
+function tookDash(option: string, value: string): string {
+  return (
+    `${option}: took ${value} for its value: is a variable of the shell not set? A value that begins with "-" is ` +
+    `given as ${option}=VALUE`
+  );
 }
 
 function descriptionOf(one: Argument | Option | undefined): string {

@@ -20,7 +20,7 @@ import { addVerifyCommand } from "./verify.js";
 import { addWatchCommand } from "./watch.js";
 import { addWorkerCommand } from "./worker.js";
 
-const COMMANDS: readonly CommandRow[] = [
+export const COMMANDS: readonly CommandRow[] = [
   ["verify", "evidence", addVerifyCommand],
   ["audit", "evidence", addAuditCommand],
   ["worker", "evidence", addWorkerCommand],

@@ -48,6 +48,11 @@ const WHY_NO_KEY =
   "a key on the command line can be read by every process of this machine, and stays in the shell's history: " +
   `use --api-key-file FILE, or ${ENV.publicKey} and ${ENV.privateKey}`;
 
+/** Where nothing is fetched, and no app proof and no activity is there that could be of an organization. */
+export const NO_ORGANIZATION =
+  "--organization-id: boot proofs name no organization, so that nothing would be held against it: give app proofs or " +
+  "the activity too, or leave it out";
+
 /** For a command's help. */
 export const CONNECTION_HELP = `
 The connection, by options or by the environment:
@@ -84,6 +89,14 @@ export function isConfigured(args: ArgumentReader, io: Io): boolean {
 /** The organization that is asked about, by the option or by the environment; undefined where neither says. */
 export function organizationOf({ organizationId }: ConnectionFlags, io: Io): string | undefined {
   return organizationId ?? (io.env[ENV.organizationId] || undefined);
+}
+
+/** A variable that is there and empty was meant to say whose evidence it has to be. */
+export function refuseEmptyOrganization(args: ArgumentReader, io: Io): void {
+  if (!args.has("organization-id") && io.env[ENV.organizationId] === "")
+    args.fault(
+      `${ENV.organizationId}: empty: is what it was made from not set? Unset it where no organization is meant`,
+    );
 }
 
 /** The connection, with every fault of it told; undefined where there is one. */

@@ -7,16 +7,17 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import type { Judged } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
-import type { Connection } from "./connection.js";
+import { type Connection, NO_ORGANIZATION } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
 import { type EvidenceFiles, readActivity, readEvidence, readPiece, verifying } from "./pieces.js";
 
+/** `demandsOrganization`: the command line has --organization-id, where there is no connection that it belongs to. */
 export type Source =
-  | { readonly kind: "files"; readonly files: EvidenceFiles }
+  | { readonly kind: "files"; readonly files: EvidenceFiles; readonly demandsOrganization: boolean }
   | { readonly kind: "attestation"; readonly file: string }
-  | { readonly kind: "bundle"; readonly file: string }
+  | { readonly kind: "bundle"; readonly file: string; readonly demandsOrganization: boolean }
   /** The boot proof of the key is fetched; app proofs and activity may come as files. */
   | {
       readonly kind: "key";
@@ -53,9 +54,25 @@ type Reported = Omit<Judged, "bundle">;
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
  */
 export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
-  if (source.kind === "bundle") return judgeBundle(source.file, options, files, io);
+  if (source.kind === "bundle") return judgeBundle(source, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   return { ...(await reportOn(source, { ...options, policy }, files, io)), bundle: null };
+}
+
+/**
+ * The options, without an organization that the evidence cannot be of: of the environment it belongs to the connection.
+ * Throws {@link UsageError} where the command line asks for it: it would silently not be checked.
+ */
+function answerable<O extends Pick<VerifyOptions, "expected">>(
+  { appProofs = [], activity }: Evidence,
+  options: O,
+  demandsOrganization: boolean,
+): O {
+  const { expected, ...others } = options;
+  if (expected === undefined || expected.addresses !== undefined) return options;
+  if (appProofs.length > 0 || activity !== undefined) return options;
+  if (demandsOrganization) throw new UsageError([NO_ORGANIZATION]);
+  return others as O;
 }
 
 async function reportOn(
@@ -65,8 +82,10 @@ async function reportOn(
   io: Io,
 ): Promise<Reported> {
   switch (source.kind) {
-    case "files":
-      return reportOf(await readEvidence(files, source.files, "verify"), options, io);
+    case "files": {
+      const evidence = await readEvidence(files, source.files, "verify");
+      return reportOf(evidence, answerable(evidence, options, source.demandsOrganization), io);
+    }
     case "attestation": {
       const place: FilePlace = { command: "verify", option: "--attestation" };
       const document = await ofKind(files, source.file, await files.bytes(source.file), place);
@@ -79,13 +98,14 @@ async function reportOn(
       const { fetchBootProofOf } = await import("./fetch.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       const ephemeralKey = fromHex(source.ephemeralKey)!;
-      return reportOf({ ...evidence, bootProofs: [bootProof] }, { ...options, ephemeralKey }, io);
+      const whole = { ...evidence, bootProofs: [bootProof] };
+      return reportOf(whole, { ...answerable(whole, options, false), ephemeralKey }, io);
     }
     case "apps": {
       const { fetchLatestBootProofs } = await import("./fetch.js");
       const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
       const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
-      return reportOf({ bootProofs }, options, io);
+      return reportOf({ bootProofs }, answerable({ bootProofs }, options, false), io);
     }
     case "activity":
       return reportOnActivity(source, options, files, io);
@@ -166,7 +186,12 @@ async function readRequest(files: InputFiles, path: string): Promise<Expected | 
   return { organizationId: String(organizationId), type: String(type), parameters, requestedAt };
 }
 
-async function judgeBundle(file: string, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
+async function judgeBundle(
+  { file, demandsOrganization }: Source & { kind: "bundle" },
+  given: JudgeOptions,
+  files: InputFiles,
+  io: Io,
+): Promise<Judged> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
   const library = await import("../bundle/verify.js");
   const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });
@@ -180,13 +205,14 @@ async function judgeBundle(file: string, options: JudgeOptions, files: InputFile
   files.throwFaults();
   const bundle = files.decoded(file, () => decodeBundle(read!.value));
   files.throwFaults();
-  if (options.policy === undefined && !bundle!.judgement?.policy) {
+  if (given.policy === undefined && !bundle!.judgement?.policy) {
     throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
   }
   const { activity } = bundle!.evidence;
-  const { id, type } = options.expected ?? {};
+  const { id, type } = given.expected ?? {};
   if (activity === undefined && (id ?? type) !== undefined)
     throw new UsageError([`${file}: what was asked is an activity, and the bundle has none`]);
+  const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));
   const verification = await library.verifyBundle(named, {

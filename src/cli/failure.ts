@@ -1,30 +1,58 @@
 /**
- * How a command that could not be carried out says so: sentences on stderr for people; and where the command line asks
- * for JSON, the same in one document on stdout.
+ * How a command that could not be carried out says so: sentences on stderr for people; and where the command line names
+ * a format that machines read, the same in one document on stdout.
  */
+import type { Failure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
 import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
+/** For JSON each problem has its own advice. */
+interface ToldFailure extends Failure {
+  readonly problems: readonly Problem[];
+  readonly see: string | null;
+}
+
+/** The formats that say why there is no result; of any other stdout stays empty. */
+const DOCUMENTS = {
+  json: (failure: ToldFailure) => Promise.resolve(document(failure)),
+  junit: async (failure: Failure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
+  sarif: async (failure: Failure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
+  github: async (failure: Failure) => (await import("../formats/github.js")).renderGithubFailure(failure),
+} as const;
+
+export type FailureFormat = keyof typeof DOCUMENTS;
+
+export function isFailureFormat(name: string): name is FailureFormat {
+  return Object.hasOwn(DOCUMENTS, name);
+}
+
 interface FailureOptions {
-  /** Whether the result was to be JSON. */
-  readonly json: boolean;
+  /** What the result was to be; null: nothing that says why there is none. */
+  readonly format: FailureFormat | null;
   /** Takes out of a text what must not be shown. */
   readonly shown: (text: string) => string;
 }
 
 /** Errors that a user can do something about are told in their own words; any other in one line, without a stack. */
-export function tellFailure(error: unknown, io: Io, { json, shown }: FailureOptions): number {
-  const failure = error instanceof CommandError ? error : unexpected(error);
-  const exitCode = failure instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
-  const { see } = failure;
-  const problems = failure.problems.map((problem) => shownProblem(problem, shown));
-  io.stderr.write(`${lines(problems, see).join("\n")}\n`);
-  if (json) writeIfPossible(io, document(problems, see, exitCode));
+export async function tellFailure(error: unknown, io: Io, { format, shown }: FailureOptions): Promise<number> {
+  const { problems: own, see } = error instanceof CommandError ? error : unexpected(error);
+  const exitCode = error instanceof UnreachableError ? EXIT.unreachable : EXIT.usage;
+  const problems = own.map((problem) => shownProblem(problem, shown));
+  const advice = adviceOf(problems, see);
+  const told = problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`);
+  io.stderr.write(`${[...told, ...advice].join("\n")}\n`);
+  const failure = { headline: HEADLINES[exitCode], problems, advice, see, exitCode };
+  if (format !== null) writeIfPossible(io, await DOCUMENTS[format](failure));
   return exitCode;
 }
+
+const HEADLINES = {
+  [EXIT.usage]: "Nothing was judged",
+  [EXIT.unreachable]: "Evidence could not be fetched: nothing was verified",
+} as const;
 
 /** It may be stdout itself that is at fault. */
 function writeIfPossible({ stdout }: Io, text: string): void {
@@ -49,17 +77,12 @@ function shownProblem({ message, file, advice }: Problem, shown: (text: string) 
   };
 }
 
-/** Every problem, then what to do about all of them, each piece of advice once. */
-function lines(problems: readonly Problem[], see: string | null): string[] {
-  const advice = new Set(problems.flatMap(({ advice }) => advice ?? []));
-  return [
-    ...problems.map(({ message, file }) => `bootproof: ${file === undefined ? "" : `${file}: `}${message}`),
-    ...advice,
-    ...(see === null ? [] : [see]),
-  ];
+/** What to do about all of them, each piece of advice once. */
+function adviceOf(problems: readonly Problem[], see: string | null): string[] {
+  return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }
 
-function document(problems: readonly Problem[], see: string | null, exitCode: number): string {
+function document({ problems, see, exitCode }: ToldFailure): string {
   const errors = problems.map(({ message, file = null, advice = see }) => ({
     message,
     file,

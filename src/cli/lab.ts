@@ -62,6 +62,9 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
+    if (flags.listFaults === true)
+      for (const name of ["port", "data", "fault", "manifest-version"].filter((one) => args.has(one)))
+        args.fault(`--${name}: --list-faults starts no lab: give it alone`);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
     else await run(options, io);

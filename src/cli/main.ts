@@ -4,12 +4,13 @@ import { pageOf, wrapped } from "../report/layout.js";
 import { TOOL } from "../version.js";
 import { CheckedCommand } from "./command.js";
 import { EXIT } from "./exit-codes.js";
-import { tellFailure } from "./failure.js";
+import { type FailureFormat, isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
 import { withoutKeys } from "./options.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
+import { refuseStrayWords } from "./words.js";
 
 /**
  * Carries out one command line (without the program's name), of one of these commands, and answers its exit code. Never
@@ -22,11 +23,13 @@ export async function run(argv: readonly string[], given: ProcessIo, commands: r
   let code: number = EXIT.good;
   const program = programOf(commands, argv[0], io, (answer) => (code = answer));
   try {
+    refuseStrayWords(program, argv);
     await program.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.usage;
-    return tellFailure(error, io, { json: wantsJson(program, argv) && !argv.includes("--quiet"), shown });
+    const format = argv.includes("--quiet") ? null : failureFormatOf(program, argv);
+    return await tellFailure(error, io, { format, shown });
   } finally {
     progress?.end();
   }
@@ -140,15 +143,16 @@ two with everything filled in, to a first VERIFIED and a first REJECTED:
 
 Exit codes: 0 verified, 1 rejected, 2 wrong usage or unreadable file, 3 not to be fetched.`;
 
-/** Whether the command line asks for JSON, wherever it says so and whatever else is wrong with it. */
-function wantsJson(program: Command, argv: readonly string[]): boolean {
+/** The format that the command line names last, wherever it does so and whatever else is wrong with it. */
+function failureFormatOf(program: Command, argv: readonly string[]): FailureFormat | null {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
   let command = program;
   for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
-  const hasFormat = command === program || command.options.some(({ long }) => long === "--format");
-  return (
-    hasFormat &&
-    words.some((word, index) => word === "--format=json" || (word === "json" && words[index - 1] === "--format"))
-  );
+  if (command !== program && !command.options.some(({ long }) => long === "--format")) return null;
+  const named = words.map((word, index) => {
+    if (word.startsWith("--format=")) return word.slice("--format=".length);
+    return words[index - 1] === "--format" ? word : "";
+  });
+  return named.findLast(isFailureFormat) ?? null;
 }

@@ -7,6 +7,13 @@ import { FORMATS, type Format, REPORT_FORMATS, type ReportFormat } from "../repo
 import { STDIN } from "./files.js";
 import { type Problem, UsageError } from "./io.js";
 
+/** `option`, `value`: such as `--policy`. */
+export function tookOption(option: string, value: string): string {
+  return `${option}: took ${value}, an option, for its value: is a variable of the shell not set?`;
+}
+
+const EMPTY = "empty: is a variable of the shell not set?";
+
 /** Collects the faults of one command line. */
 export class ArgumentReader {
   readonly faults: Problem[] = [];
@@ -31,8 +38,7 @@ export class ArgumentReader {
   #noteEmpty(name: string, value: string): void {
     const isOption = this.#command.options.some(({ long }) => long === value);
     if (value !== "" && !isOption) return;
-    const what = isOption ? `took ${value}, an option, for its value` : "empty";
-    this.#empty.set(name, `--${name}: ${what}: is a variable of the shell not set?`);
+    this.#empty.set(name, isOption ? tookOption(`--${name}`, value) : `--${name}: ${EMPTY}`);
   }
 
   /** Whether the option stands there without a value: that is told, and nothing else has to be said of it. */
@@ -91,9 +97,20 @@ export class ArgumentReader {
     );
   }
 
+  /** Operands that are empty words. */
+  #emptyOperands(): string[] {
+    const { args, registeredArguments } = this.#command;
+    const names = args.flatMap((word, index) => {
+      const argument = registeredArguments[index] ?? registeredArguments.at(-1);
+      return word === "" && argument !== undefined ? argument.name().toUpperCase() : [];
+    });
+    return [...new Set(names)].map((name) => `${name}: ${EMPTY}`);
+  }
+
   /** Throws {@link UsageError} where there was a fault. */
   throwFaults(): void {
-    const faults = [...[...this.#empty.values()].map((message) => ({ message })), ...this.faults];
+    const empty = [...this.#empty.values(), ...this.#emptyOperands()].map((message) => ({ message }));
+    const faults = [...empty, ...this.faults];
     if (faults.length > 0) throw new UsageError(faults, seeHelpOf(this.#command));
   }
 }

@@ -9,16 +9,18 @@ import type { TrustAnchor } from "../verify/trust-anchor.js";
 import {
   CONNECTION_HELP,
   type ConnectionFlags,
+  NO_ORGANIZATION,
   addConnectionOptions,
   connectionOf,
   connectionOptionsGiven,
   isConfigured,
   organizationOf,
+  refuseEmptyOrganization,
 } from "./connection.js";
 import type { Judged } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
 import type { ExpectedFlags, Source } from "./evidence.js";
-import { exitCodeOf } from "./exit-codes.js";
+import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
@@ -47,6 +49,7 @@ interface VerifyFlags extends ConnectionFlags {
   readonly summary?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
+  readonly failOnWarning?: boolean;
 }
 
 /** A command line that makes sense. */
@@ -97,6 +100,9 @@ Examples:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format github
     $ bootproof verify --boot-proof boot.json --policy policy.json --format junit > bootproof.xml
 
+  The same, where nothing may weigh against the verdict (another root, debug mode, a policy that leaves much open):
+    $ bootproof verify --boot-proof boot.json --policy policy.json --format github --fail-on-warning
+
   What machines read: an attestation result (RATS EAR, a JWT), and a verification summary (SLSA VSA, in-toto):
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
@@ -106,8 +112,8 @@ Examples:
     $ bootproof verify bundle.json
 ${CONNECTION_HELP}
 
-Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected, 2 wrong usage or unreadable file,
-3 not to be fetched.`;
+Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected (or, with --fail-on-warning, a BUT), 2 wrong usage
+or unreadable file, 3 not to be fetched.`;
 
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
@@ -171,12 +177,22 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
   const args = new ArgumentReader(command);
   command.action(async (flags: VerifyFlags) => {
     const request = requestOf(args, command.args, flags, io);
-    const { format, level } = request;
-    const earKey = await earKeyOf(request, io);
-    const judged = await verify(request, io);
-    if (level !== "quiet") io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
-    finish(exitCodeOf(judged.report.verdict));
+    finish(await carryOut(request, flags.failOnWarning === true, io));
   });
+}
+
+/** Answers the exit code. */
+async function carryOut(request: VerifyRequest, failsOnWarning: boolean, io: Io): Promise<number> {
+  const { format, level } = request;
+  const earKey = await earKeyOf(request, io);
+  const judged = { ...(await verify(request, io)), failsOnWarning };
+  const { refusalOf } = await import("../formats/reports.js");
+  const refusal = refusalOf(judged);
+  if (level !== "quiet") {
+    io.stdout.write(await rendered(judged, { format, detail: level, earKey }, io));
+    if (refusal.length > 0) io.stderr.write(refusalText(refusal));
+  }
+  return refusal.length > 0 ? EXIT.rejected : exitCodeOf(judged.report.verdict);
 }
 
 /** Where evidence comes from. */
@@ -205,7 +221,15 @@ function addReportOptions(command: Command): void {
     .option("--ear-key <file>", "with --format ear: the private key that signs it, a JWK or PEM")
     .option("--summary", "one screen of text: the verdict, what weighs against it, the first failures")
     .option("--quiet", "nothing but the exit code")
-    .option("--verbose", "every check of every piece, and every hash in full");
+    .option("--verbose", "every check of every piece, and every hash in full")
+    .option(
+      "--fail-on-warning",
+      "exit code 1 where the report has a BUT: something that takes weight from the verdict",
+    );
+}
+
+function refusalText(buts: readonly string[]): string {
+  return ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...buts, ""].join("\n");
 }
 
 function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
@@ -333,8 +357,9 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   refuseWithoutActivity(args, flags, isBundle);
 }
 
-/** Options that say what was asked of an activity need an activity. */
+/** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */
 function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+  if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
   for (const name of ["activity-id", "request"]) {
@@ -351,7 +376,7 @@ function refuseBeside(args: ArgumentReader, option: string, what: string, names:
 
 /** Where the evidence comes from; undefined where there is a fault. */
 function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
-  const given = givenSource(flags, bundle);
+  const given = givenSource(args, flags, bundle);
   const fetched = given === undefined ? fetchedSource(flags) : undefined;
   if (fetched === undefined) refuseIdleConnection(args);
   if (given !== undefined) return given;
@@ -361,11 +386,12 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
 }
 
 /** What is there; undefined where nothing is that could be verified. */
-function givenSource(flags: VerifyFlags, bundle: string | undefined): Source | undefined {
+function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
-  if (bundle !== undefined) return { kind: "bundle", file: bundle };
+  const demandsOrganization = args.has("organization-id");
+  if (bundle !== undefined) return { kind: "bundle", file: bundle, demandsOrganization };
   if (attestation !== undefined) return { kind: "attestation", file: attestation };
-  return bootProof && { kind: "files", files: filesOf(flags) };
+  return bootProof && { kind: "files", files: filesOf(flags), demandsOrganization };
 }
 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
@@ -403,6 +429,7 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
+  if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
   if (activityId !== undefined && organizationId === undefined && request === undefined) {
     args.fault("--activity-id: whose activity? Give --organization-id (or BOOTPROOF_ORGANIZATION_ID)");
   }

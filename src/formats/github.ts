@@ -5,9 +5,11 @@ import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { type Notice, WANTED } from "../report/text.js";
 import {
+  type Failure,
   badChecks,
   besideVerdict,
   detailOf,
+  failureLines,
   fileOf,
   headline,
   isGood,
@@ -27,9 +29,15 @@ export function renderGithub(report: Report, notices: readonly Notice[] = []): s
   return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
 }
 
+/** In place of a report: one error, with every problem in it. */
+export function renderGithubFailure(failure: Failure): string {
+  const [first = "", ...others] = failureLines(failure);
+  return `${command("error", { title: "bootproof" }, [`${failure.headline}: ${first}`, ...others])}\n`;
+}
+
 function commandsOf(report: Report, notices: readonly Notice[]): string[] {
-  const lines = [headline(report), ...besideVerdict(report, notices), ...openLines(report)];
-  if (isGood(report)) return [command("notice", { title: "bootproof" }, lines)];
+  const lines = [headline(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
+  if (isGood(report, notices)) return [command("notice", { title: "bootproof" }, lines)];
   const warned = report.checks.filter(({ status }) => status === "warn");
   // GitHub shows ten errors of a step: the first one says how many there are.
   return [

@@ -6,9 +6,11 @@ import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { type Notice, WANTED, butsOf } from "../report/text.js";
 import {
+  type Failure,
   badChecks,
   besideVerdict,
   detailOf,
+  failureLines,
   headline,
   isGood,
   notesOf,
@@ -16,6 +18,8 @@ import {
   reasonLines,
   whoOf,
 } from "./parts.js";
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>';
 
 type Attributes = Readonly<Record<string, string | number>>;
 
@@ -25,7 +29,7 @@ type Attributes = Readonly<Record<string, string | number>>;
  */
 export function renderJunit(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => {
-    const failed = badChecks(report).filter(isFailed).length + (isGood(report) ? 0 : 1);
+    const failed = badChecks(report).filter(isFailed).length + (isGood(report, notices) ? 0 : 1);
     const errors = badChecks(report).filter((check) => !isFailed(check)).length;
     const counts = { tests: report.checks.length + 1, failures: failed, errors };
     const suite = {
@@ -37,13 +41,24 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
     };
     const cases = [verdictCase(report, notices), ...report.checks.map((check) => checkCase(check, report))];
     const lines = [
-      '<?xml version="1.0" encoding="UTF-8"?>',
+      XML,
       ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, [
         ...node("testsuite", suite, [...node("properties", {}, properties(report, notices)), ...cases.flat()]),
       ]),
     ];
     return `${lines.join("\n")}\n`;
   });
+}
+
+/** In place of a report: one test case, in error. A file without any would look as if there were nothing to test. */
+export function renderJunitFailure(failure: Failure): string {
+  const counts = { tests: 1, failures: 0, errors: 1 };
+  const type = `exit code ${failure.exitCode}`;
+  const error = leaf("error", { type, message: failure.headline }, failureLines(failure));
+  const suite = node("testsuite", { name: "bootproof", ...counts, skipped: 0, time: 0 }, [
+    ...testCase({ classname: "report", name: "verdict" }, [error]),
+  ]);
+  return `${[XML, ...node("testsuites", { name: "bootproof", ...counts, time: 0 }, suite)].join("\n")}\n`;
 }
 
 function isFailed({ status }: Check): boolean {
@@ -61,11 +76,13 @@ function timestampOf({ verifiedAt }: Report): string {
  */
 function verdictCase(report: Report, notices: readonly Notice[]): string[] {
   const lines = [...besideVerdict(report, notices), ...openLines(report)];
-  const text = headline(report);
-  const failure = isGood(report) ? [] : [leaf("failure", { type: "verdict", message: text }, [text])];
+  const text = headline(report, notices);
+  const good = isGood(report, notices);
+  const buts = good ? [] : butsOf(report, notices).map((but) => `BUT ${but}`);
+  const failure = good ? [] : [leaf("failure", { type: "verdict", message: text }, [text, ...buts])];
   return testCase({ classname: "report", name: "verdict" }, [
     ...failure,
-    leaf("system-out", {}, isGood(report) ? [text, ...lines] : lines),
+    leaf("system-out", {}, good ? [text, ...lines] : lines),
   ]);
 }
 

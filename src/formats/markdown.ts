@@ -34,7 +34,7 @@ export function renderMarkdown(report: Report, notices: readonly Notice[] = []):
 }
 
 function verdictPart(report: Report, notices: readonly Notice[]): string {
-  const sentence = headline(report);
+  const sentence = headline(report, notices);
   const end = sentence.indexOf(":");
   const buts = butsOf(report, notices).length;
   const counted = buts === 0 ? "" : ` (${buts} ${buts === 1 ? "BUT" : "BUTs"})`;

@@ -19,6 +19,22 @@ const MAX_TEXT = 1200;
 const MAX_LINES = 16;
 const WHOLE = pageOf({ detail: "verbose" });
 
+/** Why nothing was judged: what keeps a command from being carried out. */
+export interface Failure {
+  /** In one sentence. */
+  readonly headline: string;
+  readonly problems: readonly { readonly message: string; readonly file?: string }[];
+  /** What to do, a line each. */
+  readonly advice: readonly string[];
+  readonly exitCode: number;
+}
+
+/** Each problem with its file, and what to do, a line each. */
+export function failureLines({ problems, advice }: Failure): string[] {
+  const told = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
+  return [...told, ...advice].flatMap((text) => text.split("\n"));
+}
+
 /** The failed checks, and those of a status that is none of ours. */
 export function badChecks({ checks }: Report): Check[] {
   return checks.filter(isBad);
@@ -29,14 +45,20 @@ function hasGoodVerdict({ verdict }: Report): boolean {
 }
 
 /** Whether it may be shown as good: a report may have been altered, or made by another version. */
-export function isGood(report: Report): boolean {
-  return hasGoodVerdict(report) && badChecks(report).length === 0;
+export function isGood(report: Report, notices: readonly Notice[]): boolean {
+  const isRefused = notices.some(({ kind }) => kind === "refused");
+  return hasGoodVerdict(report) && badChecks(report).length === 0 && !isRefused;
 }
 
-/** The verdict in a sentence. */
-export function headline(report: Report): string {
+/** The verdict in a sentence; before it, why the caller refuses the evidence all the same. */
+export function headline(report: Report, notices: readonly Notice[]): string {
+  const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? [text] : []));
+  return [...refused, headlineOf(report)].join(" ");
+}
+
+function headlineOf(report: Report): string {
   const sentence = verdictSentence(report);
-  if (isGood(report) || !hasGoodVerdict(report)) return sentence;
+  if (isGood(report, []) || !hasGoodVerdict(report)) return sentence;
   return `NOT GOOD: a check failed, and the report contradicts itself in saying this: ${sentence}`;
 }
 
@@ -53,7 +75,10 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
 
 /** The notices that are no BUTs, an item after a dash. */
 export function notesOf(notices: readonly Notice[]): string[] {
-  return notices.flatMap(({ kind, text }) => (kind === "but" ? [] : [kind === "item" ? `- ${text}` : text]));
+  return notices.flatMap(({ kind, text }) => {
+    if (kind === "but" || kind === "refused") return [];
+    return kind === "item" ? `- ${text}` : text;
+  });
 }
 
 /** What is not proven, under its headings. */

@@ -8,7 +8,7 @@ import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
-import { type Notice, renderReport } from "../report/text.js";
+import { type Notice, butsOf, renderReport } from "../report/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
 /** A report, and what it is of. */
@@ -20,7 +20,17 @@ export interface Judged {
   readonly evidence: JudgedEvidence;
   /** As they were given; of a policy that is undefined, the bundle's own. */
   readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
+  /** The caller refuses what has a BUT. */
+  readonly failsOnWarning?: boolean;
 }
+
+/** Why the caller refuses evidence whose verdict is good: its BUTs. Empty where it is not refused. */
+export function refusalOf({ report, bundle, failsOnWarning = false }: Judged): readonly string[] {
+  if (!failsOnWarning || report.verdict === "rejected") return [];
+  return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
+}
+
+const REFUSED = "REFUSED: a BUT is a failure here (--fail-on-warning).";
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
@@ -38,7 +48,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
       ? renderSummary(report, options, noticesOf(judged))
       : renderReport(report, { ...options, detail }, noticesOf(judged));
   },
-  json: ({ report, bundle }) => renderJson(bundle === null ? report : withBundle(report, bundle)),
+  json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
     // The one is loaded from a file of its own, which knows no class of this one: what it gets is plain data.
     const [{ renderPage }, { PAGE_SCRIPT }] = await Promise.all([
@@ -56,16 +66,22 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
     const { earToken } = await import("./ear.js");
     return earToken(report, { bundle, ...(earKey && { key: earKey }) });
   },
-  vsa: async ({ report, bundle, evidence }) => {
+  vsa: async (judged) => {
+    const { report, bundle, evidence } = judged;
     const { vsaStatement } = await import("./vsa.js");
     // Taken apart here: what is loaded later may know classes of its own, in a bundle.
-    return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
+    const shown = { pieces: givenPieces(evidence), isDocument: isDocument(evidence) };
+    return vsaStatement(report, shown, bundle, refusalOf(judged).length > 0 ? REFUSED : null);
   },
 };
 
 /** What is to be said beside the verdict, in whatever format. */
-function noticesOf({ report, bundle }: Judged): readonly Notice[] {
-  return bundle === null ? [] : bundleNotices(bundle, report.verdict);
+function noticesOf(judged: Judged): readonly Notice[] {
+  const { report, bundle } = judged;
+  return [
+    ...(bundle === null ? [] : bundleNotices(bundle, report.verdict)),
+    ...(refusalOf(judged).length > 0 ? [{ kind: "refused", text: REFUSED } as const] : []),
+  ];
 }
 
 /** The bundle's file, which each of its pieces names. */
@@ -74,8 +90,15 @@ function bundleBytes(evidence: JudgedEvidence): { readonly bundle: Uint8Array; r
   return { bundle: bytes!, name: name! };
 }
 
-/** What became of the bundle stands beside the report. */
-function withBundle(report: Report, { policyFrom, packed }: BundleFacts): Report {
-  const whole = { ...report, bundle: { policyFrom, packed } };
+/** What became of the bundle, and why the caller refuses the evidence, beside the report. */
+function withWhatStandsBeside(judged: Judged): Report {
+  const { report, bundle } = judged;
+  const refusedFor = refusalOf(judged);
+  const { policyFrom, packed } = bundle ?? {};
+  const whole = {
+    ...report,
+    ...(bundle !== null && { bundle: { policyFrom, packed } }),
+    ...(refusedFor.length > 0 && { refusedFor }),
+  };
   return whole;
 }

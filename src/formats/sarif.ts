@@ -8,7 +8,9 @@ import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
 import { type Notice, WANTED, butsOf } from "../report/text.js";
+import { TOOL } from "../version.js";
 import {
+  type Failure,
   badChecks,
   besideVerdict,
   fileOf,
@@ -50,6 +52,25 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
     properties: propertiesOf(report, notices),
   };
   return { $schema: SCHEMA, version: "2.1.0", runs: [run] } as unknown as JsonObject;
+}
+
+/**
+ * In place of a report: the run failed, and why. It has no `results`: an empty list would say that nothing was found,
+ * and code scanning would close every alert.
+ */
+export function renderSarifFailure(failure: Failure): string {
+  const notifications = failure.problems.map(({ message, file }) => ({
+    level: "error",
+    message: { text: literal([failure.headline, message, ...failure.advice].join("\n")) },
+    ...(file !== undefined && { locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) } } }] }),
+  }));
+  const run = {
+    tool: { driver: { name: TOOL.name, version: TOOL.version } },
+    invocations: [
+      { executionSuccessful: false, exitCode: failure.exitCode, toolExecutionNotifications: notifications },
+    ],
+  };
+  return jsonDocument({ $schema: SCHEMA, version: "2.1.0", runs: [run] });
 }
 
 interface Rule {
@@ -117,10 +138,10 @@ interface Result {
 
 /** Where no failed check says it, or something stands beside the verdict that no check says. */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
-  const good = isGood(report);
+  const good = isGood(report, notices);
   const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
   if (isTold) return [];
-  const lines = [headline(report), ...besideVerdict(report, notices), ...openLines(report)];
+  const lines = [headline(report, notices), ...besideVerdict(report, notices), ...openLines(report)];
   return [result(VERDICT_RULE, good ? "warning" : "error", lines, placeOf(firstFile(report), VERDICT_RULE))];
 }
 
@@ -191,7 +212,7 @@ function propertiesOf(report: Report, notices: readonly Notice[]): object {
   return {
     verdict,
     stale,
-    headline: headline(report),
+    headline: headline(report, notices),
     buts: butsOf(report, notices),
     notes: notesOf(notices),
     notProven: openParts(report),

@@ -64,21 +64,22 @@ export async function renderVsa(report: Report, evidence: JudgedEvidence, option
   return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 
-/** As {@link renderVsa}, of pieces that were taken out of the evidence. */
+/** As {@link renderVsa}, of pieces that were taken out of the evidence. `refusal`: why the caller refuses it. */
 export async function vsaStatement(
   report: Report,
   evidence: ShownEvidence,
   bundle: BundleFacts | null,
+  refusal: string | null = null,
 ): Promise<string> {
-  const predicate = predicateOf(report, bundle);
+  const predicate = predicateOf(report, bundle, refusal);
   const shown = evidence.pieces.flatMap((piece) => subjectsOf(piece, report, evidence.isDocument));
   const subject = shown.length > 0 ? shown : await otherSubjects(report);
   return jsonDocument({ _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate });
 }
 
-function predicateOf(report: Report, bundle: BundleFacts | null): object {
+function predicateOf(report: Report, bundle: BundleFacts | null, refusal: string | null): object {
   try {
-    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle));
+    return predicateWith(report, ownClaim(report, bundle), whyNotPassed(report, bundle) ?? refusal);
   } catch (cause) {
     throw new TypeError(WANTED, { cause });
   }

@@ -192,7 +192,10 @@ export function reportSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A report of bootproof (bootproof-report/1)",
-    ...object<Report & { readonly bundle: unknown }>({ ...REPORT, bundle: BUNDLE }, ["notApplied", "bundle"]),
+    ...object<Report & { readonly bundle: unknown; readonly refusedFor: unknown }>(
+      { ...REPORT, bundle: BUNDLE, refusedFor: { ...listOf(text), minItems: 1 } },
+      ["notApplied", "bundle", "refusedFor"],
+    ),
     // What was rejected claims nothing, and nothing else goes without claims.
     if: { properties: { verdict: { const: "rejected" } } },
     then: { properties: { claims: { type: "null" } } },

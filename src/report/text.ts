@@ -31,9 +31,12 @@ const MAX_SENTENCE = 160;
 export const WANTED =
   "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
 
-/** What is to be said beside the verdict, of what the report does not know: as weighty as a caveat, or a note. */
+/**
+ * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the
+ * caller does not accept the evidence, though its verdict is good.
+ */
 export interface Notice {
-  readonly kind: "but" | "note" | "item";
+  readonly kind: "but" | "note" | "item" | "refused";
   readonly text: string;
 }
 

@@ -207,7 +207,7 @@ describe("verifying anew", () => {
   });
 
   it("holds against a report what its version had no member for only where it says it", async () => {
-    const image = (file: Parameters<Parameters<typeof packed>[0]>[0]) => file["report"].claims.bootProofs[0].image;
+    const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) => file["report"].claims.bootProofs[0].image;
     const places = async (text: Parameters<typeof decodeBundle>[0]): Promise<string[]> => {
       const options = { policy: POLICY_OF_THE_BUNDLE, now: NOW } as const;
       return (await verifyBundle(decodeBundle(text), options)).packed!.differences.map(({ place }) => place);

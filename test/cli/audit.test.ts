@@ -173,7 +173,7 @@ describe("audit", () => {
     ["an input", ["--no-policy", "in", "--out", "in"], [/in: is an INPUT, too/]],
     ["inputs twice", ["--no-policy", "in", "in", "-", "-"], [/INPUT in: given twice/, /- \(stdin\) can be given/]],
     ["stdout", ["--no-policy", "in", "--out", "-", "--state", "s"], [/--state goes with --out FILE only/]],
-    ["an empty name", ["--no-policy", ""], [/an empty file name/]],
+    ["an empty name", ["--no-policy", ""], [/INPUT: empty: is a variable of the shell not set/]],
     ["all words", ["--no-policy", "--boot-proof", "a", "b"], [/takes every word that follows/]],
   ])("tells every fault of a command line: %s", async (_, args, messages) => {
     const { code, stdout, stderr } = await audit(...args);

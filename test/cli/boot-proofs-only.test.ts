@@ -32,7 +32,6 @@ describe("only boot proofs are asked for", () => {
   it.each([
     ["by --boot-proof alone", ["--boot-proof", BOOT]],
     ["with the key that was asked for", ["--boot-proof", BOOT, "--ephemeral-key", KEY]],
-    ["with the organization, which no boot proof is of", ["--boot-proof", BOOT, "--organization-id", "o"]],
     ["of a bundle, for its boot proofs alone", ["--boot-proof", BUNDLE]],
     ["by --attestation, of a document", ["--attestation", fileOf(document)]],
   ])("%s", async (_, args) => {

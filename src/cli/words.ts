@@ -1,0 +1,51 @@
+/** Words of a command line that are refused before any of them is read. */
+import { lstatSync } from "node:fs";
+import type { Command } from "commander";
+import { type Problem, UsageError } from "./io.js";
+import { seeHelpOf } from "./options.js";
+
+/**
+ * Throws {@link UsageError} for words that a glob may have put there, and for a word that asks for help or the version
+ * beside others: either would answer 0 where nothing was verified, or loosen what is.
+ */
+export function refuseStrayWords(program: Command, argv: readonly string[]): void {
+  const end = argv.indexOf("--");
+  const words = argv.slice(0, end < 0 ? argv.length : end + 1);
+  const fromGlob = [...new Set(words.filter(isFileName))].map(globProblem);
+  if (fromGlob.length > 0) throw new UsageError(fromGlob);
+  const options = words.filter((word) => word !== "--");
+  const asking = options.find((word) => /^(?:--help|-h|--version|-V.*)$/.test(word));
+  if (asking !== undefined) refuseBesideOthers(program, asking, argv);
+}
+
+/** Whether a word that steers the command is the name of a file here, too: `*` would have put it there. */
+function isFileName(word: string): boolean {
+  if (!word.startsWith("-")) return false;
+  try {
+    return lstatSync(word, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // No name that a file could have.
+    return false;
+  }
+}
+
+function globProblem(word: string): Problem {
+  return {
+    message:
+      `${word}: an option, and a file in this folder: did the shell put it there for *? ` +
+      `Give files as ./* (this one: ./${word}), or run the command in another folder`,
+  };
+}
+
+/** Help of a command is asked for behind its name, with nothing else. */
+function refuseBesideOthers(program: Command, asking: string, argv: readonly string[]): void {
+  let command: Command | undefined = program;
+  for (const word of argv.slice(0, -1)) command = command?.commands.find((one) => one.name() === word);
+  const isVersion = asking.startsWith("-V") || asking === "--version";
+  const isAlone = argv.at(-1) === asking && command !== undefined && !(isVersion && command !== program);
+  if (isAlone) return;
+  throw new UsageError(
+    [`${asking}: stands beside other arguments, and nothing was done: give it alone`],
+    seeHelpOf(command ?? program),
+  );
+}

@@ -1,0 +1,157 @@
+/** What formats for CI say where nothing was judged (exit codes 2 and 3), and where a BUT is a failure. */
+import { describe, expect, it } from "vitest";
+import { generateApiKey } from "../../src/client/stamp.js";
+import type { Report } from "../../src/report/report.js";
+import { junitFaults, sarifFaults } from "../formats/schemas.js";
+import { BOOT_1, bootproof, connectionTo, fileOf, vector } from "./support.js";
+
+interface Sarif {
+  readonly runs: readonly {
+    readonly invocations: readonly {
+      readonly executionSuccessful: boolean;
+      readonly exitCode: number;
+      readonly toolExecutionNotifications: readonly {
+        readonly level: string;
+        readonly message: { readonly text: string };
+      }[];
+    }[];
+    readonly results?: readonly {
+      readonly ruleId: string;
+      readonly level: string;
+      readonly message: { readonly text: string };
+    }[];
+  }[];
+}
+
+const UNREACHABLE = connectionTo({
+  baseUrl: "http://localhost:9",
+  organizationId: "o",
+  apiKey: await generateApiKey(),
+});
+
+const FAILURES: [what: string, argv: string[], code: number, said: string][] = [
+  ["a file that is not there", ["verify", "--boot-proof", "gone.json", "--no-policy"], 2, "no such file"],
+  ["a file of a hostile name", ["verify", "--boot-proof", '<&"\u001b%{](::', "--no-policy"], 2, "no such file"],
+  ["an option that there is not", ["verify", "--frmat", "x"], 2, "unknown option --frmat"],
+  ["a missing policy", ["verify", "--boot-proof", BOOT_1], 2, "--policy FILE or --no-policy is wanted"],
+  ["a value that was swallowed", ["verify", "--policy", "--activity=x"], 2, "--policy: took --activity"],
+  ["help among other words", ["verify", "--help", "x"], 2, "--help: stands beside other arguments"],
+  ["no such command", ["verfy"], 2, "unknown command verfy"],
+  [
+    "a service that is not there",
+    ["verify", "--ephemeral-key", "04".repeat(130), "--no-policy", ...UNREACHABLE],
+    3,
+    "http://localhost:9",
+  ],
+];
+
+describe.each(FAILURES)("where nothing was judged: %s", (_, argv, exitCode, said) => {
+  const asked = async (format: string): Promise<string> => {
+    const { code, stdout, stderr } = await bootproof([...argv, `--format=${format}`]);
+    expect(code).toBe(exitCode);
+    expect(stderr).toContain(said);
+    // The other spelling, and before the rest.
+    const [name, ...others] = argv;
+    expect((await bootproof([name!, "--format", format, ...others])).stdout).toBe(stdout);
+    return stdout;
+  };
+
+  it("JUnit has one test case, in error", async () => {
+    const xml = await asked("junit");
+    expect(await junitFaults(xml)).toEqual([]);
+    expect(xml).toMatch(/<testsuites [^>]*tests="1" failures="0" errors="1"/);
+    expect(xml).toContain(`<error type="exit code ${exitCode}"`);
+    expect(xml).toContain(said);
+  });
+
+  it("SARIF says that the run failed, and why, and has no list of findings", async () => {
+    const log = JSON.parse(await asked("sarif")) as Sarif;
+    expect(sarifFaults(log)).toEqual([]);
+    const [run] = log.runs;
+    const [invocation] = run!.invocations;
+    expect(invocation).toMatchObject({ executionSuccessful: false, exitCode });
+    const texts = invocation!.toolExecutionNotifications.map(({ level, message }) => `${level}: ${message.text}`);
+    expect(texts.join("\n")).toMatch(/^error: /);
+    expect(texts.join("\n")).toContain(said);
+    expect(run).not.toHaveProperty("results");
+  });
+
+  it("GitHub gets one error", async () => {
+    const lines = (await asked("github")).split("\n");
+    expect(lines).toEqual([expect.stringMatching(/^::error title=bootproof::/), ""]);
+    expect(lines[0]).toContain(said);
+  });
+
+  it("nothing is written with --quiet", async () => {
+    for (const format of ["json", "junit", "sarif", "github"])
+      expect((await bootproof([...argv, "--format", format, "--quiet"])).stdout).toBe("");
+  });
+});
+
+it("a command without formats writes none", async () => {
+  expect((await bootproof(["pin", "--format", "junit"])).stdout).toBe("");
+});
+
+const SIX = vector("boot-proofs/six-members.json");
+/** Its deployment is legacy: a BUT. */
+const POLICY = fileOf((await bootproof(["pin", "--boot-proof", SIX])).stdout);
+const WITH_BUT = ["verify", "--boot-proof", SIX, "--policy", POLICY];
+
+describe("--fail-on-warning", () => {
+  it("changes nothing where there is no BUT, though there are warnings", async () => {
+    const argv = ["verify", "--boot-proof", SIX, "--no-policy", "--format", "json"];
+    const without = await bootproof(argv);
+    const { checks } = JSON.parse(without.stdout) as Report;
+    expect(checks.filter(({ status }) => status === "warn")).not.toEqual([]);
+    expect(await bootproof([...argv, "--fail-on-warning"])).toEqual({ ...without, code: 0 });
+  });
+
+  it("is exit code 1 where there is one, and says which", async () => {
+    expect((await bootproof(WITH_BUT)).code).toBe(0);
+    const { code, stdout, stderr } = await bootproof([...WITH_BUT, "--fail-on-warning", "--format", "json"]);
+    const { verdict, refusedFor } = JSON.parse(stdout) as { verdict: string; refusedFor: string[] };
+    expect([code, verdict]).toEqual([1, "verified"]);
+    expect(refusedFor.length).toBeGreaterThan(0);
+    expect(stderr).toBe(
+      ["bootproof: --fail-on-warning: refused, for what takes weight from the verdict:", ...refusedFor, ""].join("\n"),
+    );
+    expect(await bootproof([...WITH_BUT, "--fail-on-warning", "--quiet"])).toEqual({ code: 1, stdout: "", stderr: "" });
+    for (const format of ["text", "markdown", "html", "vsa", "ear", "github", "sarif", "junit"]) {
+      const shown = await bootproof([...WITH_BUT, "--fail-on-warning", "--format", format]);
+      expect([format, shown.code]).toEqual([format, 1]);
+      expect(shown.stderr).toContain(refusedFor[0]!);
+    }
+  });
+
+  it("is a failure to every reader of test reports, alerts and annotations, with the BUTs", async () => {
+    const shown = async (format: string, ...more: string[]): Promise<string> =>
+      (await bootproof([...WITH_BUT, "--format", format, ...more])).stdout;
+    const { refusedFor } = JSON.parse(await shown("json", "--fail-on-warning")) as { refusedFor: string[] };
+    const but = refusedFor[0]!.slice(0, 40);
+
+    expect(await shown("junit")).not.toContain("<failure");
+    const junit = await shown("junit", "--fail-on-warning");
+    expect(await junitFaults(junit)).toEqual([]);
+    expect(junit).toMatch(/<testsuites [^>]*failures="1" errors="0"/);
+    expect(/<failure type="verdict"[^]*?<\/failure>/.exec(junit)![0]).toContain("BUT ");
+
+    const log = JSON.parse(await shown("sarif", "--fail-on-warning")) as Sarif;
+    expect(sarifFaults(log)).toEqual([]);
+    const [verdict] = log.runs[0]!.results!.filter(({ ruleId }) => ruleId === "verdict");
+    expect(verdict).toMatchObject({ level: "error", message: { text: expect.stringContaining(but) as string } });
+
+    expect(await shown("github")).toMatch(/^::notice /);
+    expect(await shown("github", "--fail-on-warning")).toMatch(/^::error title=bootproof::REFUSED: /);
+    expect(await shown("markdown", "--fail-on-warning")).toMatch(/^## REFUSED/);
+    expect(await shown("text", "--fail-on-warning")).toContain("REFUSED: a BUT is a failure here");
+    const vsa = JSON.parse(await shown("vsa", "--fail-on-warning")) as {
+      predicate: { verificationResult: string };
+    };
+    expect(vsa.predicate.verificationResult).toBe("FAILED");
+  });
+
+  it("leaves a rejection a rejection, with the same output", async () => {
+    const argv = ["verify", "--boot-proof", fileOf({ bootProof: {} }), "--policy", POLICY, "--format", "json"];
+    expect(await bootproof([...argv, "--fail-on-warning"])).toEqual(await bootproof(argv));
+  });
+});
