@@ -1,15 +1,18 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import { appraise } from "./appraise/parsed-policy.js";
+import type { Policy } from "./appraise/policy.js";
 import {
   type Evidence,
   type NamedEvidence,
+  type OptionsBesidePolicy,
   type TakenEvidence,
   type VerifyOptions,
   type VerifySetting,
   takeDocument,
   takeEvidence,
   takeOptions,
+  takeOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { type Judgement, conclude } from "./report/conclude.js";
@@ -41,6 +44,34 @@ export async function verifyEvidence(evidence: Evidence, options: VerifyOptions)
   return verifyUnder(evidence, takeOptions(options));
 }
 
+/** How evidence is verified under a policy that came with it: in a bundle, or in a page. */
+interface MakersPolicy {
+  readonly policy: Policy;
+  readonly options: OptionsBesidePolicy;
+  /** What the policy came in. */
+  readonly code: "bundle" | "page";
+}
+
+/**
+ * {@link verifyEvidence} under a policy that came with the evidence: the verdict is `authentic` at best. Throws
+ * `MalformedError` (`code`) for a policy that loosens.
+ */
+export async function verifyEvidenceUnder(
+  evidence: Evidence,
+  { policy, options, code }: MakersPolicy,
+): Promise<Verification> {
+  return verifyUnder(evidence, takeOptionsUnder(policy, options, code));
+}
+
+/** {@link verifyAttestation} under a policy that came with the document, as {@link verifyEvidenceUnder}. */
+export async function verifyAttestationUnder(
+  document: Uint8Array | NamedEvidence,
+  { policy, options, code }: MakersPolicy,
+): Promise<AttestationVerification> {
+  const { report, attestation } = await judgeDocument(document, takeOptionsUnder(policy, options, code));
+  return madeVerification({ report: await report(), attestation });
+}
+
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
   const { report, bootProofs, appProofs, activity } = await judgeEvidence(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
@@ -70,7 +101,7 @@ export async function judgeEvidence(evidence: Evidence, setting: VerifySetting):
     pieces: piecesOf(verified, taken),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
-    claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
+    claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
   });
   // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
   recordUses(judgement.verdict, activity, setting);
@@ -165,9 +196,14 @@ export async function judgeDocument(
     pieces: [attestation],
     appraisal,
     validationTime,
-    claims: () => attestationClaims(attestation!, checked, appraisal),
+    claims: () => attestationClaims(attestation!, checked, ofCaller(appraisal, setting)),
   });
   return { ...judgement, attestation, appraisal };
+}
+
+/** What a policy pins is claimed only where the caller chose the policy. */
+function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
+  return policyFrom === "caller" ? appraisal : null;
 }
 
 /** What an activity is held against. */

@@ -1,9 +1,17 @@
 /** Verifies a bundle anew, and tells where the report inside says something else. */
 import type { Policy } from "../appraise/policy.js";
-import { type Evidence, NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../bootproof.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type VerifyOptions,
+  verifyEvidence,
+  verifyEvidenceUnder,
+} from "../bootproof.js";
 import type { CheckId } from "../checks.js";
+import { ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
+import type { OptionsBesidePolicy } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -21,8 +29,8 @@ const MAX_VALUE = 1000;
 const UNCOMPARED = '"not compared"';
 
 /**
- * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included.
- * What passes by it is what its maker wanted to pass.
+ * In place of a policy: the one inside the bundle, which the bundle's maker chose. It may only tighten, and the verdict
+ * is `authentic` at best.
  */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
@@ -30,6 +38,20 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
   /** The caller's own; or, in so many words, the bundle's; or none at all. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
+
+const BUNDLE_OPTIONS: Readonly<Record<keyof BundleVerifyOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  measurements: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  cache: true,
+  uses: true,
+};
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
@@ -59,21 +81,44 @@ interface Difference {
 
 /**
  * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does
- * not. The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it
- * has none.
+ * not. The report inside is compared, and not believed. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic`
+ * at best; throws TypeError where the bundle has no policy, and {@link MalformedError} (`bundle`) where that policy
+ * loosens what the options do not: other trust anchors, debug mode.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const { evidence, judgement } = bundle;
   if ((options as Partial<VerifyOptions>).bootProofsOnly !== undefined)
     throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
-  const own = options.policy === POLICY_OF_THE_BUNDLE;
-  if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
-  const cache = options.cache ?? new SignatureCache();
-  const policy = options.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : options.policy;
+  const { policy, ...rest } = ownOptions("options", options, BUNDLE_OPTIONS);
+  if (policy !== POLICY_OF_THE_BUNDLE)
+    return verified(bundle, rest, "caller", (evidence, own) => verifyEvidence(evidence, { ...own, policy }));
+  const inside = bundle.judgement?.policy;
+  if (!inside) throw new TypeError("the bundle has no policy");
+  return verifyBundleUnder(bundle, inside, rest, "bundle");
+}
+
+/** As {@link verifyBundle} under {@link POLICY_OF_THE_BUNDLE}, by a policy that came with the bundle, or around it. */
+export async function verifyBundleUnder(
+  bundle: Bundle,
+  policy: Policy,
+  options: OptionsBesidePolicy,
+  code: "bundle" | "page",
+): Promise<BundleVerification> {
+  return verified(bundle, options, "bundle", (evidence, own) => {
+    return verifyEvidenceUnder(evidence, { policy, options: own, code });
+  });
+}
+
+async function verified(
+  { evidence, judgement }: Bundle,
+  options: OptionsBesidePolicy,
+  policyFrom: BundleVerification["policyFrom"],
+  verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
+): Promise<BundleVerification> {
+  const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
-  const verification = await verifyEvidence(evidence, { ...options, policy, cache });
+  const verification = await verify(evidence, { ...options, cache });
   const packed = judgement && (await comparePacked(evidence, judgement, { cache, ...nonce }));
-  return madeVerification<BundleVerification>({ ...verification, policyFrom: own ? "bundle" : "caller", packed });
+  return madeVerification<BundleVerification>({ ...verification, policyFrom, packed });
 }
 
 async function comparePacked(

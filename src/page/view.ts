@@ -5,7 +5,7 @@ import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
 import { type Notice, butsOf, verdictSentence } from "../report/text.js";
-import { unprovenStatements } from "../report/unproven.js";
+import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
 import { shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
@@ -170,8 +170,10 @@ function originPart(report: Report): Markup {
   );
 }
 
-function policyText({ policy, policyDigest, checks }: Report): string {
+function policyText(report: Report): string {
+  const { policy, policyDigest, checks } = report;
   if (policy !== null) return quoted(policy);
+  if (isByMakersPolicy(report)) return "none of the caller’s: the one that came with the evidence";
   const wasGiven = policyDigest !== null || checks.some(({ id }) => id.startsWith("policy."));
   return wasGiven ? "it has no name" : "none was given";
 }
