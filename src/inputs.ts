@@ -103,6 +103,15 @@ export class NamedEvidence {
   }
 }
 
+/** A {@link NamedEvidence} of values and bytes that no caller holds: many pieces of one file share them. */
+export function namedSharing(
+  name: string | null,
+  value: unknown,
+  { bytes = null, ...facts }: { bytes?: Uint8Array | null; ephemeralKey?: Uint8Array; latestOf?: string },
+): NamedEvidence {
+  return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
+}
+
 /** Options that are plain data as they are. */
 const PLAIN = [
   "now",
