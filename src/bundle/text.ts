@@ -19,7 +19,7 @@ export interface BundleFacts {
 
 /** The maker of the evidence chose the policy, and so what passes. */
 export const POLICY_CHOSEN_BY_MAKER =
-  "the policy came out of the bundle itself: whoever made the bundle chose what passes, and anybody can make one that " +
+  "the policy came out of the bundle itself: its maker chose what passes, and anybody can make one that " +
   'passes. So the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
 const MAX_SHOWN = 8;

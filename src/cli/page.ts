@@ -337,7 +337,7 @@ function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageM
   ];
   const question = expected === null ? "" : printableStart(JSON.stringify(expected), MAX_QUESTION);
   return [
-    `The page's maker verified it as of ${now}${allowed.map((text) => `, and ${text}`).join("")}: none of that is used.`,
+    `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
     ...(expected === null ? [] : [`The page's maker asked ${question}: that is not asked here.`]),
     ...(nonce === null
       ? []

@@ -112,8 +112,8 @@ Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 re
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is wanted: the bundle's maker chose the policy inside it, and so what " +
-  "passes";
+  "--policy FILE, --no-policy or --bundle-policy is wanted: the bundle's maker chose the policy inside it, and so " +
+  "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;

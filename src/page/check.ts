@@ -78,8 +78,7 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   const bytes = typeof html === "string" ? toUtf8(html) : new Uint8Array(html);
   if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
   const { script: ownScript, ...given } = ownOptions("options", options, OPTION_NAMES);
-  if (given.policy === undefined && given.expected !== undefined) throw new TypeError(POLICY_WANTED);
-  const setting = given.policy === undefined ? null : takePageSetting(given as PageSetting);
+  const setting = settingOf(given);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
@@ -90,6 +89,12 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
     data === null ? await checkVerifier(parts, setting) : await checkData(data, parts, setting);
   const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
+}
+
+/** Null: the caller says nothing of a policy. */
+function settingOf(given: Partial<PageSetting>): TakenPageSetting | null {
+  if (given.policy === undefined && given.expected !== undefined) throw new TypeError(POLICY_WANTED);
+  return given.policy === undefined ? null : takePageSetting(given as PageSetting);
 }
 
 const OPTION_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = {

@@ -99,7 +99,7 @@ class Files {
   readonly #indices = new Map<Uint8Array, number>();
   readonly #places: Map<string, Path>[] = [];
 
-  /** Sorted, equal contents are beside each other: comparing each with each other takes too long where they are many. */
+  /** Sorted, equal contents are beside each other: comparing each with each other takes too long. */
   constructor(given: readonly Uint8Array[]) {
     const sorted = [...new Set(given)].map((bytes, order) => ({ bytes, order }));
     sorted.sort((a, b) => compareBytes(a.bytes, b.bytes) || a.order - b.order);

@@ -74,7 +74,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report"
   });
 }
 
-/** A policy that came with the evidence has checks like any other, and neither gives the verdict nor names the report. */
+/** A policy that came with the evidence has checks like any other, and names neither verdict nor report. */
 function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): Policy | null {
   return policyFrom === "caller" ? policy : null;
 }
