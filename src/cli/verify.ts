@@ -106,13 +106,13 @@ Examples:
     $ bootproof verify bundle.json --bundle-policy
 ${CONNECTION_HELP}
 
-Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected, 2 wrong usage or unreadable file,
-3 not to be fetched.`;
+Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected, 2 wrong usage or unreadable
+file, 3 not to be fetched.`;
 
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
 const WHY_A_POLICY_OF_A_BUNDLE =
-  "--policy FILE, --no-policy or --bundle-policy is wanted: the bundle's maker chose the policy inside it, and so " +
+  "--policy FILE, --no-policy or --bundle-policy is wanted: whoever made the bundle chose its policy, and so " +
   "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
