@@ -138,10 +138,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     )
       .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
       .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
-      .option(
-        "--bundle-policy",
-        'of a bundle: the policy inside it, which its maker chose: the verdict is "authentic" at best',
-      )
+      .option("--bundle-policy", 'of a bundle: the policy that its maker chose ("authentic" at best)')
       .option("--image <file>", "the enclave image that was built: each boot proof has to attest its PCRs")
       .option(
         "--ephemeral-key <hex>",
