@@ -1,15 +1,18 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import { appraise } from "./appraise/parsed-policy.js";
+import type { Policy } from "./appraise/policy.js";
 import {
   type Evidence,
   type NamedEvidence,
+  type OptionsBesidePolicy,
   type TakenEvidence,
   type VerifyOptions,
   type VerifySetting,
   takeDocument,
   takeEvidence,
   takeOptions,
+  takeOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
 import { type Judgement, conclude } from "./report/conclude.js";
@@ -48,6 +51,34 @@ export function takenVerification(evidence: Evidence, options: VerifyOptions): (
   return () => verifyTaken(taken, setting);
 }
 
+/** How evidence is verified under a policy that came with it: in a bundle, or in a page. */
+interface MakersPolicy {
+  readonly policy: Policy;
+  readonly options: OptionsBesidePolicy;
+  /** What the policy came in. */
+  readonly code: "bundle" | "page";
+}
+
+/**
+ * {@link verifyEvidence} under a policy that came with the evidence: the verdict is `authentic` at best. Throws
+ * `MalformedError` (`code`) for a policy that loosens.
+ */
+export async function verifyEvidenceUnder(
+  evidence: Evidence,
+  { policy, options, code }: MakersPolicy,
+): Promise<Verification> {
+  return verifyUnder(evidence, takeOptionsUnder(policy, options, code));
+}
+
+/** {@link verifyAttestation} under a policy that came with the document, as {@link verifyEvidenceUnder}. */
+export async function verifyAttestationUnder(
+  document: Uint8Array | NamedEvidence,
+  { policy, options, code }: MakersPolicy,
+): Promise<AttestationVerification> {
+  const { report, attestation } = await judgeDocument(document, takeOptionsUnder(policy, options, code));
+  return madeVerification({ report: await report(), attestation });
+}
+
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
   return verifyTaken(takeEvidence(evidence, setting), setting);
 }
@@ -83,7 +114,7 @@ async function judgeTaken(taken: TakenEvidence, setting: VerifySetting): Promise
     pieces: piecesOf(verified, taken),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
-    claims: () => evidenceClaims(boots.checked, apps.verified, activity, appraisal),
+    claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
   });
   // Before anything else is awaited: of two that are verified at once, the second has to find what the first one used.
   recordUses(judgement.verdict, activity, setting);
@@ -179,9 +210,14 @@ export async function judgeDocument(
     pieces: [attestation],
     appraisal,
     validationTime,
-    claims: () => attestationClaims(attestation!, checked, appraisal),
+    claims: () => attestationClaims(attestation!, checked, ofCaller(appraisal, setting)),
   });
   return { ...judgement, attestation, appraisal };
+}
+
+/** What a policy pins is claimed only where the caller chose the policy. */
+function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): Appraisal | null {
+  return policyFrom === "caller" ? appraisal : null;
 }
 
 /** What an activity is held against. */

@@ -14,10 +14,11 @@ import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
+import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expected, type Question, questionOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
-import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem } from "./verify/trust-anchor.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem, isAwsNitroRoot } from "./verify/trust-anchor.js";
 
 /**
  * In place of a policy: accept any genuine enclave, of anybody, running anything. The verdict is then `authentic` at
@@ -32,7 +33,7 @@ export interface VerifyOptions {
   readonly now: Date;
   /** The moment certificates are held against. Default: `document`, the document's own signed time. */
   readonly at?: "document" | "now" | Date;
-  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1 alone. */
+  /** Only without a policy of the caller's, which names its own. Default: AWS Nitro Enclaves Root G1 alone. */
   readonly trustAnchors?: readonly TrustAnchor[];
   /**
    * By index, 48 bytes each: the PCRs of an image of the caller's own (`measureImage` answers them), which each
@@ -106,6 +107,15 @@ export class NamedEvidence {
   }
 }
 
+/** A {@link NamedEvidence} of values and bytes that no caller holds: many pieces of one file share them. */
+export function namedSharing(
+  name: string | null,
+  value: unknown,
+  { bytes = null, ...facts }: { bytes?: Uint8Array | null; ephemeralKey?: Uint8Array; latestOf?: string },
+): NamedEvidence {
+  return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
+}
+
 /** Options that are plain data as they are. */
 const PLAIN = [
   "now",
@@ -167,6 +177,8 @@ export function ownPlainOptions(options: PlainOptions): PlainOptions {
 export interface VerifySetting {
   /** Null: none, any enclave of anybody. */
   readonly policy: Policy | null;
+  /** Of a policy that came with the evidence its maker: the verdict is then `authentic` at best. */
+  readonly policyFrom: "caller" | "maker";
   readonly context: BootProofContext;
   readonly wantedKeys: readonly WantedKey[];
   readonly uses: AppProofUses | null;
@@ -227,8 +239,36 @@ export function takeOptions(given: VerifyOptions, asksForOne = false): VerifySet
     cache: takeCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  return { policy, context, wantedKeys, uses: takeUses(options.uses), bootProofsOnly };
+  return { policy, policyFrom: "caller", context, wantedKeys, uses: takeUses(options.uses), bootProofsOnly };
 }
+
+/** Options beside a policy that came with the evidence. */
+export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
+
+/**
+ * Options under a policy that came with the evidence. Such a policy may only tighten: trust anchors and debug mode are
+ * the caller's. Throws as {@link takeOptions} does, and {@link MalformedError} (`code`) for a policy that loosens.
+ */
+export function takeOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
+  const faults = looseningFaults(policy, given);
+  if (faults.length > 0) throw new MalformedError(code, faults);
+  return { ...takeOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE }), policy, policyFrom: "maker" };
+}
+
+/** What a policy that came with the evidence loosens, and the caller's options do not. */
+function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBesidePolicy): Fault[] {
+  const others = policy.trustAnchors.filter((anchor) => !isAwsNitroRoot(anchor)).map(({ name }) => name);
+  return [
+    ...(others.length > 0 && trustAnchors === undefined
+      ? [{ path: "policy.trustAnchors", message: `${listed(others, ", ")}: ${ONLY_CALLER} (--trust-anchor FILE)` }]
+      : []),
+    ...(policy.allowDebug && allowDebug !== true
+      ? [{ path: "policy.allowDebug", message: `debug mode: ${ONLY_CALLER} (--allow-debug)` }]
+      : []),
+  ];
+}
+
+const ONLY_CALLER = "the policy came with the evidence and may only tighten; the caller alone can allow this";
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   if (isPolicy(options))

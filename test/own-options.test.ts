@@ -98,6 +98,7 @@ const logText = lines.map(({ bytes }) => `${Buffer.from(bytes).toString("utf8")}
 const script = "1;";
 const pageOptions = { policy: plainPolicy(policy), now: NOW, at: AT };
 const pageReport = (await library.verifyEvidence({ bootProofs: [debugged.bootProof] }, alone)).report;
+const pageAnchors = [{ name: "lab", pem: anchorPem }];
 const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };
 const html = await page.renderPage(pageContent, { script });
 
@@ -453,16 +454,19 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
   renderPage: [door([pageContent, { script }], (...all) => page.renderPage(...all))],
   renderVerifier: [door([{ script }], (one) => page.renderVerifier(one))],
   verifyPageData: [
-    door([pageContent, plainPolicy(policy)], (...all) =>
+    door([pageContent, { policy: plainPolicy(policy), now: NOW, at: AT }], (...all) =>
       page.verifyPageData(...all).then((made) => [verdictOf(made), made.same, made.differences]),
     ),
-    door([pageContent], (one) => page.verifyPageData(one).then((made) => [verdictOf(made), made.same])),
+    door(
+      [pageContent, { policy: "bundle", now: NOW, allowDebug: false, trustAnchors: pageAnchors }] as const,
+      (...all) => page.verifyPageData(...all).then((made) => [verdictOf(made), made.same]),
+    ),
   ],
   checkPage: [
-    door([toUtf8(html), { script, policy: plainPolicy(policy) }], (...all) =>
+    door([toUtf8(html), { script, policy: plainPolicy(policy), now: NOW, at: AT }], (...all) =>
       page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
     ),
-    door([toUtf8(html), { script }], (...all) =>
+    door([toUtf8(html), { script, policy: "bundle", now: NOW, trustAnchors: pageAnchors }] as const, (...all) =>
       page.checkPage(...all).then(({ verification, ...facts }) => [facts, verification && verdictOf(verification)]),
     ),
   ],

@@ -17,10 +17,10 @@ export interface BundleFacts {
   } | null;
 }
 
-/** Whoever chose the policy chose the answer. */
+/** The maker of the evidence chose the policy, and so what passes. */
 export const POLICY_CHOSEN_BY_MAKER =
-  "the policy came out of the bundle itself: whoever made the bundle chose what passes, its trust anchors " +
-  "included, and anybody can make one that passes. Hold it against a policy of your own: --policy FILE.";
+  "the policy came out of the bundle itself: its maker chose what passes, and anybody can make one that " +
+  'passes. So the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
 const MAX_SHOWN = 8;
 const MAX_VALUE = 120;

@@ -6,12 +6,13 @@ import {
   type VerifyOptions,
   takenVerification,
   verifyEvidence,
+  verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
-import { evidenceMembers } from "../inputs.js";
+import { type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -29,8 +30,8 @@ const MAX_VALUE = 1000;
 const UNCOMPARED = '"not compared"';
 
 /**
- * In place of a policy: the one inside the bundle, which whoever made the bundle chose, its trust anchors included.
- * What passes by it is what its maker wanted to pass.
+ * In place of a policy: the one inside the bundle, which the bundle's maker chose. It may only tighten, and the verdict
+ * is `authentic` at best.
  */
 export const POLICY_OF_THE_BUNDLE = Symbol("the policy that the bundle's maker chose");
 
@@ -38,6 +39,20 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
   /** The caller's own; or, in so many words, the bundle's; or none at all. */
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
+
+const BUNDLE_OPTIONS: Readonly<Record<keyof BundleVerifyOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  measurements: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  cache: true,
+  uses: true,
+};
 
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
@@ -67,24 +82,48 @@ interface Difference {
 
 /**
  * Verifies what is in a bundle, anew: as {@link verifyEvidence} does, which says what it throws, and of what it does
- * not. The report inside is compared, and not believed. Throws TypeError where the bundle's policy is asked for and it
- * has none.
+ * not. The report inside is compared, and not believed. Under {@link POLICY_OF_THE_BUNDLE} the verdict is `authentic`
+ * at best; throws TypeError where the bundle has no policy, and {@link MalformedError} (`bundle`) where that policy
+ * loosens what the options do not: other trust anchors, debug mode.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
-  const evidence = copyPlain(evidenceMembers(packedEvidence));
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
   if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
-  const own = given.policy === POLICY_OF_THE_BUNDLE;
-  if (own && !judgement?.policy) throw new TypeError("the bundle has no policy");
-  const cache = given.cache ?? new SignatureCache();
-  const policy = given.policy === POLICY_OF_THE_BUNDLE ? judgement!.policy! : given.policy;
-  const nonce = given.nonce instanceof Uint8Array ? { nonce: new Uint8Array(given.nonce) } : {};
-  // Both are taken over before anything is awaited: what they are of is the same evidence.
+  const { policy, ...rest } = given;
+  if (policy !== POLICY_OF_THE_BUNDLE)
+    return verified(bundle, rest, "caller", (evidence, own) => verifyEvidence(evidence, { ...own, policy }));
+  const inside = bundle.judgement?.policy;
+  if (!inside) throw new TypeError("the bundle has no policy");
+  return verifyBundleUnder(bundle, inside, rest, "bundle");
+}
+
+/** As {@link verifyBundle} under {@link POLICY_OF_THE_BUNDLE}, by a policy that came with the bundle, or around it. */
+export async function verifyBundleUnder(
+  bundle: Bundle,
+  policy: Policy,
+  options: OptionsBesidePolicy,
+  code: "bundle" | "page",
+): Promise<BundleVerification> {
+  return verified(bundle, options, "bundle", (evidence, own) => {
+    return verifyEvidenceUnder(evidence, { policy, options: own, code });
+  });
+}
+
+async function verified(
+  bundle: Bundle,
+  options: OptionsBesidePolicy,
+  policyFrom: BundleVerification["policyFrom"],
+  verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
+): Promise<BundleVerification> {
+  const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
+  const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const { cache = new SignatureCache() } = options;
+  const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
+  // Both are copied before anything is awaited: what they are of is the same evidence.
   const compared = judgement && packedComparison(evidence, judgement, { cache, ...nonce });
-  const verification = await verifyEvidence(evidence, { ...given, policy, cache });
+  const verification = await verify(evidence, { ...options, cache });
   const packed = compared && (await compared());
-  return madeVerification<BundleVerification>({ ...verification, policyFrom: own ? "bundle" : "caller", packed });
+  return madeVerification<BundleVerification>({ ...verification, policyFrom, packed });
 }
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;

@@ -5,6 +5,7 @@ import { decimalMilliseconds } from "../decode/decimal-time.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
+import { MalformedError } from "../errors.js";
 import type { Judged } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
 import { type Connection, NO_ORGANIZATION } from "./connection.js";
@@ -206,7 +207,7 @@ async function judgeBundle(
   const bundle = files.decoded(file, () => decodeBundle(read!.value));
   files.throwFaults();
   if (given.policy === undefined && !bundle!.judgement?.policy) {
-    throw new UsageError([`--policy FILE or --no-policy is wanted: there is no policy in ${file}`]);
+    throw new UsageError([`--bundle-policy: there is no policy in ${file}. Give --policy FILE or --no-policy`]);
   }
   const { activity } = bundle!.evidence;
   const { id, type } = given.expected ?? {};
@@ -215,9 +216,14 @@ async function judgeBundle(
   const options = answerable(bundle!.evidence, given, demandsOrganization);
   const named = namedBundle(bundle!, nameOf(file), read!.bytes);
   io.progress(verifying(bundle!.evidence));
-  const verification = await library.verifyBundle(named, {
-    ...options,
-    policy: options.policy ?? library.POLICY_OF_THE_BUNDLE,
+  const policy = options.policy ?? library.POLICY_OF_THE_BUNDLE;
+  const verification = await library.verifyBundle(named, { ...options, policy }).catch((error: unknown) => {
+    throw error instanceof MalformedError ? loosening(error, file) : error;
   });
   return { report: verification.report, bundle: verification, evidence: named.evidence, options };
+}
+
+/** The bundle's own policy loosens what the command line does not. */
+function loosening({ faults }: MalformedError, file: string): UsageError {
+  return new UsageError(faults.map(({ path, message }) => ({ file: nameOf(file), message: `${path}: ${message}` })));
 }

@@ -15,7 +15,7 @@ const OPTIONS = {
   "--policy": ["verify", "bundle", "page", "measure", "watch", "audit", "worker"],
   "--add-to": ["pin"],
   POLICY: ["policy check", "policy drop"],
-  "--trust-anchor": ["verify", "pin", "audit", "worker"],
+  "--trust-anchor": ["verify", "pin", "page", "audit", "worker"],
   "--request": ["verify"],
   "--release": ["pin"],
   "--manifest-set": ["pin"],

@@ -122,11 +122,11 @@ export function seeHelpOf(command: Command): string {
   return `See ${names.join(" ")} --help.`;
 }
 
-/** Whether a policy is given, or none is wanted in so many words; a fault where both are said. */
+/** Whether it is said what the evidence is held against; a fault where it is said twice. */
 export function choosesPolicy(args: ArgumentReader): boolean {
-  const [isGiven, isRefused] = [args.has("policy"), args.has("no-policy")];
-  if (isGiven && isRefused) args.fault("--policy and --no-policy contradict each other: give one");
-  return isGiven || isRefused;
+  const given = ["policy", "no-policy", "bundle-policy"].filter((name) => args.has(name));
+  if (given.length > 1) args.fault(`${given.map((name) => `--${name}`).join(" and ")} contradict each other: give one`);
+  return given.length > 0;
 }
 
 const KEY_IS_NOT_SHOWN = "[not shown: it looks like a key]";

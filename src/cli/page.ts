@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { type PlainPolicy, plainPolicy } from "../appraise/plain-policy.js";
 import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
-import type { PageCheck, PagePart } from "../page/check.js";
+import { MalformedError } from "../errors.js";
+import type { PageCheck, PageCheckOptions, PageMaking, PagePart } from "../page/check.js";
 import { jsonDocument } from "../report/json.js";
 import { pageOf, wrapped } from "../report/layout.js";
 import { printable, printableStart } from "../report/printable.js";
@@ -11,14 +12,23 @@ import { summaryOf } from "../report/summary.js";
 import type { Notice } from "../report/text.js";
 import { TOOL } from "../version.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
+import type { ExpectedFlags } from "./evidence.js";
 import { InputFiles, nameOf } from "./files.js";
-import { type Io, textOptions } from "./io.js";
-import { ArgumentReader } from "./options.js";
+import { type Io, UsageError, textOptions } from "./io.js";
+import { ArgumentReader, choosesPolicy } from "./options.js";
 import { readPolicyFile } from "./policy.js";
 
 interface PageFlags {
   readonly verify?: string;
-  readonly policy?: string;
+  readonly policy?: string | boolean;
+  readonly bundlePolicy?: boolean;
+  readonly trustAnchor?: string;
+  readonly now?: string;
+  readonly allowDebug?: boolean;
+  readonly organizationId?: string;
+  readonly activityId?: string;
+  readonly request?: string;
+  readonly address?: string[];
   readonly format?: string;
 }
 
@@ -26,13 +36,18 @@ const EXAMPLES = `
 Without --verify it writes a page to stdout that verifies what is dropped on it: in any browser, without a server or a
 network. The page of a verification is made by bootproof verify --format html.
 
+With --verify all that loosens comes from the command line: the time, debug mode and trust anchors that the page was
+made with are not used. The image, the nonce and the key that its maker demanded are demanded again; what its maker
+asked is shown, and not asked. A page without evidence takes no policy.
+
 Examples:
     $ bootproof page > verifier.html
-    $ bootproof page --verify report.html
+    $ bootproof page --verify verifier.html
     $ bootproof page --verify report.html --policy policy.json
+    $ bootproof page --verify report.html --bundle-policy
 
-Exit codes of --verify: 0 the page is intact and its evidence verified (or authentic), 1 it is not, 2 no page of
-bootproof, wrong usage or unreadable file.`;
+Exit codes of --verify: 0 the page is intact and its evidence verified (or authentic, with --no-policy or
+--bundle-policy), 1 it is not, 2 no page of bootproof, wrong usage or unreadable file.`;
 
 export function addPageCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
@@ -42,20 +57,78 @@ export function addPageCommand(program: Command, io: Io, finish: (code: number) 
       "Make a page that verifies evidence in a browser; or check that a page is, byte for byte, what this version " +
         "makes of the evidence in it, and verify that anew.",
     )
+    .usage("[--verify FILE (--policy FILE | --no-policy | --bundle-policy) [options]]")
     .option("--verify <file>", "the page to check; - for stdin")
     .option("--policy <file>", "with --verify: hold the evidence against this policy, not the page's own")
+    .option("--no-policy", 'with --verify: accept any genuine enclave of anybody ("authentic" at best)')
+    .option("--bundle-policy", 'with --verify: the policy that the page\'s maker chose ("authentic" at best)')
+    .option("--trust-anchor <file>", "with --no-policy or --bundle-policy: a PEM certificate in place of the AWS root")
+    .option("--now <time>", "with --verify: RFC 3339: the present by which ages are counted (default: the clock)")
+    .option("--allow-debug", "with --verify: let debug mode pass with a warning")
+    .option("--organization-id <id>", "with --verify: what was asked: whose evidence it has to be")
+    .option("--activity-id <id>", "with --verify: what was asked: the activity")
+    .option("--request <file>", "with --verify: what was asked: the request as it was submitted, JSON")
+    .option("--address <address...>", "with --verify: what was asked: addresses that an app proof has to speak of")
     .option("--format <format>", "with --verify: text or json (default: text)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
-  command.action(async ({ verify, policy, format: named }: PageFlags) => {
-    for (const name of verify === undefined ? ["policy", "format"] : [])
-      if (args.has(name)) args.fault(`--${name}: goes with --verify FILE only`);
-    const format = args.format(named);
-    args.refuseRepeated();
-    args.refuseRepeatedStdin([verify, policy]);
-    args.throwFaults();
-    finish(verify === undefined ? await writeVerifier(io) : await check({ file: verify, policy, format }, io));
+  command.action(async (flags: PageFlags) => {
+    const request = requestOf(args, flags, io);
+    finish(request === null ? await writeVerifier(io) : await check(request, io));
   });
+}
+
+const WITH_VERIFY = [
+  "policy",
+  "no-policy",
+  "bundle-policy",
+  "trust-anchor",
+  "now",
+  "allow-debug",
+  "organization-id",
+  "activity-id",
+  "request",
+  "address",
+  "format",
+];
+
+/** Null: no page is to be checked. */
+function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest | null {
+  const { verify: file, trustAnchor, request, organizationId, activityId, address: addresses } = flags;
+  const policy = typeof flags.policy === "string" ? flags.policy : undefined;
+  for (const name of file === undefined ? WITH_VERIFY : [])
+    if (args.has(name)) args.fault(`--${name}: goes with --verify FILE only`);
+  choosesPolicy(args);
+  if (trustAnchor !== undefined && !args.has("no-policy") && !args.has("bundle-policy"))
+    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
+  refuseNoOrganization(args, flags);
+  const format = args.format(flags.format);
+  args.refuseRepeated();
+  args.refuseRepeatedStdin([file, policy, trustAnchor, request]);
+  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  args.throwFaults();
+  if (file === undefined) return null;
+  return {
+    file,
+    policy: policyOf(args, policy),
+    trustAnchor,
+    now: now!,
+    allowDebug: flags.allowDebug === true,
+    expected: { organizationId, activityId, addresses, request },
+    format,
+  };
+}
+
+function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: PageFlags): void {
+  for (const name of ["activity-id", "address"])
+    if (args.has(name) && organizationId === undefined && request === undefined)
+      args.fault(`--${name}: whose? Give --organization-id, or the request with --request`);
+}
+
+function policyOf(args: ArgumentReader, path: string | undefined): CheckRequest["policy"] {
+  if (path !== undefined) return { file: path };
+  if (args.has("bundle-policy")) return "bundle";
+  return args.has("no-policy") ? "none" : undefined;
 }
 
 async function script(): Promise<{ readonly script: string }> {
@@ -71,26 +144,81 @@ async function writeVerifier(io: Io): Promise<number> {
 
 interface CheckRequest {
   readonly file: string;
-  readonly policy: string | undefined;
+  /** Undefined: not said, which is good for a page without evidence. */
+  readonly policy: { readonly file: string } | "none" | "bundle" | undefined;
+  readonly trustAnchor: string | undefined;
+  readonly now: Date;
+  readonly allowDebug: boolean;
+  readonly expected: ExpectedFlags;
   readonly format: Format;
 }
 
-async function check({ file, policy: path, format }: CheckRequest, io: Io): Promise<number> {
+async function check(request: CheckRequest, io: Io): Promise<number> {
+  const { file, format } = request;
   const [{ checkPage }, { MAX_PAGE_BYTES }] = await Promise.all([
     import("../page/check.js"),
     import("../page/data.js"),
   ]);
   const files = new InputFiles(io);
   const bytes = await files.raw(file, MAX_PAGE_BYTES);
-  const policy = path === undefined ? undefined : await plainPolicyOf(files, path);
+  const setting = await settingOf(files, request);
   files.throwFaults();
   io.progress("verifying the page");
-  const checked = await checkPage(bytes!, { ...(await script()), ...(policy && { policy }) });
+  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) =>
+    refuseUsage(error, request),
+  );
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
   io.stdout.write(format === "json" ? jsonOf(checked) : textOf(checked, nameOf(file), io));
   const isGood = checked.sameBytes && (checked.kind === "verifier" || checked.verification !== null);
   return isGood ? exitCodeOf(checked.verification?.report.verdict ?? "verified") : EXIT.rejected;
+}
+
+/** All of it comes from the command line. */
+async function settingOf(files: InputFiles, request: CheckRequest): Promise<Omit<PageCheckOptions, "script">> {
+  const { policy, trustAnchor, now, allowDebug } = request;
+  const plain = typeof policy === "object" ? await plainPolicyOf(files, policy.file) : undefined;
+  const anchor = trustAnchor === undefined ? undefined : await anchorOf(files, trustAnchor);
+  const expected = await expectedOf(files, request.expected);
+  const chosen = policy === "bundle" ? policy : null;
+  return {
+    ...(policy !== undefined && { policy: plain ?? chosen }),
+    now,
+    ...(allowDebug && { allowDebug }),
+    ...(anchor && { trustAnchors: [anchor] }),
+    ...(expected && { expected }),
+  };
+}
+
+async function expectedOf(files: InputFiles, flags: ExpectedFlags): Promise<PageCheckOptions["expected"]> {
+  const { readExpected } = await import("./evidence.js");
+  return readExpected(files, flags);
+}
+
+async function anchorOf(files: InputFiles, path: string): Promise<{ name: string; pem: string } | undefined> {
+  const [{ readTrustAnchor }, { certificatePem }] = await Promise.all([
+    import("./verify.js"),
+    import("../verify/trust-anchor.js"),
+  ]);
+  const anchor = await readTrustAnchor(files, path, "page");
+  return anchor && { name: anchor.name, pem: certificatePem(anchor.certificate.der) };
+}
+
+const POLICY_WANTED =
+  "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
+  "in it, and so what passes";
+/** What this page cannot answer, or its own policy loosens, is wrong with the command line: thrown as such. */
+function refuseUsage(error: unknown, { file: path, policy }: CheckRequest): never {
+  const file = nameOf(path);
+  if (error instanceof MalformedError)
+    throw new UsageError(
+      error.faults.map(({ path: place, message }) => ({
+        file,
+        message: place === "" ? message : `${place}: ${message}`,
+      })),
+    );
+  if (!(error instanceof TypeError)) throw error;
+  throw new UsageError([{ file, message: policy === undefined ? POLICY_WANTED : error.message }]);
 }
 
 async function plainPolicyOf(files: InputFiles, path: string): Promise<PlainPolicy | undefined> {
@@ -115,8 +243,7 @@ function textOf(check: PageCheck, name: string, io: Io): string {
   const items = detailLines(check).flatMap((text) => wrapped(page, "  ", text));
   const above = [...lines, ...items, ""].join("\n");
   if (verification === null) return above;
-  const { verifiedAt } = verification.report;
-  const given = `as of ${verifiedAt}: that time, and what was asked, came with the page`;
+  const given = `as of ${verification.report.verifiedAt}`;
   const intro = wrapped(page, "", `Its evidence, verified anew by this program, ${given}.`).join("\n");
   const summary = summaryOf(verification.report, options, noticesOf(check));
   return `${above}\n${intro}\n\n${summary}\nMore: with --format json.\n`;
@@ -189,15 +316,31 @@ function valueText(value: string | null): string {
 }
 
 const POLICY_OF_THE_PAGE =
-  "the policy came with the page: whoever made the page chose what passes, its trust anchors included. Hold it " +
-  "against a policy of your own: --policy FILE.";
-const NO_POLICY_IN_THE_PAGE =
-  "the page has no policy: any genuine enclave of anybody passes. Hold it against a policy of your own: --policy FILE.";
+  "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
+  'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
-/** Whose policy it was is said beside the verdict. */
-function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
-  const { report, bundle } = verification!;
-  const own = report.policyDigest === null ? NO_POLICY_IN_THE_PAGE : POLICY_OF_THE_PAGE;
-  const but = bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : own;
-  return policyFrom === "page" ? [{ kind: "but", text: but }] : [];
+/** Whose policy it was, and what the page's maker had verified, are said beside the verdict. */
+function noticesOf({ policyFrom, verification, made }: PageCheck): Notice[] {
+  const but = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
+  return [
+    ...(policyFrom === "bundle" ? [{ kind: "but", text: but } as const] : []),
+    ...(made === null ? [] : makingTexts(made).map((text) => ({ kind: "note", text }) as const)),
+  ];
+}
+
+const MAX_QUESTION = 400;
+
+function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
+  const allowed = [
+    ...(allowDebug ? ["allowed debug mode"] : []),
+    ...(bootProofsOnly ? ["left out what a policy demands of app proofs"] : []),
+  ];
+  const question = expected === null ? "" : printableStart(JSON.stringify(expected), MAX_QUESTION);
+  return [
+    `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
+    ...(expected === null ? [] : [`The page's maker asked ${question}: that is not asked here.`]),
+    ...(nonce === null
+      ? []
+      : [`The nonce ${printableStart(nonce, MAX_VALUE)} is the one that the page's maker named.`]),
+  ];
 }

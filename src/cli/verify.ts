@@ -55,7 +55,7 @@ interface VerifyFlags extends ConnectionFlags {
 /** A command line that makes sense. */
 interface VerifyRequest {
   readonly source: Source;
-  /** Undefined: the bundle's own. False: none, as the caller said in so many words. */
+  /** Undefined: the bundle's own, as the caller said. False: none, as the caller said in so many words. */
   readonly policy: string | false | undefined;
   readonly trustAnchor: string | undefined;
   /** The image whose measurements each document has to attest. */
@@ -107,16 +107,19 @@ Examples:
     $ bootproof verify --boot-proof boot.json --policy policy.json --format ear --ear-key key.pem
     $ bootproof verify --boot-proof boot.json --policy policy.json --format vsa
 
-  A bundle, years later, with no network; without --policy by the policy inside it, which its maker chose:
+  A bundle, years later, with no network; or by the policy inside it, which its maker chose:
     $ bootproof verify bundle.json --policy policy.json
-    $ bootproof verify bundle.json
+    $ bootproof verify bundle.json --bundle-policy
 ${CONNECTION_HELP}
 
-Exit codes: 0 verified (or authentic, with --no-policy), 1 rejected (or, with --fail-on-warning, a BUT), 2 wrong usage
-or unreadable file, 3 not to be fetched.`;
+Exit codes: 0 verified (or authentic, with --no-policy or --bundle-policy), 1 rejected (or, with --fail-on-warning, a
+BUT), 2 wrong usage or unreadable file, 3 not to be fetched.`;
 
 export const WHY_A_POLICY =
   "--policy FILE or --no-policy is wanted: without a policy the enclave of anybody, running anything, is accepted";
+const WHY_A_POLICY_OF_A_BUNDLE =
+  "--policy FILE, --no-policy or --bundle-policy is wanted: whoever made the bundle chose its policy, and so " +
+  "what passes";
 export const PIN_FIRST = `Pin the deployment that you expect, read what was pinned, and verify against it:
     $ bootproof pin --boot-proof boot.json --out policy.json
 With --no-policy the answer is at best "authentic": a genuine enclave, no matter whose.`;
@@ -141,6 +144,7 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
     )
       .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
       .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
+      .option("--bundle-policy", 'of a bundle: the policy that its maker chose ("authentic" at best)')
       .option("--image <file>", "the enclave image that was built: each boot proof has to attest its PCRs")
       .option(
         "--ephemeral-key <hex>",
@@ -165,12 +169,15 @@ export function addVerifyCommand(program: Command, io: Io, finish: (code: number
         "RFC 3339: the present by which ages are counted, for audits that repeat (default: the clock)",
       )
       .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-      .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root"),
+      .option(
+        "--trust-anchor <file>",
+        "with --no-policy or --bundle-policy: a PEM certificate in place of the AWS Nitro root",
+      ),
   )
     .allowExcessArguments()
     .usage(
       "(BUNDLE | --app NAME… | --boot-proof FILE… [--app-proof FILE…] [--activity FILE]) " +
-        "(--policy FILE | --no-policy) [options]",
+        "(--policy FILE | --no-policy | --bundle-policy) [options]",
     )
     .addHelpText("after", EXAMPLES);
   addReportOptions(command);
@@ -328,10 +335,9 @@ function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
 }
 
 function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
-  if (!choosesPolicy(args) && !isBundle) args.fault(WHY_A_POLICY, PIN_FIRST);
-  if (flags.trustAnchor !== undefined && (args.has("policy") || (isBundle && !args.has("no-policy")))) {
-    args.fault('--trust-anchor goes with --no-policy only: a policy names its own, as "trustAnchors"');
-  }
+  refuseUnsaidPolicy(args, isBundle);
+  if (flags.trustAnchor !== undefined && args.has("policy"))
+    args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
   refuseBeside(args, "attestation", "is for a bare document", [
     "boot-proof",
     "app-proof",
@@ -355,6 +361,14 @@ function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: 
   refuseApps(args, flags.app);
   refuseBeside(args, "activity-id", "asks for an activity", ["ephemeral-key"]);
   refuseWithoutActivity(args, flags, isBundle);
+}
+
+function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
+  if (args.has("bundle-policy") && !isBundle)
+    args.fault("--bundle-policy: the policy inside a bundle, and no bundle is given");
+  if (choosesPolicy(args)) return;
+  if (isBundle) args.fault(WHY_A_POLICY_OF_A_BUNDLE);
+  else args.fault(WHY_A_POLICY, PIN_FIRST);
 }
 
 /** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */

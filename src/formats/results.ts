@@ -71,9 +71,9 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
  * Why no artifact passed the policy, though nothing may be wrong with the evidence; null where it did.
  */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
-  if (report.verdict === "authentic") return "no policy was given, and nothing passed one";
   if (bundle?.policyFrom === "bundle")
     return "the policy came out of the bundle itself, and was chosen by whoever made that";
+  if (report.verdict === "authentic") return "no policy was given, and nothing passed one";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
     return "debug mode was found and allowed, so that nothing about the code is proven";
   if (!meetsCallersPolicy(report, bundle)) return "the evidence was rejected";

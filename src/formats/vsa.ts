@@ -25,6 +25,7 @@ const VERIFIED_WITH_BUTS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
 /** In place of a policy's URI. */
 const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
+const BUNDLE_POLICY_URI = `${TOOL_URI}#policy-of-the-bundle`;
 const POLICY_AS_VALUE_URI = `${TOOL_URI}#policy-without-digest`;
 
 /** The measurements of the image: Nitro's PCR0, 1 and 2. */
@@ -87,7 +88,7 @@ function predicateOf(report: Report, bundle: BundleFacts | null, refusal: string
 
 function predicateWith(report: Report, own: OwnClaim, why: string | null): object {
   const { tool, verifiedAt, policyDigest } = report;
-  const uri = uriOfPolicy(report);
+  const uri = own.policyFrom === "bundle" ? BUNDLE_POLICY_URI : uriOfPolicy(report);
   return {
     verifier: { id: TOOL_URI, version: { [tool.name]: tool.version } },
     timeVerified: verifiedAt,

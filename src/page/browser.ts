@@ -10,7 +10,7 @@ import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";
 import { type Asked, type GivenFile, type ListedFile, MAX_FILE_BYTES, listedFile, requested } from "./verifier.js";
-import { type PageVerification, judged, verifyPageData } from "./verify.js";
+import { type PageVerification, judged, reproducePage } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -64,7 +64,7 @@ function startReport(text: string): void {
     show(place, [paragraph("Verifying …")]);
     await painted();
     try {
-      const verification = await verifyPageData(readPageData(text));
+      const verification = await reproducePage(readPageData(text));
       show(place, answerOf(verification));
       if (!verification.same && find(IDS.other) === null) markAsOther();
     } catch (error) {

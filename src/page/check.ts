@@ -1,21 +1,28 @@
 /** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
-import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { copyPlain, ownOptions } from "../decode/input.js";
+import { ownOptions } from "../decode/input.js";
+import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
+import { SignatureCache } from "../verify/signature-cache.js";
 import { MAX_PAGE_BYTES, type PageContent, readPageData } from "./data.js";
 import { IDS } from "./ids.js";
 import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
-import { type PageDifference, type PageVerification, verifyContent } from "./verify.js";
+import {
+  type JudgedPage,
+  type PageDifference,
+  type PageSetting,
+  type TakenPageSetting,
+  judgePage,
+  takePageSetting,
+} from "./verify.js";
 
-export interface PageCheckOptions extends PageParts {
-  /** The caller's own: the evidence is held against it, and not only against the page's, which its maker chose. */
-  readonly policy?: PlainPolicy;
-}
-
-const CHECK_OPTIONS: Readonly<Record<keyof PageCheckOptions, true>> = { script: true, policy: true };
+/**
+ * What the evidence of the page is held against. A page with evidence wants `policy` and `now`; a page without evidence
+ * takes no demand, since nothing in it could meet one.
+ */
+export interface PageCheckOptions extends PageParts, Partial<PageSetting> {}
 
 export interface PageCheck {
   /** What it is: with evidence, without, or no page of bootproof at all, of which nothing else is said. */
@@ -33,9 +40,24 @@ export interface PageCheck {
   readonly differences: readonly PageDifference[];
   /** Why what it carries cannot be verified. */
   readonly faults: readonly Fault[];
-  /** The evidence verified anew: by the caller's policy where one was given, else by the page's. */
-  readonly verification: PageVerification | null;
-  readonly policyFrom: "caller" | "page";
+  /** The evidence verified anew as the caller wants it; null where there is none, or it cannot be. */
+  readonly verification: JudgedPage | null;
+  /** Who chose the policy: the caller, also where none is wanted; or the page's maker. Null: there is no evidence. */
+  readonly policyFrom: "caller" | "bundle" | null;
+  /** What the page's maker had verified beside a policy; null where there is no evidence, or it cannot be read. */
+  readonly made: PageMaking | null;
+}
+
+/** What the maker of a page demanded. The image, nonce and key are demanded again, and the question is not. */
+export interface PageMaking {
+  /** RFC 3339: the present by which the page's own report was made. */
+  readonly now: string;
+  readonly allowDebug: boolean;
+  readonly bootProofsOnly: boolean;
+  /** The question; null where there was none. */
+  readonly expected: JsonObject | null;
+  /** Hex. */
+  readonly nonce: string | null;
 }
 
 /** Parts of a page, in their order. */
@@ -47,18 +69,23 @@ const SCRIPT_START = `<script id="${IDS.script}">`;
 const SCRIPT_END = "</script>";
 
 /**
- * Checks a page. Never throws for what is wrong with it. Throws RangeError for one of more than {@link MAX_PAGE_BYTES},
- * and {@link MalformedError} for a policy of the caller's that is none.
+ * Checks a page. Never throws for what is wrong with it. Throws RangeError for one of more than {@link MAX_PAGE_BYTES};
+ * TypeError for options that make no sense, also for a page with evidence without a policy, and for demands that
+ * nothing in the page could meet; {@link MalformedError} for a policy that is none, and for a policy of the page's that
+ * loosens what the caller does not.
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
-  options = copyPlain(ownOptions("options", options, CHECK_OPTIONS));
   const bytes = takePage(html);
+  const { script: ownScript, ...given } = ownOptions("options", options, OPTION_NAMES);
+  const setting = settingOf(given);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
-  const script = await scriptFacts(between(text, SCRIPT_START), options.script);
+  const script = await scriptFacts(between(text, SCRIPT_START), ownScript);
   if (version === null || (script.found === null && data === null)) return { ...NOT_A_PAGE, version, script };
-  const { made, ...facts } = data === null ? await checkVerifier(options) : await checkData(data, options);
+  const parts = { script: ownScript };
+  const { html: made, ...facts } =
+    data === null ? await checkVerifier(parts, setting) : await checkData(data, parts, setting);
   const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
 }
@@ -70,6 +97,22 @@ function takePage(html: string | Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
+/** Null: the caller says nothing of a policy. */
+function settingOf(given: Partial<PageSetting>): TakenPageSetting | null {
+  if (given.policy === undefined && given.expected !== undefined) throw new TypeError(POLICY_WANTED);
+  return given.policy === undefined ? null : takePageSetting(given as PageSetting);
+}
+
+const OPTION_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = {
+  script: true,
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  allowDebug: true,
+  expected: true,
+};
+
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
   const expected = await scriptDigest(ours);
   const found = inPage === null ? null : toHex(await sha256(toUtf8(inPage)));
@@ -78,29 +121,67 @@ async function scriptFacts(inPage: string | null, ours: string): Promise<PageChe
 
 type Facts = Omit<PageCheck, "version" | "script">;
 
-const NOTHING = { sameReport: null, differences: [], faults: [], verification: null, policyFrom: "page" } as const;
+const NOTHING = {
+  sameReport: null,
+  differences: [],
+  faults: [],
+  verification: null,
+  policyFrom: null,
+  made: null,
+} as const;
 const NOT_A_PAGE: Facts = { ...NOTHING, kind: null, sameBytes: false, differsAt: null };
 
-/** `made`: the page as this version makes it; null where it cannot. */
-type Checked = Omit<Facts, "sameBytes" | "differsAt"> & { readonly made: string | null };
+/** `html`: the page as this version makes it; null where it cannot. */
+type Checked = Omit<Facts, "sameBytes" | "differsAt"> & { readonly html: string | null };
 
-async function checkVerifier(parts: PageParts): Promise<Checked> {
-  return { ...NOTHING, kind: "verifier", made: await renderVerifier({ script: parts.script }) };
+const NOTHING_TO_JUDGE =
+  "the page has no evidence, so that nothing in it could meet a demand: leave the policy and the question out";
+const POLICY_WANTED =
+  'policy: the page has evidence: plain data of a policy wanted, null for none, or in so many words "bundle", the ' +
+  "policy that the page's maker chose";
+
+async function checkVerifier(parts: PageParts, setting: TakenPageSetting | null): Promise<Checked> {
+  const isDemand = setting !== null && (setting.policy !== null || setting.expected !== undefined);
+  if (isDemand) throw new TypeError(NOTHING_TO_JUDGE);
+  return { ...NOTHING, kind: "verifier", html: await renderVerifier(parts) };
 }
 
-async function checkData(text: string, { script, policy }: PageCheckOptions): Promise<Checked> {
-  const policyFrom = policy === undefined ? "page" : "caller";
+async function checkData(text: string, parts: PageParts, setting: TakenPageSetting | null): Promise<Checked> {
+  if (setting === null) throw new TypeError(POLICY_WANTED);
+  const policyFrom = setting.policy === "bundle" ? "bundle" : "caller";
+  const cache = new SignatureCache();
   let content: PageContent;
   let page: Awaited<ReturnType<typeof renderPageContent>>;
   try {
     content = readPageData(text);
-    page = await renderPageContent(content, { script });
+    page = await renderPageContent(content, parts, cache);
   } catch (error) {
-    return { ...NOTHING, kind: "report", faults: faultsOf(error), policyFrom, made: null };
+    return { ...NOTHING, kind: "report", faults: faultsOf(error), policyFrom, html: null };
   }
   const { same, differences } = page.verification;
-  const verification = policy === undefined ? page.verification : await verifyContent(content, policy);
-  return { kind: "report", sameReport: same, differences, faults: [], verification, policyFrom, made: page.html };
+  const verification = await judgePage(content, setting, cache);
+  const made = makingOf(content);
+  return {
+    kind: "report",
+    sameReport: same,
+    differences,
+    faults: [],
+    verification,
+    policyFrom,
+    made,
+    html: page.html,
+  };
+}
+
+function makingOf({ options }: PageContent): PageMaking {
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = options;
+  return {
+    now: now.toISOString(),
+    allowDebug,
+    bootProofsOnly,
+    expected: expected === undefined ? null : (expected as unknown as JsonObject),
+    nonce: nonce === undefined ? null : toHex(nonce),
+  };
 }
 
 /** Of data that is malformed, or can be of no page. Anything else is thrown on. */

@@ -54,7 +54,7 @@ function checkList(title: string, checks: readonly Check[], report: Report, isOp
   return element("details", attributes, element("summary", {}, title), element("ul", {}, items));
 }
 
-function checkItem(check: Check, report: Report): Markup {
+export function checkItem(check: Check, report: Report): Markup {
   const title = known(CHECK_TITLES, check.id);
   const status = known(STATUS_WORDS, check.status);
   const about = labelOf(check.about ?? check.subject, report);

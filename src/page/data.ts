@@ -4,7 +4,9 @@
  */
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
+import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { equalBytes, fromBase64, fromUtf8, toBase64, toHex } from "../bytes.js";
+import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { copyJson, isJsonObject, jsonKey, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
@@ -18,6 +20,7 @@ import {
   type PlainOptions,
   evidenceMembers,
   isPcrIndex,
+  namedSharing,
   ownPlainOptions,
 } from "../inputs.js";
 import type { Report } from "../report/report.js";
@@ -97,7 +100,7 @@ export function ownContent(content: PageContent): PageContent {
  */
 export function pageData(content: PageContent): PageData {
   const { evidence, options, report } = ownContent(content);
-  const files = new Files();
+  const files = new Files(filesOf(evidence));
   return {
     page: PAGE_FORMAT,
     evidence: evidenceData(evidence, files),
@@ -110,11 +113,28 @@ export function pageData(content: PageContent): PageData {
 /** The files of the pieces, each once. */
 class Files {
   readonly list: Uint8Array[] = [];
+  /** By the bytes as they were given; filled before the first is asked for. */
+  readonly #indices = new Map<Uint8Array, number>();
   readonly #places: Map<string, Path>[] = [];
 
+  /** Sorted, equal contents are beside each other: comparing each with each other takes too long. */
+  constructor(given: readonly Uint8Array[]) {
+    const sorted = [...new Set(given)].map((bytes, order) => ({ bytes, order }));
+    sorted.sort((a, b) => compareBytes(a.bytes, b.bytes) || a.order - b.order);
+    const first = new Map<Uint8Array, Uint8Array>();
+    sorted.forEach(({ bytes }, index) => {
+      const before = index === 0 ? undefined : sorted[index - 1]!.bytes;
+      first.set(bytes, before !== undefined && compareBytes(before, bytes) === 0 ? first.get(before)! : bytes);
+    });
+    for (const bytes of new Set(given)) {
+      const own = first.get(bytes)!;
+      const index = own === bytes ? this.list.push(bytes) - 1 : this.#indices.get(own)!;
+      this.#indices.set(bytes, index);
+    }
+  }
+
   indexOf(bytes: Uint8Array): number {
-    const known = this.list.findIndex((file) => equalBytes(file, bytes));
-    return known >= 0 ? known : this.list.push(bytes) - 1;
+    return this.#indices.get(bytes)!;
   }
 
   /** Where the file's JSON has the value; undefined where it has not. */
@@ -122,6 +142,13 @@ class Files {
     const places = (this.#places[file] ??= placesIn(attempt(() => parseJson(this.list[file]!)).value));
     return places.get(jsonKey(value));
   }
+}
+
+/** Any order in which equal ones are beside each other. */
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  if (a.length !== b.length) return a.length - b.length;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return a[at]! - b[at]!;
+  return 0;
 }
 
 /** Pieces are a list's items at the deepest, and lists are members of the outermost object. */
@@ -138,6 +165,21 @@ function placesIn(json: JsonValue | undefined): Map<string, Path> {
   };
   if (json !== undefined) add(json, []);
   return places;
+}
+
+/** The bytes that the pieces name, or are. */
+function filesOf(evidence: PageEvidence): Uint8Array[] {
+  if (isBundleBytes(evidence)) return [evidence.bundle];
+  if (evidence instanceof Uint8Array || isNamed(evidence)) return ownBytes(evidence);
+  const { bootProofs, appProofs = [], activity } = evidence;
+  return [...bootProofs, ...appProofs, activity].flatMap(ownBytes);
+}
+
+function ownBytes(input: unknown): Uint8Array[] {
+  if (input instanceof Uint8Array) return [input];
+  const { bytes, value } = isNamed(input) ? input : { bytes: null, value: null };
+  const own = bytes ?? (value instanceof Uint8Array ? value : null);
+  return own === null ? [] : [own];
 }
 
 function evidenceData(evidence: PageEvidence, files: Files): PageData["evidence"] {
@@ -158,9 +200,9 @@ export function isBundleBytes(evidence: PageEvidence): evidence is BundleBytes {
 
 function pieceData(subject: string, input: unknown, files: Files): PieceData {
   const piece = isNamed(input) ? input : new NamedEvidence(null, input);
-  const { name, value, bytes, ephemeralKey, latestOf } = piece;
-  const own = bytes ?? (value instanceof Uint8Array ? value : null);
-  const file = own === null ? undefined : files.indexOf(own);
+  const { name, value, ephemeralKey, latestOf } = piece;
+  const [own] = ownBytes(input);
+  const file = own === undefined ? undefined : files.indexOf(own);
   const found = file === undefined ? inlineValue(subject, value) : valueInFile(value, file, files);
   if (found === undefined) throw new TypeError(`${subject}: its value is not in the bytes that it was given with`);
   return {
@@ -285,33 +327,119 @@ export function readPageData(text: string): PageContent {
 
 /** Deeper than any report goes: as deep as a payload may be, and what is around it. */
 const MAX_DEPTH = 100;
+/** Of all the data, members and items: a report of as many boot proofs and app proofs as may be has half of it. */
+const MAX_PAGE_VALUES = 500_000;
 
 /** By the platform's parser: a report may be nested deeper, and have more values, than evidence may. */
 function jsonValue(text: string): unknown {
   if (text.length > MAX_PAGE_BYTES) throw pageFault("", `more than ${MAX_PAGE_BYTES} characters`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw pageFault("", "not JSON");
-  }
-  refuseDepth(value);
+  refuseShape(text);
+  const { value } = parsed(text);
+  refuseInfinite(value);
   return value;
 }
 
-/** Level by level: what calls itself for each of them would have no stack left. */
-function refuseDepth(json: unknown): void {
-  let level = [json];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw pageFault("", `nested deeper than ${MAX_DEPTH}`);
-    if (level.some((value) => typeof value === "number" && !Number.isFinite(value)))
-      throw pageFault("", "a number that is larger than a double holds");
-    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
+function parsed(text: string): { readonly value: unknown } {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    throw pageFault("", "not JSON");
   }
+}
+
+/** Infinity to this parser, and null to whatever writes it again. */
+function refuseInfinite(json: unknown): void {
+  const left = [json];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === "number" && !Number.isFinite(value))
+      throw pageFault("", "a number that is larger than a double holds");
+    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) left.push(inner);
+  }
+}
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const OPENING: readonly number[] = [0x5b, 0x7b];
+const CLOSING: readonly number[] = [0x5d, 0x7d];
+
+/** Before anything is parsed: each value takes many times the memory of its text. Counts also what is no JSON. */
+function refuseShape(text: string): void {
+  let [depth, values] = [0, 1];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COMMA) values++;
+    else if (OPENING.includes(code)) [depth, values] = [depth + 1, values + 1];
+    else if (CLOSING.includes(code)) depth--;
+    if (depth > MAX_DEPTH) throw pageFault("", `nested deeper than ${MAX_DEPTH}`);
+    if (values > MAX_PAGE_VALUES) throw pageFault("", `more than ${MAX_PAGE_VALUES} values`);
+  }
+}
+
+/** Where the string ends that begins there. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 function pageFault(path: string, message: string): MalformedError {
   return new MalformedError("page", [{ path, message }]);
+}
+
+/** Of all files that pieces name, each as often as it is named. */
+const MAX_NAMED_BYTES = 256 * 1024 * 1024;
+
+/** What the pieces of a page may come to together: many may name one file, and each is verified and shown. */
+class PieceBudget {
+  #bytes = MAX_NAMED_BYTES;
+  #characters = MAX_PAGE_BYTES;
+  #values = MAX_PAGE_VALUES;
+
+  /** Throws {@link MalformedError} where it is more. */
+  take(value: unknown, file: PageFile | undefined): void {
+    this.#bytes -= file?.bytes.length ?? 0;
+    this.#takeValue(value);
+  }
+
+  #takeValue(value: unknown): void {
+    this.#values -= 1;
+    if (typeof value === "string" || value instanceof Uint8Array) this.#characters -= value.length;
+    if (Math.min(this.#bytes, this.#characters, this.#values) < 0)
+      throw pageFault("evidence", "its pieces come to more than a page may hold, each counted as often as it is named");
+    if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
+    for (const [name, member] of Object.entries(value)) {
+      this.#characters -= name.length;
+      this.#takeValue(member);
+    }
+  }
+}
+
+/** A file of a page. Many pieces may name it: it is parsed and decoded once. */
+class PageFile {
+  readonly bytes: Uint8Array;
+  #json: { readonly value: JsonValue | undefined } | undefined;
+  #decoded: Uint8Array | undefined;
+  #text: string | null | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** Undefined where it is not JSON. */
+  get json(): JsonValue | undefined {
+    this.#json ??= { value: attempt(() => parseJson(this.bytes)).value };
+    return this.#json.value;
+  }
+
+  /** Null where it is not UTF-8. */
+  get text(): string | null {
+    return (this.#text ??= fromUtf8(this.bytes));
+  }
+
+  get decoded(): Uint8Array {
+    return (this.#decoded ??= decodeFile(this.bytes).bytes);
+  }
 }
 
 function contentOf(reader: MemberReader): PageContent | undefined {
@@ -320,7 +448,7 @@ function contentOf(reader: MemberReader): PageContent | undefined {
   const files = reader.array("files", (value, path) => {
     const bytes = typeof value === "string" ? fromBase64(value) : null;
     if (bytes === null) reader.faults.push({ path, message: "not base64" });
-    return bytes ?? undefined;
+    return bytes === null ? undefined : new PageFile(bytes);
   });
   const evidence = evidenceOf(reader.nested("evidence"), files ?? []);
   const options = optionsOf(reader.nested("options"));
@@ -328,15 +456,18 @@ function contentOf(reader: MemberReader): PageContent | undefined {
   return evidence && options && report && { evidence, options, report: report.object };
 }
 
-function evidenceOf(reader: MemberReader | undefined, files: readonly Uint8Array[]): PageEvidence | undefined {
+function evidenceOf(reader: MemberReader | undefined, files: readonly PageFile[]): PageEvidence | undefined {
   if (reader === undefined) return undefined;
   if (reader.get("bundle") !== undefined) return bundleOf(reader, files);
+  const budget = new PieceBudget();
   if (reader.get("document") !== undefined) {
     reader.refuseUnknown(["document"]);
-    return pieceOf(reader.get("document"), reader.at("document"), { reader, files });
+    return pieceOf(reader.get("document"), reader.at("document"), { reader, files, budget });
   }
   reader.refuseUnknown(["bootProofs", "appProofs", "activity"]);
-  const place = { reader, files };
+  refuseMany(reader, "bootProofs", MAX_BUNDLE_BOOT_PROOFS);
+  refuseMany(reader, "appProofs", MAX_APP_PROOFS);
+  const place = { reader, files, budget };
   const bootProofs = reader.array("bootProofs", (value, path) => pieceOf(value, path, place));
   const appProofs = reader.array("appProofs", (value, path) => pieceOf(value, path, place));
   const activity = reader.get("activity");
@@ -350,42 +481,52 @@ function evidenceOf(reader: MemberReader | undefined, files: readonly Uint8Array
   );
 }
 
-function bundleOf(reader: MemberReader, files: readonly Uint8Array[]): BundleBytes | undefined {
+/** Each is verified and shown on its own. */
+function refuseMany(reader: MemberReader, name: string, most: number): void {
+  const items = reader.get(name);
+  if (Array.isArray(items) && items.length > most)
+    throw pageFault(reader.at(name), `${items.length} entries, at most ${most} wanted`);
+}
+
+function bundleOf(reader: MemberReader, files: readonly PageFile[]): BundleBytes | undefined {
   reader.refuseUnknown(["bundle"]);
   const bundle = reader.nested("bundle");
   bundle?.refuseUnknown(["name", "file"]);
   const name = bundle?.string("name");
   const bytes = bundle && fileOf(bundle, files);
-  return name === undefined || !bytes ? undefined : { bundle: bytes, name };
+  return name === undefined || !bytes ? undefined : { bundle: bytes.bytes, name };
 }
 
 /** Undefined where none is named, or at a fault. */
-function fileOf(reader: MemberReader, files: readonly Uint8Array[]): Uint8Array | undefined {
+function fileOf(reader: MemberReader, files: readonly PageFile[]): PageFile | undefined {
   const index = reader.get("file");
   const bytes = typeof index === "number" ? files[index] : undefined;
   return bytes ?? reader.fault("file", `one of ${files.length} files wanted`);
 }
 
 interface PiecePlace {
+  readonly budget: PieceBudget;
   readonly reader: MemberReader;
-  readonly files: readonly Uint8Array[];
+  readonly files: readonly PageFile[];
 }
 
-function pieceOf(json: JsonValue | undefined, path: string, { reader, files }: PiecePlace): NamedEvidence | undefined {
+function pieceOf(
+  json: JsonValue | undefined,
+  path: string,
+  { reader, files, budget }: PiecePlace,
+): NamedEvidence | undefined {
   const piece = MemberReader.of(json, path, reader.faults);
   if (piece === undefined) return undefined;
   piece.refuseUnknown(["name", "file", "value", "ephemeralKey", "latestOf"]);
   const name = piece.get("name") === undefined ? null : piece.string("name");
-  const bytes = piece.get("file") === undefined ? undefined : fileOf(piece, files);
-  const value = valueOf(piece, bytes);
+  const file = piece.get("file") === undefined ? undefined : fileOf(piece, files);
+  const value = valueOf(piece, file);
   const latestOf = piece.get("latestOf") === undefined ? undefined : piece.string("latestOf");
   const key = piece.get("ephemeralKey") === undefined ? undefined : bytesMember(piece, "ephemeralKey");
   if (name === undefined || value === undefined) return undefined;
-  return new NamedEvidence(name, value.value, {
-    ...(bytes && bytes.length > 0 && { bytes }),
-    ...(key && { ephemeralKey: key }),
-    ...(latestOf !== undefined && { latestOf }),
-  });
+  budget.take(value.value, file);
+  const facts = { ...(key && { ephemeralKey: key }), ...(latestOf !== undefined && { latestOf }) };
+  return namedSharing(name, value.value, { ...facts, ...(file && file.bytes.length > 0 && { bytes: file.bytes }) });
 }
 
 /** Hex of at least one byte. */
@@ -396,9 +537,9 @@ function bytesMember(reader: MemberReader, name: string): Uint8Array | undefined
 
 type Found = { readonly value: unknown } | undefined;
 
-function valueOf(piece: MemberReader, bytes: Uint8Array | undefined): Found {
+function valueOf(piece: MemberReader, file: PageFile | undefined): Found {
   const value = piece.get("value");
-  if (bytes !== undefined) return valueFromFile(piece, value, bytes);
+  if (file !== undefined) return valueFromFile(piece, value, file);
   if (isJsonObject(value) && piece.get("file") === undefined) {
     if (typeof value["text"] === "string") return { value: value["text"] };
     if (Object.hasOwn(value, "json")) return { value: value["json"] };
@@ -406,14 +547,14 @@ function valueOf(piece: MemberReader, bytes: Uint8Array | undefined): Found {
   return piece.fault("value", `${jsonKind(value)}, {"text": …} or {"json": …} wanted, or a file`);
 }
 
-function valueFromFile(piece: MemberReader, value: JsonValue | undefined, bytes: Uint8Array): Found {
-  if (value === "bytes") return { value: bytes };
-  if (value === "decoded") return { value: decodeFile(bytes).bytes };
-  if (value === "text") return { value: fromUtf8(bytes) ?? piece.fault("value", "its file is no text") };
+function valueFromFile(piece: MemberReader, value: JsonValue | undefined, file: PageFile): Found {
+  if (value === "bytes") return { value: file.bytes };
+  if (value === "decoded") return { value: file.decoded };
+  if (value === "text") return { value: file.text ?? piece.fault("value", "its file is no text") };
   const at = isJsonObject(value) ? value["at"] : undefined;
   if (!isJsonObject(value) || !Array.isArray(at))
     return piece.fault("value", '"bytes", "decoded", "text" or {"at": […]} wanted');
-  const own = memberAt(attempt(() => parseJson(bytes)).value, at);
+  const own = memberAt(file.json, at);
   const found = value["appProofs"] === undefined ? own : withProofs(own, value["appProofs"]);
   if (found === undefined) return piece.fault("value", "its file has nothing there");
   return { value: typeof value["in"] === "string" ? { [value["in"]]: found } : found };

@@ -5,12 +5,13 @@ import { printableJson } from "../decode/json.js";
 import type { Verdict } from "../report/report.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
+import type { SignatureCache } from "../verify/signature-cache.js";
 import { type PageContent, type PageData, pageData, readPageData } from "./data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
 import { STYLE } from "./style.js";
-import { type PageVerification, verifyContent } from "./verify.js";
+import { type PageVerification, reproducePage } from "./verify.js";
 import { verifierView } from "./verifier-view.js";
 import { shownReport } from "./shown.js";
 import { thisPage } from "./this-page.js";
@@ -29,7 +30,7 @@ function ownParts(parts: PageParts): PageParts {
 /**
  * The page of a verification. The evidence is verified once more, for no page is made that would not come to its own
  * report. Throws Error where it does not, as for a report of other options; and as {@link pageData} and
- * `verifyPageData` do.
+ * `reproducePage` do.
  */
 export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
   const own = ownParts(parts);
@@ -46,8 +47,9 @@ export async function renderPage(content: PageContent, parts: PageParts): Promis
 export async function renderPageContent(
   content: PageContent,
   parts: PageParts,
+  cache?: SignatureCache,
 ): Promise<{ readonly html: string; readonly verification: PageVerification }> {
-  const verification = await verifyContent(content);
+  const verification = await reproducePage(content, cache);
   const { report } = verification;
   const body = [...(await shownReport(verification)), "\n", thisPage(await scriptDigest(parts.script), "report")];
   const data = pageData({ ...content, report });

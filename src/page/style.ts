@@ -54,6 +54,8 @@ const VERDICT = `
 .verdict-verified .verdict-band { background: #0a6b3d; }
 .verdict-authentic .verdict-band { background: #ffc533; color: #1c1500; }
 .verdict-rejected .verdict-band { background: #a90f1c; }
+.verdict > .values, .verdict > .first-failure { margin: 0; padding: .75rem 1.25rem; background: var(--card); }
+.verdict > .first-failure { list-style: none; border-left: .4rem solid var(--failed); }
 .verdict h1 { display: flex; flex-wrap: wrap; align-items: center; gap: .1em .28em; line-height: 1;
   font-size: clamp(2.6rem, 11vw, 5rem); font-weight: 850; letter-spacing: -.025em; overflow-wrap: normal; }
 .verdict h1 .icon { width: .95em; height: .95em; flex: none; --state: currentColor; }

@@ -60,7 +60,7 @@ function expectedPart(): Markup[] {
       checkbox(IDS.policyNone, "No policy: any genuine enclave of anybody, running anything (“authentic” at best)"),
       checkbox(
         IDS.policyBundle,
-        "The bundle’s own policy, which its maker chose: what passes by it, they wanted to pass",
+        "The bundle’s own policy, which its maker chose and which may only tighten (“authentic” at best)",
       ),
     ),
     element(

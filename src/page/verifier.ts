@@ -171,7 +171,8 @@ interface Place {
 
 function optionsOf(of: FilesOf, asked: Asked, { clock, faults }: Place): PlainOptions {
   const policy = policyOf(of, asked, faults);
-  const anchors = policy === null ? of("anchor").map(({ name, bytes }) => ({ name, pem: pemOf(bytes) })) : [];
+  const anchors =
+    policy === null || policy === "bundle" ? of("anchor").map(({ name, bytes }) => ({ name, pem: pemOf(bytes) })) : [];
   const nonce = hexOf("Nonce", asked.nonce, faults);
   const ephemeralKey = hexOf("Ephemeral key", asked.ephemeralKey, faults);
   if (ephemeralKey && ephemeralKey.length !== QOS_PUBLIC_KEY_LENGTH)

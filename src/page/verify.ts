@@ -1,15 +1,41 @@
 /** Verifies what a page carries anew, and tells where its report says something else. */
 import type { PlainPolicy } from "../appraise/plain-policy.js";
-import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyAttestation, verifyEvidence } from "../bootproof.js";
+import type { Policy } from "../appraise/policy.js";
+import {
+  type Evidence,
+  NO_POLICY_ANY_ENCLAVE,
+  type NamedEvidence,
+  type VerifyOptions,
+  verifyAttestation,
+  verifyAttestationUnder,
+  verifyEvidence,
+  verifyEvidenceUnder,
+} from "../bootproof.js";
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
-import { POLICY_OF_THE_BUNDLE, verifyBundle } from "../bundle/verify.js";
+import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
+import { ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
-import { type JudgedEvidence, NamedEvidence, ownPlainOptions } from "../inputs.js";
+import {
+  type JudgedEvidence,
+  type OptionsBesidePolicy,
+  type PlainOptions,
+  isDocument,
+  ownPlainOptions,
+  takeOptions,
+} from "../inputs.js";
 import type { Report } from "../report/report.js";
-import { parseTrustAnchor } from "../verify/trust-anchor.js";
-import { type PageContent, isBundleBytes, ownContent, parsePlainPolicy } from "./data.js";
+import { SignatureCache } from "../verify/signature-cache.js";
+import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
+import {
+  type BundleBytes,
+  type PageContent,
+  type PageEvidence,
+  isBundleBytes,
+  ownContent,
+  parsePlainPolicy,
+} from "./data.js";
 
 /** A report that differs in more places is another report. */
 const MAX_DIFFERENCES = 100;
@@ -23,73 +49,195 @@ export interface PageDifference {
   readonly anew: string | null;
 }
 
-export interface PageVerification {
+/** What evidence comes to, as far as pages show it. */
+export interface JudgedPage {
   /** What was judged; of a bundle what is in it. */
   readonly evidence: JudgedEvidence;
   /** Made anew. */
   readonly report: Report;
   /** What became of the bundle; null where the evidence is in none. */
   readonly bundle: BundleFacts | null;
-  /** The page's report is the same, member for member. */
+}
+
+export interface PageVerification extends JudgedPage {
+  /** The page's report is, member for member, what its evidence comes to by the page's own options. */
   readonly same: boolean;
   /** Where it is not, up to a hundred places. */
   readonly differences: readonly PageDifference[];
 }
 
 /**
- * Verifies the evidence of a page anew, by the page's own policy or by `policy`, and compares the page's report. Throws
- * {@link MalformedError} for a policy or a bundle that is none, and (`page`) for options that make no sense.
+ * What a caller has a page held against. All that loosens is the caller's; the page's own time, `at`, `allowDebug`,
+ * `bootProofsOnly`, trust anchors and question are not used. The image, the nonce and the key that the page's maker
+ * demanded are demanded in addition.
  */
-export async function verifyPageData(content: PageContent, policy?: PlainPolicy): Promise<PageVerification> {
-  return verifyContent(ownContent(content), policy);
+export interface PageSetting extends Pick<PlainOptions, "now" | "at" | "trustAnchors" | "allowDebug" | "expected"> {
+  /** The caller's own; or, in so many words, none (null), or the one that the page's maker chose (`bundle`). */
+  readonly policy: PlainPolicy | "bundle" | null;
 }
 
-/** {@link verifyPageData} of what was read from a page, or copied. */
-export async function verifyContent(content: PageContent, policy?: PlainPolicy): Promise<PageVerification> {
-  const anew = await judged(policy === undefined ? content : heldAgainst(content, policy));
+/**
+ * Verifies the evidence of a page anew as its maker had it verified, and compares the page's report. Throws
+ * {@link MalformedError} for a policy or a bundle that is none, and (`page`) for options that make no sense.
+ */
+export async function reproducePage(content: PageContent, cache = new SignatureCache()): Promise<PageVerification> {
+  const anew = await judged(content, cache);
   const differences = reportDifferences(content.report, anew.report);
   return { ...anew, same: differences.length === 0, differences };
 }
 
-/** A policy names its own trust anchors. */
-function heldAgainst(content: PageContent, policy: PlainPolicy): PageContent {
-  const options = { ...content.options, policy };
-  Reflect.deleteProperty(options, "trustAnchors");
-  return { ...content, options };
+/**
+ * Verifies the evidence of a page as the caller wants it verified: {@link judgePage}, beside the comparison of the
+ * page's report with what the page's own options yield.
+ */
+export async function verifyPageData(given: PageContent, setting: PageSetting): Promise<PageVerification> {
+  const content = ownContent(given);
+  const taken = takePageSetting(setting);
+  const cache = new SignatureCache();
+  const { same, differences } = await reproducePage(content, cache);
+  return { ...(await judgePage(content, taken, cache)), same, differences };
 }
 
-/** What a verification comes to, as far as pages show it. */
-type JudgedPage = Pick<PageVerification, "evidence" | "report" | "bundle">;
+/** A {@link PageSetting}, copied and read. */
+export interface TakenPageSetting extends Omit<PageSetting, "policy" | "trustAnchors"> {
+  readonly policy: Policy | "bundle" | null;
+  readonly trustAnchors?: readonly TrustAnchor[];
+}
 
-/** Throws as {@link verifyPageData} does. */
-export async function judged(content: Omit<PageContent, "report">): Promise<JudgedPage> {
+const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  allowDebug: true,
+  expected: true,
+};
+
+/** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a policy that is none. */
+export function takePageSetting(setting: PageSetting): TakenPageSetting {
+  const { policy, trustAnchors, ...rest } = ownOptions("options", setting, SETTING_NAMES);
+  if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
+  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
+  const taken = {
+    ...structuredClone({ ...rest }),
+    ...(anchors && { trustAnchors: anchors }),
+    policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
+  };
+  // What is wrong with an option is thrown before anything is verified.
+  takeOptions({ ...taken, policy: callersPolicy(taken.policy) });
+  return taken;
+}
+
+/**
+ * Throws TypeError for a demand that nothing in the page could meet, and for a page without a policy where its own is
+ * wanted; {@link MalformedError} where that policy loosens what the caller does not.
+ */
+export async function judgePage(
+  content: PageContent,
+  { policy, ...own }: TakenPageSetting,
+  cache = new SignatureCache(),
+): Promise<JudgedPage> {
+  const { measurements, nonce, ephemeralKey } = content.options;
+  const options = {
+    ...own,
+    ...(measurements && { measurements }),
+    ...(nonce && { nonce }),
+    ...(ephemeralKey && { ephemeralKey }),
+    // The page's maker chose what is in it, so that nothing here says that no more was wanted.
+    ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
+    cache,
+  };
+  refuseEmptyQuestion(content.evidence, own.expected);
+  if (policy === "bundle") return judge(content.evidence, options, makersPolicyOf(content));
+  return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
+}
+
+function callersPolicy(policy: TakenPageSetting["policy"]): VerifyOptions["policy"] {
+  return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
+}
+
+function makersPolicyOf({ options: { policy } }: PageContent): ChosenPolicy {
+  if (policy === null) throw new TypeError("there is no policy in the page: its maker had it verified without one");
+  return policy === "bundle" ? { from: "bundle" } : { from: "page", policy: parsePlainPolicy(policy) };
+}
+
+/** Without an app proof or an activity nothing says whose the evidence is. An address is missing then, and rejected. */
+function refuseEmptyQuestion(evidence: PageEvidence, expected: PageSetting["expected"]): void {
+  if (expected === undefined || expected.addresses !== undefined) return;
+  const { appProofs = [], activity } = (
+    isBundleBytes(evidence) ? decodeBundle(evidence.bundle).evidence : evidence
+  ) as Evidence;
+  if (appProofs.length === 0 && activity === undefined)
+    throw new TypeError("expected: asked of app proofs and activities, and the page has none");
+}
+
+/** What the evidence is held against: a policy of the caller's or none, the bundle's own, or the page's. */
+type ChosenPolicy =
+  | { readonly from: "caller"; readonly policy: VerifyOptions["policy"] }
+  | { readonly from: "bundle" }
+  | { readonly from: "page"; readonly policy: Policy };
+
+/** The evidence by the options that came with it. Throws as {@link reproducePage} does. */
+export async function judged(
+  { evidence, options: given }: Omit<PageContent, "report">,
+  cache = new SignatureCache(),
+): Promise<JudgedPage> {
   try {
-    return await judge(content);
+    const { policy, trustAnchors, ...rest } = ownPlainOptions(given);
+    const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
+    const options = { ...rest, ...(anchors && { trustAnchors: anchors }), cache };
+    if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
+    const own = policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
+    return await judge(evidence, options, { from: "caller", policy: own });
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
     throw new MalformedError("page", [{ path: "options", message: error.message }]);
   }
 }
 
-async function judge({ evidence, options: given }: Omit<PageContent, "report">): Promise<JudgedPage> {
-  const { policy, trustAnchors, ...rest } = ownPlainOptions(given);
-  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-  const options = { ...rest, ...(anchors && { trustAnchors: anchors }) };
-  if (isBundleBytes(evidence)) {
-    const bundle = namedBundle(decodeBundle(evidence.bundle), evidence.name, evidence.bundle);
-    const chosen = policy === "bundle" ? POLICY_OF_THE_BUNDLE : policyOf(policy);
-    const { report, policyFrom, packed } = await verifyBundle(bundle, { ...options, policy: chosen });
-    return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
-  }
-  if (policy === "bundle") throw new TypeError("policy: that of a bundle, and there is none");
-  const all: VerifyOptions = { ...options, policy: policyOf(policy) };
-  const isDocument = evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
-  const verification = isDocument ? await verifyAttestation(evidence, all) : await verifyEvidence(evidence, all);
-  return { evidence, report: verification.report, bundle: null };
+async function judge(evidence: PageEvidence, options: OptionsBesidePolicy, chosen: ChosenPolicy): Promise<JudgedPage> {
+  if (isBundleBytes(evidence)) return judgeBundle(evidence, options, chosen);
+  if (chosen.from === "bundle") throw new TypeError("policy: that of a bundle, and there is none");
+  const { report } = isDocument(evidence)
+    ? await judgeBareDocument(evidence, options, chosen)
+    : await judgePieces(evidence, options, chosen);
+  return { evidence, report, bundle: null };
 }
 
-function policyOf(policy: PlainPolicy | null): VerifyOptions["policy"] {
-  return policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
+type PolicyOfPieces = Exclude<ChosenPolicy, { readonly from: "bundle" }>;
+
+async function judgePieces(
+  evidence: Evidence,
+  options: OptionsBesidePolicy,
+  { from, policy }: PolicyOfPieces,
+): Promise<{ readonly report: Report }> {
+  if (from === "page") return verifyEvidenceUnder(evidence, { policy, options, code: "page" });
+  return verifyEvidence(evidence, { ...options, policy });
+}
+
+async function judgeBareDocument(
+  document: Uint8Array | NamedEvidence,
+  options: OptionsBesidePolicy,
+  { from, policy }: PolicyOfPieces,
+): Promise<{ readonly report: Report }> {
+  if (from === "page") return verifyAttestationUnder(document, { policy, options, code: "page" });
+  return verifyAttestation(document, { ...options, policy });
+}
+
+async function judgeBundle(
+  { bundle: bytes, name }: BundleBytes,
+  options: OptionsBesidePolicy,
+  chosen: ChosenPolicy,
+): Promise<JudgedPage> {
+  const bundle = namedBundle(decodeBundle(bytes), name, bytes);
+  const { report, policyFrom, packed } =
+    chosen.from === "page"
+      ? await verifyBundleUnder(bundle, chosen.policy, options, "page")
+      : await verifyBundle(bundle, {
+          ...options,
+          policy: chosen.from === "bundle" ? POLICY_OF_THE_BUNDLE : chosen.policy,
+        });
+  return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
 }
 
 /** Of two reports, the page's of any shape: they are compared as JSON, word for word. */
@@ -101,10 +249,14 @@ function reportDifferences(page: object, anew: Report): PageDifference[] {
       found.push({ place: placeOf(path, anew), page: jsonText(one), anew: jsonText(other) });
       return;
     }
-    const names = [...new Set([...Object.keys(other as object), ...Object.keys(one as object)])];
-    for (const [index, name] of names.entries()) {
+    const names = new Set([...Object.keys(other as object), ...Object.keys(one as object)]);
+    let index = 0;
+    for (const name of names) {
+      // Of the members of a list that somebody else made, no more are looked at than are told.
+      if (found.length >= MAX_DIFFERENCES) return;
       const inner = Array.isArray(other) ? `${path}[${name}]` : memberPath(path, name, index);
       compare(own(one as object, name), own(other as object, name), inner);
+      index++;
     }
   };
   compare(page, anew, "");

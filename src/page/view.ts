@@ -1,13 +1,13 @@
 /** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
 import { type JudgedEvidence, NamedEvidence, givenPieces } from "../inputs.js";
-import { countWords } from "../report/pieces.js";
+import { countWords, isBad } from "../report/pieces.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
 import { type Notice, butsOf, verdictSentence } from "../report/text.js";
-import { unprovenStatements } from "../report/unproven.js";
+import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
-import { shownValue, valueList } from "./checks.js";
+import { checkItem, shownValue, valueList } from "./checks.js";
 import { icon } from "./diagram.js";
 import { evidencePieces } from "./evidence.js";
 import type { LinkState } from "./links.js";
@@ -63,6 +63,8 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
       element("p", { class: "counts" }, countWords(report.checks).join(", ")),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
+    valueList(headRows(report)),
+    firstFailure(report),
     buts.length === 0
       ? null
       : element(
@@ -73,6 +75,56 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
           }),
         ),
   );
+}
+
+/** More boot proofs than these are counted. */
+const MAX_IN_HEAD = 3;
+
+/** Which enclave it is, of when, and when it was verified: of rejected evidence the last alone. */
+function headRows({ claims, evidence, verifiedAt }: Report): (readonly [string, string])[] {
+  const boots = claims?.bootProofs ?? [];
+  const rows = boots.slice(0, MAX_IN_HEAD).flatMap((boot, index): [string, string][] => {
+    const name = boots.length === 1 ? "" : ` of boot[${index}]`;
+    const { manifest, pinned } = boot.image;
+    const namespace = manifest && quoted(manifest.namespace) + (pinned ? "" : ", its image says");
+    return [
+      [`Deployment${name}`, boot.deployment === null ? "none of a policy of the caller’s" : quoted(boot.deployment)],
+      [`Namespace${name}`, namespace ?? "none: a bare document"],
+      [
+        `Document${name}`,
+        `${printable(boot.hardware.documentTime)}, ${ageText(boot.hardware.documentTime, verifiedAt)}`,
+      ],
+    ];
+  });
+  const rest = boots.length - MAX_IN_HEAD;
+  const count = evidence.filter(({ subject }) => subject.startsWith("boot[")).length;
+  return [
+    ...rows,
+    ...(rest > 0 ? [["Boot proofs", `${count}, of which ${rest} are shown below alone`] as const] : []),
+    ["Verified at", printable(verifiedAt)],
+  ];
+}
+
+const UNITS = [
+  ["days", 86_400_000],
+  ["hours", 3_600_000],
+  ["minutes", 60_000],
+] as const;
+
+/** `3 days old`, rounded down. The document's clock may be ahead of the verifier's. */
+function ageText(from: string, to: string): string {
+  const age = Date.parse(to) - Date.parse(from);
+  if (Number.isNaN(age)) return "of unknown age";
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(age) >= 2 * each) ?? ["seconds", 1000];
+  const count = Math.floor(Math.abs(age) / length);
+  return `${count} ${count === 1 ? unit.slice(0, -1) : unit} ${age < 0 ? "in the future" : "old"}`;
+}
+
+/** Before everything that did not fail. */
+function firstFailure({ checks, ...report }: Report): Markup | null {
+  const [first] = checks.filter(isBad);
+  if (first === undefined) return null;
+  return element("ul", { class: "first-failure" }, checkItem(first, { checks, ...report }));
 }
 
 /** Leads to what is not proven, which is not in sight on a narrow page. */
@@ -170,8 +222,10 @@ function originPart(report: Report): Markup {
   );
 }
 
-function policyText({ policy, policyDigest, checks }: Report): string {
+function policyText(report: Report): string {
+  const { policy, policyDigest, checks } = report;
   if (policy !== null) return quoted(policy);
+  if (isByMakersPolicy(report)) return "none of the caller’s: the one that came with the evidence";
   const wasGiven = policyDigest !== null || checks.some(({ id }) => id.startsWith("policy."));
   return wasGiven ? "it has no name" : "none was given";
 }

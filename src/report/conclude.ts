@@ -9,7 +9,11 @@ import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, m
 
 /** What a verification came to. */
 interface Conclusion {
-  readonly setting: { readonly policy: Policy | null; readonly context: { readonly now: Date } };
+  readonly setting: {
+    readonly policy: Policy | null;
+    readonly policyFrom: "caller" | "maker";
+    readonly context: { readonly now: Date };
+  };
   /** The evidence as it was given. */
   readonly given: readonly {
     readonly subject: CheckSubject;
@@ -47,21 +51,21 @@ export function conclude(conclusion: Conclusion): Judgement {
   const checks: Check[] = [];
   for (const checklist of checklists) checklist.appendTo(checks);
   for (const checklist of appraisal?.checklists ?? []) checklist.appendTo(checks);
-  const verdict = verdictOf(checks, pieces, setting.policy);
+  const verdict = verdictOf(checks, pieces, callersPolicy(setting));
   const judged = { verdict, stale: isStale(checks, pieces), checks };
   return { ...judged, report: () => reportOf(conclusion, judged) };
 }
 
 async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report">): Promise<Report> {
   const { setting, given, appraisal, validationTime, claims } = conclusion;
-  const { policy, context } = setting;
+  const policy = callersPolicy(setting);
   const { verdict, stale, checks } = judged;
   return makeReport({
     verdict,
     stale,
     policy: policy?.name ?? null,
     policyDigest: policy && (await digestOf(policyBytes(policy))),
-    verifiedAt: context.now,
+    verifiedAt: setting.context.now,
     validationTime,
     evidence: await Promise.all(given.map(evidencePiece)),
     checks: named(checks, given),
@@ -70,7 +74,12 @@ async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report"
   });
 }
 
-/** Every piece verified, no check failed, and a policy held: nothing less is `verified`. */
+/** A policy that came with the evidence has checks like any other, and names neither verdict nor report. */
+function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): Policy | null {
+  return policyFrom === "caller" ? policy : null;
+}
+
+/** Every piece verified, no check failed, and a policy of the caller's held: nothing less is `verified`. */
 function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
   if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
   return policy === null ? "authentic" : "verified";

@@ -17,7 +17,7 @@ import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
-import { caveats, unprovenStatements } from "./unproven.js";
+import { caveats, isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
 const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
   verified: ["onGreen"],
@@ -85,11 +85,11 @@ export function renderFailures(report: Report, options: TextOptions): string {
 /** What each verdict says; `policy`: the policy in words. */
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
-  authentic: () => {
-    return (
-      "AUTHENTIC: every check passed, but no policy was given: a genuine enclave that agrees with itself, " +
-      "anybody's."
-    );
+  authentic: (report) => {
+    const none = isByMakersPolicy(report)
+      ? "the policy came with the evidence, and none is yours"
+      : "no policy was given";
+    return `AUTHENTIC: every check passed, but ${none}: a genuine enclave that agrees with itself, anybody's.`;
   },
   rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
 };

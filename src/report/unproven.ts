@@ -93,14 +93,23 @@ function warnings(report: Report, id: CheckId): string[] {
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
+/** Whether the evidence was held against its maker's own policy: `authentic`, with checks of a policy. */
+export function isByMakersPolicy({ verdict, checks }: Report): boolean {
+  return verdict === "authentic" && checks.some(({ id }) => isOfPolicy(id));
+}
+
+function isOfPolicy(id: string): boolean {
+  return id.startsWith("policy.");
+}
+
 function openIdentity(report: Report): string[] {
   if (report.verdict !== "authentic") return [];
+  const none = isByMakersPolicy(report) ? "no policy of yours was given" : "no policy was given";
   const areGiven = report.claims?.bootProofs.every(isGiven) === true;
   const open = areGiven
-    ? "Whose enclave this is, which application it ought to run and who may change that: no policy was given, and " +
+    ? `Whose enclave this is, which application it ought to run and who may change that: ${none}, and ` +
       "anybody can run that image"
-    : "Whose enclave this is and which code it ought to run: no policy was given, and anybody can run a genuine " +
-      "enclave";
+    : `Whose enclave this is and which code it ought to run: ${none}, and anybody can run a genuine ` + "enclave";
   return [`${open}. Pin the deployment that you expect with \`bootproof pin\`, and verify with --policy.`];
 }
 
@@ -271,7 +280,9 @@ function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): s
 
 function openAlways(report: Report, claims: Claims): string[] {
   const isQos = claims.bootProofs.some(({ image }) => image.manifest !== null);
-  const arePinned = report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
+  const arePinned =
+    report.verdict !== "authentic" &&
+    report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
   const labels = "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.";
   const pinned = arePinned ? " The policy pins labels: that checks the service's answer, and nothing else." : "";
   return [
@@ -293,7 +304,9 @@ function openLife(report: Report, claims: Claims): string[] {
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
+/** A check of a policy counts where the caller chose the policy: `authentic` says that the caller gave none. */
 function passed(report: Report, id: CheckId): boolean {
+  if (report.verdict === "authentic" && isOfPolicy(id)) return false;
   const answers = report.checks.filter((check) => check.id === id);
   return answers.length > 0 && answers.every((check) => check.status === "pass");
 }

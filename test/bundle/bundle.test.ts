@@ -4,9 +4,12 @@ import { NO_POLICY_ANY_ENCLAVE, verifyBootProof } from "../../src/bootproof.js";
 import { MalformedError } from "../../src/errors.js";
 import { type BundleFile, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, isBundle } from "../../src/bundle/file.js";
 import { packBundle, packEvidence, selfContainedPolicy } from "../../src/bundle/pack.js";
-import { POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
+import { type BundleVerifyOptions, POLICY_OF_THE_BUNDLE, verifyBundle } from "../../src/bundle/verify.js";
+import { renderEar, renderVsa } from "../../src/formats/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
+import { provenStatements } from "../../src/report/statements.js";
+import { renderText } from "../../src/report/text.js";
+import { AWS_NITRO_ROOT_G1, parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import type { Loose } from "../support/loose.js";
 
 const lab = new Forge();
@@ -15,6 +18,11 @@ const NOW = new Date("2026-03-04T05:16:07.000Z");
 const YEARS_LATER = new Date("2036-03-04T05:06:07.000Z");
 const forged = forgeEvidence({ lab, at: AT });
 const policy = labPolicy(forged.anchorPem, [labDeployment(lab)]) as unknown as PolicyFile;
+/** The bundle's policy names the lab's root: the caller has to, too. */
+const OF_THE_BUNDLE = {
+  policy: POLICY_OF_THE_BUNDLE,
+  trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)],
+} as const;
 const evidence = { bootProofs: [{ bootProof: forged.bootProof }], activity: { activity: forged.activity } };
 
 /** Packed, written to a file and read again; changed on the way. */
@@ -134,8 +142,10 @@ describe("verifying anew", () => {
       { now: NOW.toISOString(), verdict: "verified", differences: [] },
     ]);
     expect(own.activity?.activity.id).toBe(forged.activity["id"]);
-    const bundled = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
-    expect([bundled.report.verdict, bundled.policyFrom]).toEqual(["verified", "bundle"]);
+    const bundled = await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: YEARS_LATER });
+    expect([bundled.report.verdict, bundled.policyFrom]).toEqual(["authentic", "bundle"]);
+    expect([bundled.report.policy, bundled.report.policyDigest]).toEqual([null, null]);
+    expect(bundled.packed).toEqual(own.packed);
     const none = await verifyBundle(bundle, {
       policy: NO_POLICY_ANY_ENCLAVE,
       now: YEARS_LATER,
@@ -149,12 +159,12 @@ describe("verifying anew", () => {
 
   it("counts ages to the caller's present, and knows what it was as of its own", async () => {
     const bundle = decodeBundle(await packed((file) => (file["policy"].maxAge = "1d")));
-    const today = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
+    const today = await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: YEARS_LATER });
     expect(today.report.checks.filter((check) => check.status === "fail").map((check) => check.id)).toEqual([
       "policy.age",
     ]);
     expect(today.packed).toMatchObject({ verdict: "verified" });
-    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).report.verdict).toBe("verified");
+    expect((await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW })).report.verdict).toBe("authentic");
   });
 
   it.each<[string, (file: Loose) => void]>([
@@ -162,10 +172,9 @@ describe("verifying anew", () => {
     ["an app proof", (file) => (file["activity"].appProofs[0].proofPayload += " ")],
     ["the activity", (file) => (file["activity"].organizationId = "another")],
     ["the policy", (file) => (file["policy"].deployments[0].pivotHash = "00".repeat(32))],
-    ["the policy's anchor", (file) => (file["policy"].trustAnchors = ["aws-nitro-root-g1"])],
   ])("does not believe the report where %s was changed", async (_, change) => {
     const { report, packed: inside } = await verifyBundle(decodeBundle(await packed(change)), {
-      policy: POLICY_OF_THE_BUNDLE,
+      ...OF_THE_BUNDLE,
       now: YEARS_LATER,
     });
     expect([report.verdict, report.claims]).toEqual(["rejected", null]);
@@ -186,14 +195,14 @@ describe("verifying anew", () => {
     ["no checks", (report) => (report["checks"] = "none"), "checks"],
   ])("shows where the report was changed: %s", async (_, change, place) => {
     const bundle = decodeBundle(await packed((file) => change(file["report"])));
-    const { report, packed: inside } = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: YEARS_LATER });
-    expect(report.verdict).toBe("verified");
+    const { report, packed: inside } = await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: YEARS_LATER });
+    expect(report.verdict).toBe("authentic");
     expect(inside!.differences.map((difference) => difference.place)).toContain(place);
   });
 
   it("does not hold other words against a report: versions change them", async () => {
     const bundle = decodeBundle(await packed((file) => (file["report"].checks[3].detail = "in other words")));
-    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
+    expect((await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
   it("does not hold against a report which version made it, or what its files were called", async () => {
@@ -203,11 +212,12 @@ describe("verifying anew", () => {
         file["report"].evidence[0].name = "boot.json";
       }),
     );
-    expect((await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
+    expect((await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW })).packed!.differences).toEqual([]);
   });
 
   it("holds against a report what its version had no member for only where it says it", async () => {
-    const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) => file["report"].claims.bootProofs[0].image;
+    const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) =>
+      file["report"].claims.bootProofs[0].image;
     const places = async (text: Parameters<typeof decodeBundle>[0]): Promise<string[]> => {
       const options = { policy: POLICY_OF_THE_BUNDLE, now: NOW } as const;
       return (await verifyBundle(decodeBundle(text), options)).packed!.differences.map(({ place }) => place);
@@ -223,7 +233,7 @@ describe("verifying anew", () => {
       (file) => (file["report"].claims = { numbers: Array(200_000).fill(1), text: "x".repeat(100_000) }),
     );
     const start = performance.now();
-    const { packed: inside } = await verifyBundle(decodeBundle(long), { policy: POLICY_OF_THE_BUNDLE, now: NOW });
+    const { packed: inside } = await verifyBundle(decodeBundle(long), { ...OF_THE_BUNDLE, now: NOW });
     expect(inside!.differences).toHaveLength(100);
     expect(JSON.stringify(inside).length).toBeLessThan(100_000);
     expect(performance.now() - start).toBeLessThan(5000);
@@ -232,11 +242,69 @@ describe("verifying anew", () => {
   it("needs a policy where the bundle has none", async () => {
     const bare = decodeBundle(packEvidence(evidence));
     expect(bare.judgement).toBeNull();
-    await expect(verifyBundle(bare, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
+    await expect(verifyBundle(bare, { ...OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
     const { report, packed: inside } = await verifyBundle(bare, { policy: parsePolicy(policy), now: NOW });
     expect([report.verdict, inside]).toEqual(["verified", null]);
     const judged = decodeBundle(await packed((file) => (file["policy"] = null)));
-    await expect(verifyBundle(judged, { policy: POLICY_OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
+    await expect(verifyBundle(judged, { ...OF_THE_BUNDLE, now: NOW })).rejects.toThrow(TypeError);
+  });
+});
+
+describe("the bundle's own policy", () => {
+  const bundleWith = async (change: (file: Loose) => void): Promise<ReturnType<typeof decodeBundle>> =>
+    decodeBundle(await packed(change));
+  const faultsUnder = async (
+    change: (file: Loose) => void,
+    options: Partial<BundleVerifyOptions>,
+  ): Promise<readonly string[]> => {
+    const bundle = await bundleWith(change);
+    const error = await verifyBundle(bundle, { policy: POLICY_OF_THE_BUNDLE, now: NOW, ...options }).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    return error instanceof MalformedError ? error.faults.map(({ path }) => path) : [String(error)];
+  };
+  const { trustAnchors } = OF_THE_BUNDLE;
+
+  it("may name no trust anchor and allow no debug mode that the caller does not", async () => {
+    const debug = (file: Loose): void => (file["policy"].allowDebug = true) as never;
+    expect(await faultsUnder(() => {}, {})).toEqual(["policy.trustAnchors"]);
+    expect(await faultsUnder(debug, {})).toEqual(["policy.trustAnchors", "policy.allowDebug"]);
+    expect(await faultsUnder(debug, { allowDebug: true })).toEqual(["policy.trustAnchors"]);
+    expect(await faultsUnder(debug, { trustAnchors })).toEqual(["policy.allowDebug"]);
+    expect(await faultsUnder(debug, { trustAnchors, allowDebug: true })).toEqual(["null"]);
+  });
+
+  it("is held against the caller's anchors, whatever it names", async () => {
+    const aws = await bundleWith((file) => (file["policy"].trustAnchors = ["aws-nitro-root-g1"]));
+    const { report } = await verifyBundle(aws, { ...OF_THE_BUNDLE, now: NOW });
+    expect([report.verdict, report.claims!.bootProofs[0]!.hardware.trustAnchor]).toEqual(["authentic", "lab"]);
+    const bundle = await bundleWith(() => {});
+    const other = { ...OF_THE_BUNDLE, trustAnchors: [AWS_NITRO_ROOT_G1] };
+    expect((await verifyBundle(bundle, { ...other, now: NOW })).report.verdict).toBe("rejected");
+  });
+
+  it("pins nothing for the caller: what the image says stays its word", async () => {
+    const { report } = await verifyBundle(await bundleWith(() => {}), { ...OF_THE_BUNDLE, now: NOW });
+    const [boot] = report.claims!.bootProofs;
+    expect([boot!.image.pinned, boot!.image.pinnedPcrs, boot!.deployment]).toEqual([false, [], null]);
+    expect(report.checks.find(({ id }) => id === "policy.deployment")!.status).toBe("pass");
+    expect(renderText(report)).toContain("AUTHENTIC: every check passed, but the policy came with the evidence");
+    expect(provenStatements(report).join("\n")).not.toMatch(/manifest|deployment/);
+  });
+
+  it("is no policy to an EAR or a VSA", async () => {
+    const made = await verifyBundle(await bundleWith(() => {}), { ...OF_THE_BUNDLE, now: NOW });
+    const vsa = JSON.parse(await renderVsa(made.report, evidence, { bundle: made })) as Loose;
+    expect(vsa["predicate"]).toMatchObject({
+      verificationResult: "FAILED",
+      policy: { uri: "pkg:npm/bootproof#policy-of-the-bundle" },
+    });
+    const [, claims] = (await renderEar(made.report, { bundle: made })).split(".");
+    const ear = JSON.parse(Buffer.from(claims!, "base64url").toString()) as Loose;
+    expect(ear["ear_status"]).toBe("warning");
+    expect(JSON.stringify(ear)).not.toContain("ear_appraisal_policy_ids");
+    expect(ear["pkg:npm/bootproof#report"]).toMatchObject({ policyFrom: "bundle", policyDigest: null });
   });
 });
 

@@ -13,6 +13,7 @@ const BUNDLE = fileOf((await bootproof(["bundle", ...PIECES, "--policy", POLICY]
 /** Under the interface's name for the document; the captured one is under the name of deployed services. */
 const { awsAttestationDocB64, ...others } = readJson(BOOT_1);
 const BOOT = { ...others, cloudAttestationDocB64: awsAttestationDocB64 };
+const OWN = "--bundle-policy";
 const YEARS_LATER = { now: "2036-01-01T00:00:00Z" };
 
 function changed(change: (bundle: Loose) => void): string {
@@ -33,7 +34,7 @@ describe("bundle", () => {
       policy: readJson(POLICY),
       report: { verdict: "verified" },
     });
-    expect((await bootproof(["verify", fileOf(stdout)], YEARS_LATER)).code).toBe(0);
+    expect((await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER)).code).toBe(0);
   });
 
   it("has the certificates of the policy's files inside", async () => {
@@ -53,7 +54,13 @@ describe("bundle", () => {
     expect((JSON.parse(stdout) as BundleFile).policy?.trustAnchors).toEqual([
       { pem: expect.stringContaining("BEGIN CERTIFICATE") as string },
     ]);
-    const { code, stdout: text } = await bootproof(["verify", "-"], { stdin: stdout, ...YEARS_LATER });
+    const refused = await bootproof(["verify", "-", OWN], { stdin: stdout, ...YEARS_LATER });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("stdin: policy.trustAnchors: ")]);
+    const anchor = join(folder, "root.pem");
+    const { code, stdout: text } = await bootproof(["verify", "-", OWN, "--trust-anchor", anchor], {
+      stdin: stdout,
+      ...YEARS_LATER,
+    });
     expect(code).toBe(0);
     expect(text.replace(/\s+/g, " ")).toContain("not to AWS: nothing shows that this is AWS hardware");
   });
@@ -66,15 +73,15 @@ describe("bundle", () => {
       YEARS_LATER,
     );
     expect([code, (JSON.parse(stdout) as BundleFile).now]).toEqual([0, "2025-09-16T22:00:00.000Z"]);
-    const rejected = await bootproof(["verify", fileOf(stdout)], YEARS_LATER);
+    const rejected = await bootproof(["verify", fileOf(stdout), OWN], YEARS_LATER);
     expect(rejected.code).toBe(1);
     expect(rejected.stdout.replace(/\s+/g, " ")).toContain(
       "As of 2025-09-16T22:00:00.000Z it is verified: what changed is the time. --now 2025-09-16T22:00:00.000Z " +
         "counts ages as they were.",
     );
-    expect((await bootproof(["verify", fileOf(stdout), "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code).toBe(
-      0,
-    );
+    expect(
+      (await bootproof(["verify", fileOf(stdout), OWN, "--now", "2025-09-16T22:00:00.000Z"], YEARS_LATER)).code,
+    ).toBe(0);
   });
 
   it("packs no rejected evidence, and says why on stderr", async () => {
@@ -95,9 +102,11 @@ describe("bundle", () => {
     const { code, stdout } = await bootproof(["bundle", ...PIECES, "--no-policy"]);
     expect([code, (JSON.parse(stdout) as BundleFile).policy]).toEqual([0, null]);
     const file = fileOf(stdout);
-    const alone = await bootproof(["verify", file]);
+    const alone = await bootproof(["verify", file, OWN]);
     expect([alone.code, alone.stdout]).toEqual([2, ""]);
-    expect(alone.stderr).toBe(`bootproof: --policy FILE or --no-policy is wanted: there is no policy in ${file}\n`);
+    expect(alone.stderr).toBe(
+      `bootproof: --bundle-policy: there is no policy in ${file}. Give --policy FILE or --no-policy\n`,
+    );
     expect((await bootproof(["verify", file, "--no-policy"])).stdout).toMatch(/\n\nAUTHENTIC/);
     expect((await bootproof(["verify", file, "--policy", POLICY])).code).toBe(0);
   });
@@ -134,22 +143,24 @@ describe("verify FILE", () => {
   const flat = (text: string): string => text.replace(/\s+/g, " ");
 
   it("says loudly whose policy it was, beside the verdict and before everything else", async () => {
-    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE], YEARS_LATER);
+    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^VERIFIED: [^:]* pins\. BUT the policy came out of the bundle itself: whoever .* --policy FILE\. /,
+      /^AUTHENTIC: every check passed, but the policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
     );
-    const colored = (await bootproof(["verify", BUNDLE], { ...YEARS_LATER, isTTY: true })).stdout;
-    expect(colored).toMatch(/^\u001b\[30;42mVERIFIED\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
+    const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
+    expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
   });
 
   it("says so on stderr where the report is for a machine, and beside it", async () => {
-    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, "--format", "json"], YEARS_LATER);
+    const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN, "--format", "json"], YEARS_LATER);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^warning: the policy came out of the bundle itself/);
     expect(JSON.parse(stdout)).toMatchObject({
       format: "bootproof-report/1",
-      verdict: "verified",
+      verdict: "authentic",
+      policy: null,
+      policyDigest: null,
       bundle: { policyFrom: "bundle", packed: { now: NOW, verdict: "verified", differences: [] } },
     });
   });
@@ -177,7 +188,7 @@ describe("verify FILE", () => {
       bundle["appProofs"][0].proofPayload += " ";
       bundle["report"].policy = "\u001b[2J\u202e";
     });
-    const { code, stdout } = await bootproof(["verify", lying]);
+    const { code, stdout } = await bootproof(["verify", lying, OWN]);
     expect(code).toBe(1);
     expect(flat(stdout)).toContain(
       'everything was verified anew. - verdict: "verified" in the report, "rejected" in truth',
@@ -187,19 +198,19 @@ describe("verify FILE", () => {
 
   it("takes the options of verification", async () => {
     const key = readJson(BOOT_1)["ephemeralPublicKeyHex"] as string;
-    expect((await bootproof(["verify", BUNDLE, "--ephemeral-key", key])).code).toBe(0);
+    expect((await bootproof(["verify", BUNDLE, OWN, "--ephemeral-key", key])).code).toBe(0);
     expect(
-      (await bootproof(["verify", BUNDLE, "--ephemeral-key", readJson(BOOT_2)["ephemeralPublicKeyHex"] as string]))
+      (await bootproof(["verify", BUNDLE, OWN, "--ephemeral-key", readJson(BOOT_2)["ephemeralPublicKeyHex"] as string]))
         .code,
     ).toBe(1);
-    expect((await bootproof(["verify", BUNDLE, "--at", "now"], YEARS_LATER)).code).toBe(1);
+    expect((await bootproof(["verify", BUNDLE, OWN, "--at", "now"], YEARS_LATER)).code).toBe(1);
   });
 
   it("may be larger than other files", async () => {
     const large = changed((bundle) => (bundle["bootProofs"][0].padding = "x".repeat(2 * 1024 * 1024)));
-    expect((await bootproof(["verify", large])).code).toBe(0);
+    expect((await bootproof(["verify", large, OWN])).code).toBe(0);
     const tooLarge = changed((bundle) => (bundle["bootProofs"][0].padding = "x".repeat(9 * 1024 * 1024)));
-    expect((await bootproof(["verify", tooLarge])).stderr).toContain("larger than 8 MiB");
+    expect((await bootproof(["verify", tooLarge, OWN])).stderr).toContain("larger than 8 MiB");
   });
 
   it("gives its boot proofs to --boot-proof where it has nothing else", async () => {
@@ -239,12 +250,22 @@ describe("verify FILE", () => {
     ["other evidence beside it", () => [BUNDLE, "--app-proof", APP_1, "--boot-proof", BOOT_1], /what is it\?/],
     [
       "a trust anchor beside its policy",
-      () => [BUNDLE, "--trust-anchor", BOOT_1],
-      /--trust-anchor goes with --no-policy only/,
+      () => [BUNDLE, "--policy", POLICY, "--trust-anchor", BOOT_1],
+      /--trust-anchor goes with --no-policy or --bundle-policy/,
+    ],
+    ["no word of a policy", () => [BUNDLE], /--policy FILE, --no-policy or --bundle-policy is wanted/],
+    ["two words of it", () => [BUNDLE, OWN, "--no-policy"], /--no-policy and --bundle-policy contradict each other/],
+    ["a bundle's policy of no bundle", () => ["--boot-proof", BOOT_1, OWN], /--bundle-policy: .* no bundle is given/],
+    [
+      "debug mode that the bundle allows",
+      () => [changed((bundle) => (bundle["policy"].allowDebug = true)), OWN],
+      /policy\.allowDebug: debug mode: .*--allow-debug/,
     ],
     ["a connection", () => [BUNDLE, "--base-url", "https://localhost"], /--base-url: nothing is fetched here/],
   ])("refuses %s", async (_, args, message) => {
-    const { code, stdout, stderr } = await bootproof(["verify", ...args()]);
+    const given = args();
+    const chosen = given.some((word) => /polic/.test(word)) || _ === "no word of a policy" ? given : [...given, OWN];
+    const { code, stdout, stderr } = await bootproof(["verify", ...chosen]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
@@ -252,7 +273,7 @@ describe("verify FILE", () => {
 
 it("reads no file that a bundle names", async () => {
   const inside = changed((bundle) => (bundle["policy"].trustAnchors = [{ file: BOOT_1 }]));
-  const { code, stderr } = await bootproof(["verify", inside]);
+  const { code, stderr } = await bootproof(["verify", inside, OWN]);
   expect(code).toBe(2);
   expect(stderr).toContain("policy.trustAnchors[0]: a file, where no files can be read");
   expect(readFileSync(inside).length).toBeGreaterThan(0);

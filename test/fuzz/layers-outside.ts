@@ -297,20 +297,22 @@ async function pageHtml(): Promise<Uint8Array> {
   return toUtf8((await renderPageContent(readPageData(fromUtf8(data)!), script)).html);
 }
 
+const ANYTHING = { policy: null, now: NOW } as const;
+
 /** The data of a page, read and verified anew; and whole pages, checked from outside. */
 export const pages: Layer = {
   seeds: [data, html],
   run: async (input) => {
     const text = Buffer.from(input).toString("utf8");
     if (text.trimStart().startsWith("<")) {
-      const check = await checkPage(input, script);
+      const check = await checkPage(input, { ...script, ...ANYTHING });
       must(check.sameBytes === (check.differsAt === null && check.kind !== null) || check.faults.length > 0, "a page");
       if (check.sameBytes) must(check.script.same, "a page that is the same, with another script");
       return check.sameBytes ? "accepted" : "refused";
     }
     try {
       const content = readPageData(text);
-      const { report: anew } = await verifyPageData(content);
+      const { report: anew } = await verifyPageData(content, ANYTHING);
       const page = await renderPageContent(content, script);
       must(!/<script(?! type="application\/json" id|\sid=)/i.test(page.html), "a page with a script of the evidence's");
       return outcomeOf(anew);

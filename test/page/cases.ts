@@ -78,7 +78,16 @@ export const CASES: Readonly<Record<string, readonly [verdict: string, stale: bo
     "--now",
     "2026-03-05T05:06:07Z",
   ],
-  "a bundle by its own policy": ["verified", false, BUNDLE, "--now", at],
+  "a bundle by its own policy": [
+    "authentic",
+    false,
+    BUNDLE,
+    "--bundle-policy",
+    "--trust-anchor",
+    MADE.anchor,
+    "--now",
+    at,
+  ],
   "a bundle by a policy of one’s own": ["verified", false, BUNDLE, "--policy", MADE.policy, "--now", at],
   "a bare document": [
     "authentic",

@@ -1,13 +1,14 @@
 /** Pages and their check: every edit of a page is found, wherever it is. Needs `npm run build`, for the script. */
 import { describe, expect, it } from "vitest";
 import { PAGE_SCRIPT } from "bootproof/page/script";
-import { verifyEvidence } from "../../src/bootproof.js";
+import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../../src/bootproof.js";
 import { plainPolicy } from "../../src/appraise/plain-policy.js";
 import { plainOptions } from "../../src/inputs.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageCheck, type PagePart, checkPage } from "../../src/page/check.js";
 import { renderPage, renderVerifier } from "../../src/page/page.js";
+import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
 import { dataOf, withData } from "./data-of.js";
 
 const lab = new Forge();
@@ -27,7 +28,9 @@ async function pageOf(bootProof: unknown): Promise<string> {
 }
 
 const html = await pageOf(forged.bootProof);
-const check = (page: string, options = {}): Promise<PageCheck> => checkPage(page, { ...parts, ...options });
+/** As the caller has it judged. */
+const CALLERS = { policy: plainPolicy(policy), now };
+const check = (page: string, options = {}): Promise<PageCheck> => checkPage(page, { ...parts, ...CALLERS, ...options });
 
 describe("a page", () => {
   it("is the same each time, and has nothing of the day it was made", async () => {
@@ -92,10 +95,11 @@ describe("the check of a page", () => {
       sameReport: true,
       differences: [],
       faults: [],
-      policyFrom: "page",
+      policyFrom: "caller",
+      made: { now: now.toISOString(), allowDebug: false, bootProofsOnly: false, expected: null, nonce: null },
     });
     expect(verification!.report.verdict).toBe("verified");
-    expect(await checkPage(Buffer.from(html), parts)).toEqual({ ...facts, verification });
+    expect(await checkPage(Buffer.from(html), { ...parts, ...CALLERS })).toEqual({ ...facts, verification });
   });
 
   const places: [PagePart, RegExp][] = [
@@ -124,7 +128,7 @@ describe("the check of a page", () => {
     for (let at = 7; at < bytes.length; at += 20011) {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 1;
-      const found = await checkPage(changed, parts);
+      const found = await checkPage(changed, { ...parts, ...CALLERS });
       expect([at, found.sameBytes]).toEqual([at, false]);
     }
   }, 120_000);
@@ -197,6 +201,94 @@ describe("the check of a page", () => {
     expect(found.verification!.report).toMatchObject({ verdict: "rejected", stale: true });
   });
 
+  describe("uses of the page's settings nothing that loosens", () => {
+    const rules = { ...(JSON.parse(policyText) as object), appProofs: { required: true }, allowDebug: true };
+    const lax = parsePolicy(JSON.stringify(rules));
+    const verdictOf = async (made: Partial<VerifyOptions>, options: object, bootProof: unknown = forged.bootProof) => {
+      const own = { policy: lax, now, bootProofsOnly: true, ...made } as VerifyOptions;
+      const evidence = { bootProofs: [bootProof] };
+      const { report } = await verifyEvidence(evidence, own);
+      const page = await renderPage({ evidence, options: plainOptions(own), report }, parts);
+      const found = await check(page, options);
+      expect([report.verdict, found.sameBytes, found.sameReport]).toEqual(["verified", true, true]);
+      return found.verification!.report;
+    };
+
+    it("not that app proofs were not wanted", async () => {
+      const demanding = { policy: plainPolicy(lax) };
+      const report = await verdictOf({}, demanding);
+      expect([report.verdict, report.notApplied]).toEqual(["rejected", undefined]);
+      expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(["policy.app-proof"]);
+      expect((await verdictOf({}, CALLERS)).verdict).toBe("verified");
+    });
+
+    it("not its time", async () => {
+      const later = new Date("2036-03-04T05:06:07.000Z");
+      const report = await verdictOf({}, { policy: plainPolicy(strict), now: later });
+      expect([report.verdict, report.stale, report.verifiedAt]).toEqual(["rejected", true, later.toISOString()]);
+      expect((await verdictOf({ at: now }, CALLERS)).validationTime).toBe(at.toISOString());
+    });
+
+    it("not its question", async () => {
+      const evidence = { bootProofs: [forged.bootProof], activity: { activity: forged.activity } };
+      const expected = { organizationId: forged.activity["organizationId"] as string };
+      const own = { policy, now, expected };
+      const { report } = await verifyEvidence(evidence, own);
+      const page = await renderPage({ evidence, options: plainOptions(own), report }, parts);
+      const statusOf = ({ verification }: PageCheck): string | undefined =>
+        verification!.report.checks.find(({ id }) => id === "activity.request")?.status;
+      const found = await check(page);
+      expect([found.made!.expected, statusOf(found)]).toEqual([expected, "skip"]);
+      expect(statusOf(await check(page, { expected }))).toBe("pass");
+      expect(statusOf(await check(page, { expected: { organizationId: "another" } }))).toBe("fail");
+      await expect(check(html, { expected })).rejects.toThrow(/^expected: asked of app proofs and activities/);
+    });
+
+    it("and all that it demands", async () => {
+      const nonce = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8]);
+      const evidence = { bootProofs: [forged.bootProof] };
+      const own = { policy, now, nonce, measurements: { 4: new Uint8Array(48) } };
+      const { report } = await verifyEvidence(evidence, own);
+      const page = await renderPage({ evidence, options: plainOptions(own), report }, parts);
+      const found = await check(page);
+      const failed = found.verification!.report.checks.filter(({ status }) => status === "fail").map(({ id }) => id);
+      expect(failed).toEqual(["bind.image", "bind.nonce"]);
+      expect(found.made!.nonce).toBe("0102030405060708");
+    });
+
+    it("and never its trust anchors", async () => {
+      const own: VerifyOptions = {
+        policy: NO_POLICY_ANY_ENCLAVE,
+        now,
+        trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)],
+      };
+      const evidence = { bootProofs: [forged.bootProof] };
+      const { report } = await verifyEvidence(evidence, own);
+      const page = await renderPage({ evidence, options: plainOptions(own), report }, parts);
+      const found = await check(page, { policy: null });
+      expect([report.verdict, found.verification!.report.verdict]).toEqual(["authentic", "rejected"]);
+      const trustAnchors = [{ name: "mine", pem: forged.anchorPem }];
+      expect((await check(page, { policy: null, trustAnchors })).verification!.report.verdict).toBe("authentic");
+      await expect(check(page, { policy: "bundle", trustAnchors })).rejects.toThrow(/^there is no policy in the page/);
+    });
+  });
+
+  it("takes the page's own policy in so many words, and only as far as it tightens", async () => {
+    await expect(check(html, { policy: undefined })).rejects.toThrow(/^policy: the page has evidence/);
+    await expect(check(html, { policy: "bundle" })).rejects.toThrow(/policy\.trustAnchors: /);
+    const trustAnchors = [{ name: "mine", pem: forged.anchorPem }];
+    const found = await check(html, { policy: "bundle", trustAnchors });
+    expect([found.sameReport, found.policyFrom]).toEqual([true, "bundle"]);
+    expect(found.verification!.report).toMatchObject({ verdict: "authentic", policy: null, policyDigest: null });
+  });
+
+  it("takes no demand that a page without evidence could not meet", async () => {
+    const page = await renderVerifier(parts);
+    await expect(check(page)).rejects.toThrow(/^the page has no evidence/);
+    await expect(check(page, { policy: "bundle" })).rejects.toThrow(/^the page has no evidence/);
+    expect(await checkPage(page, { ...parts, policy: null, now })).toMatchObject({ kind: "verifier", sameBytes: true });
+  });
+
   it("names the version that the page says made it", async () => {
     const page = html.replace('content="bootproof 0.1.0"', 'content="bootproof 7.0.0"');
     expect(await check(page)).toMatchObject({ kind: "report", version: "7.0.0", sameBytes: false });
@@ -204,6 +296,7 @@ describe("the check of a page", () => {
 
   it("checks the page without evidence, too", async () => {
     const page = await renderVerifier(parts);
+    const check = (html: string): Promise<PageCheck> => checkPage(html, parts);
     expect(await check(page)).toMatchObject({
       kind: "verifier",
       sameBytes: true,

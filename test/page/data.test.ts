@@ -17,7 +17,7 @@ import type { MalformedError } from "../../src/errors.js";
 import { type Evidence, NamedEvidence, plainOptions } from "../../src/inputs.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageContent, type PageData, pageData, readPageData } from "../../src/page/data.js";
-import { verifyPageData } from "../../src/page/verify.js";
+import { reproducePage } from "../../src/page/verify.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
@@ -45,7 +45,7 @@ async function contentOf(evidence: Evidence, options: Partial<VerifyOptions> = {
 
 async function expectSame(content: PageContent, verdict: string): Promise<PageContent> {
   const read = throughJson(content);
-  const { same, differences, report } = await verifyPageData(read);
+  const { same, differences, report } = await reproducePage(read);
   expect([report.verdict, differences, same]).toEqual([verdict, [], true]);
   expect(report).toEqual(content.report);
   return read;
@@ -132,11 +132,13 @@ describe("comes to the same report", () => {
     const { bundle } = await packBundle({ bootProofs: [forged.bootProof] }, { policy: own, now });
     const bytes = bytesOf(bundle);
     const decoded = namedBundle(decodeBundle(bytes), "bundle.json", bytes);
+    const trustAnchors = [parseTrustAnchor("lab", forged.anchorPem)];
     for (const chosen of [POLICY_OF_THE_BUNDLE, policy] as const) {
-      const { report, policyFrom, packed } = await verifyBundle(decoded, { policy: chosen, now });
-      const options = plainOptions({ policy: chosen === policy ? policy : undefined, now });
+      const given = chosen === policy ? { now } : { now, trustAnchors };
+      const { report, policyFrom, packed } = await verifyBundle(decoded, { policy: chosen, ...given });
+      const options = plainOptions({ policy: chosen === policy ? policy : undefined, ...given });
       const content = { evidence: { bundle: bytes, name: "bundle.json" }, options, report };
-      const anew = await verifyPageData(await expectSame(content, "verified"));
+      const anew = await reproducePage(await expectSame(content, chosen === policy ? "verified" : "authentic"));
       expect(anew.bundle).toEqual({ policyFrom, packed });
     }
   });
@@ -268,7 +270,7 @@ describe("malformed data", () => {
   });
 
   it("is told where the options make no sense, and where the policy is none", async () => {
-    const verify = async (data: PageData): Promise<unknown> => verifyPageData(readPageData(JSON.stringify(data)));
+    const verify = async (data: PageData): Promise<unknown> => reproducePage(readPageData(JSON.stringify(data)));
     await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
       /^malformed page: options: evidence.appProofs: given/,
     );
@@ -290,7 +292,7 @@ it("differences name the check, and each place once", async () => {
   report.checks[0]!.status = "fail";
   report.extra = 1;
   report.checks.pop();
-  const { same, differences } = await verifyPageData({ ...content, report: report as never });
+  const { same, differences } = await reproducePage({ ...content, report: report as never });
   const checks = content.report["checks"] as { subject: string; id: string }[];
   const nameOf = ({ subject, id }: { subject: string; id: string }): string => `${subject} ${id}`;
   expect(same).toBe(false);
