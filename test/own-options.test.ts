@@ -701,6 +701,7 @@ const WITHOUT_OBJECTS: readonly string[] = [
   "measureRole",
   "SoftwarePasskey",
   "writeLabFiles",
+  "LabFolderError",
   "StoreInUseError",
   "StoreMissingError",
   "labDeployment",
@@ -962,7 +963,8 @@ describe("a debug enclave while Object.prototype allows it", () => {
     ],
     [
       "checkPage",
-      async () => (await page.checkPage(html, { script, policy: plainPolicy(policy) })).verification?.report.verdict,
+      async () =>
+        (await page.checkPage(html, { script, policy: plainPolicy(policy), now: NOW })).verification?.report.verdict,
     ],
   ])("is rejected by %s", async (_name, verdict) => {
     expect(await polluted(allowing, verdict)).toBe("rejected");

@@ -9,7 +9,7 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { cut } from "../errors.js";
 import { type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
@@ -89,12 +89,16 @@ interface Difference {
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
   const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
   if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
-  const { policy, ...rest } = given;
+  const { policy } = given;
+  const rest = otherMembers(given, "policy");
+  const own = ownMembers(bundle, BUNDLE_MEMBERS);
   if (policy !== POLICY_OF_THE_BUNDLE)
-    return verified(bundle, rest, "caller", (evidence, own) => verifyEvidence(evidence, { ...own, policy }));
-  const inside = bundle.judgement?.policy;
+    return verified(own, rest, "caller", (evidence, options) => {
+      return verifyEvidence(evidence, { ...options, policy });
+    });
+  const inside = own.judgement?.policy;
   if (!inside) throw new TypeError("the bundle has no policy");
-  return verifyBundleUnder(bundle, inside, rest, "bundle");
+  return verifyBundleUnder(own, inside, rest, "bundle");
 }
 
 /** As {@link verifyBundle} under {@link POLICY_OF_THE_BUNDLE}, by a policy that came with the bundle, or around it. */
@@ -109,13 +113,14 @@ export async function verifyBundleUnder(
   });
 }
 
+const BUNDLE_MEMBERS: Readonly<Record<keyof Bundle, true>> = { evidence: true, judgement: true };
+
 async function verified(
-  bundle: Bundle,
+  { evidence: packedEvidence, judgement }: Bundle,
   options: OptionsBesidePolicy,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
-  const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
   const evidence = copyPlain(evidenceMembers(packedEvidence));
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};

@@ -111,14 +111,15 @@ const ADVICE =
 
 /** As {@link evidenceBeside}, of what is beside this member alone, not of what is inside it. */
 export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {
-  return evidenceBeside(isJsonObject(input) ? { ...input, [member]: [] } : null, piece);
+  if (!isJsonObject(input)) return evidenceBeside(null, piece);
+  return evidenceBeside(Object.assign(Object.create(null) as JsonObject, input, { [member]: [] }), piece);
 }
 
 /** The member that the piece, or the list of pieces, is taken from; null where the value is the piece itself. */
 function wrapperOf(value: unknown, piece: Piece): string | null {
   if (!isJsonObject(value)) return null;
   const { one, list } = PIECES[piece];
-  if (piece !== "activity" && Array.isArray(value[list])) return list;
+  if (piece !== "activity" && Object.hasOwn(value, list) && Array.isArray(value[list])) return list;
   return Object.hasOwn(value, one) ? one : null;
 }
 

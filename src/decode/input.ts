@@ -80,6 +80,12 @@ function copiedPlain(value: unknown, depth: number): unknown {
   return copy;
 }
 
+/** The members but for those that are named, on an object without a prototype: a rest pattern makes one with it. */
+export function otherMembers<T extends object, N extends keyof T>(own: T, ...names: readonly N[]): Omit<T, N> {
+  const others = Object.entries(own).filter(([name]) => !names.includes(name as N));
+  return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
+}
+
 /** From any prototype but `Object.prototype`, of this realm or another. */
 function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;

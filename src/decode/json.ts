@@ -82,8 +82,7 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   refuseLoneSurrogate(value);
   if (isScalar(value)) return value;
   if (Array.isArray(value)) return Array.from(value, (item) => copied(item, depth + 1, budget));
-  if (typeof value !== "object" || !isPlain(value))
-    throw malformed(`${jsonKind(value)}, which no JSON value is`);
+  if (typeof value !== "object" || !isPlain(value)) throw malformed(`${jsonKind(value)}, which no JSON value is`);
   const copy = Object.create(null) as JsonObject;
   for (const [name, member] of Object.entries(value!)) {
     if (member === undefined) continue;

@@ -1,6 +1,6 @@
 /** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
+import { otherMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
@@ -76,8 +76,9 @@ const SCRIPT_END = "</script>";
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
-  const { script: ownScript, ...given } = ownOptions("options", options, OPTION_NAMES);
-  const setting = settingOf(given);
+  const own = ownOptions("options", options, OPTION_NAMES);
+  const { script: ownScript } = own;
+  const setting = settingOf(otherMembers(own, "script"));
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);

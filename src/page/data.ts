@@ -15,6 +15,7 @@ import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
 import {
+  type Evidence,
   type JudgedEvidence,
   NamedEvidence,
   type PlainOptions,
@@ -91,7 +92,13 @@ const CONTENT: Readonly<Record<keyof PageContent, true>> = { evidence: true, opt
 /** What a page is of, with copies of options and report. */
 export function ownContent(content: PageContent): PageContent {
   const { evidence, options, report } = ownOptions("content", content, CONTENT);
-  return { evidence, options: ownPlainOptions(options), report: copyPlain(report) };
+  return { evidence: ownPageEvidence(evidence), options: ownPlainOptions(options), report: copyPlain(report) };
+}
+
+function ownPageEvidence(evidence: PageEvidence): PageEvidence {
+  if (evidence instanceof Uint8Array || isNamed(evidence)) return evidence;
+  const isBundle = typeof evidence === "object" && evidence !== null && Object.hasOwn(evidence, "bundle");
+  return copyPlain(isBundle ? evidence : evidenceMembers(evidence as Evidence));
 }
 
 /**

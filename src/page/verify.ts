@@ -14,7 +14,7 @@ import {
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
-import { ownOptions } from "../decode/input.js";
+import { copyPlain, otherMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
 import {
@@ -115,14 +115,14 @@ const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
 
 /** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a policy that is none. */
 export function takePageSetting(setting: PageSetting): TakenPageSetting {
-  const { policy, trustAnchors, ...rest } = ownOptions("options", setting, SETTING_NAMES);
+  const own = ownOptions("options", setting, SETTING_NAMES);
+  const { policy, trustAnchors } = own;
   if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
   const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-  const taken = {
-    ...structuredClone({ ...rest }),
+  const taken = Object.assign(copyPlain(otherMembers(own, "policy", "trustAnchors")), {
     ...(anchors && { trustAnchors: anchors }),
     policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
-  };
+  });
   // What is wrong with an option is thrown before anything is verified.
   takeOptions({ ...taken, policy: callersPolicy(taken.policy) });
   return taken;
@@ -134,20 +134,20 @@ export function takePageSetting(setting: PageSetting): TakenPageSetting {
  */
 export async function judgePage(
   content: PageContent,
-  { policy, ...own }: TakenPageSetting,
+  setting: TakenPageSetting,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
-  const { measurements, nonce, ephemeralKey } = content.options;
-  const options = {
-    ...own,
+  const { policy, expected } = setting;
+  const { measurements, nonce, ephemeralKey } = ownPlainOptions(content.options);
+  const options = Object.assign(otherMembers(setting, "policy"), {
     ...(measurements && { measurements }),
     ...(nonce && { nonce }),
     ...(ephemeralKey && { ephemeralKey }),
     // The page's maker chose what is in it, so that nothing here says that no more was wanted.
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
-  };
-  refuseEmptyQuestion(content.evidence, own.expected);
+  });
+  refuseEmptyQuestion(content.evidence, expected);
   if (policy === "bundle") return judge(content.evidence, options, makersPolicyOf(content));
   return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
 }
@@ -183,9 +183,11 @@ export async function judged(
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   try {
-    const { policy, trustAnchors, ...rest } = ownPlainOptions(given);
+    const plain = ownPlainOptions(given);
+    const { policy, trustAnchors } = plain;
     const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-    const options = { ...rest, ...(anchors && { trustAnchors: anchors }), cache };
+    const rest = otherMembers(plain, "policy", "trustAnchors");
+    const options = Object.assign(rest, { ...(anchors && { trustAnchors: anchors }), cache });
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
     const own = policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });

@@ -75,9 +75,9 @@ describe("app proofs without an activity", () => {
     const expected = { organizationId, addresses: [address] };
     const none = (await ask("app.request", { payloads: [] }, { expected })).statuses;
     expect(none).toEqual({ "app[0]": "fail" });
-    expect((await ask("app.request", { payloads: [] }, { expected: { organizationId } })).statuses).toEqual({
-      "app[0]": "skip",
-    });
+    await expect(ask("app.request", { payloads: [] }, { expected: { organizationId } })).rejects.toThrow(
+      /^expected: boot proofs alone cannot answer it/,
+    );
     const activity = { activity: drop("appProofs") };
     expect((await ask("app.request", activity, { expected, given: withActivity })).statuses).toEqual({});
   });
