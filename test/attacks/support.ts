@@ -107,6 +107,19 @@ export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Prom
   return (await judged(evidence, how)).report;
 }
 
+const reports = new WeakMap<object, Promise<Report>>();
+
+/**
+ * The report of a row, made once in a process: for tests of what is written from reports. Mutation testing changes what
+ * makes it, and so makes it anew.
+ */
+export function reportOf(row: Pick<Attack, "forge" | "judge">): Promise<Report> {
+  const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
+  const report = (isMutated ? undefined : reports.get(row)) ?? judge(forge(row.forge), row.judge);
+  reports.set(row, report);
+  return report;
+}
+
 export interface Judged {
   readonly report: Report;
   /** By subject of the report; null for what was rejected. */
