@@ -2,7 +2,7 @@
  * Each test is in the tier that it belongs to: without a build, a browser, a server and other runtimes the first tier
  * passes. And what loads modules anew leaves them to the files after it, and so has a process of its own.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { needsOf } from "./needs.js";
@@ -36,6 +36,17 @@ it("each test is in one tier, and each that is listed is there", () => {
     expect(list).toEqual([...new Set(list)].sort());
   }
   expect(built.filter((file) => thorough.includes(file))).toEqual([]);
+});
+
+it("scratch files in a clone are not the project's", () => {
+  const name = `scratch-${process.pid}.ts`;
+  writeFileSync(join(ROOT, name), "this is no TypeScript");
+  try {
+    expect(trackedFiles()).not.toContain(name);
+    expect(trackedFiles()).toContain("package.json");
+  } finally {
+    rmSync(join(ROOT, name));
+  }
 });
 
 it("no other test than those alone loads modules anew", () => {
