@@ -4,18 +4,18 @@ import { dirname, join } from "node:path";
 import ts from "typescript";
 import { ROOT } from "./tracked.mjs";
 
-export type Need = "dist/" | "a browser" | "redis-server" | "other runtimes";
+export type Need = "a build" | "a browser" | "redis-server" | "other runtimes";
 
 /** What these files say by being there. */
 const FILES: readonly (readonly [file: RegExp, need: Need])[] = [
-  [/^test\/cli\/end-to-end[\w-]*\.test\.ts$/, "dist/"],
-  [/^test\/package\/support\.ts$/, "dist/"],
+  [/^test\/cli\/end-to-end[\w-]*\.test\.ts$/, "a build"],
+  [/^test\/package\/support\.ts$/, "a build"],
   [/^test\/support\/redis\.ts$/, "redis-server"],
   [/^test\/runtimes\/runtimes\.ts$/, "other runtimes"],
 ];
 /** What an import of these packages says. This package by its own name is what is built. */
 const PACKAGES: readonly (readonly [name: RegExp, need: Need])[] = [
-  [/^bootproof(?:\/.*)?$/, "dist/"],
+  [/^bootproof(?:\/.*)?$/, "a build"],
   [/^playwright-core$/, "a browser"],
 ];
 
@@ -27,7 +27,7 @@ export function needsOf(test: string): ReadonlyMap<Need, string> {
     for (const [name, need] of FILES) if (name.test(file)) found.set(need, file);
     if (!/\.[cm]?[jt]s$/.test(file) || file.endsWith(".d.mts")) continue;
     for (const { text, isImport } of textsIn(file)) {
-      if (/^(?:\.{0,2}\/)*dist\//.test(text)) found.set("dist/", file);
+      if (/^(?:\.{0,2}\/)*dist\//.test(text)) found.set("a build", file);
       for (const [name, need] of PACKAGES) if (isImport && name.test(text)) found.set(need, file);
       const other = fileOf(text, file);
       if (other !== null) seen.add(other);
