@@ -107,19 +107,6 @@ export async function judge(evidence: ForgedEvidence, how: Judgement = {}): Prom
   return (await judged(evidence, how)).report;
 }
 
-const reports = new WeakMap<object, Promise<Report>>();
-
-/**
- * The report of a row, made once in a process: for tests of what is written from reports. Mutation testing changes what
- * makes it, and so makes it anew.
- */
-export function reportOf(row: Pick<Attack, "forge" | "judge">): Promise<Report> {
-  const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
-  const report = (isMutated ? undefined : reports.get(row)) ?? judge(forge(row.forge), row.judge);
-  reports.set(row, report);
-  return report;
-}
-
 export interface Judged {
   readonly report: Report;
   /** By subject of the report; null for what was rejected. */
@@ -131,6 +118,23 @@ export function handedBack({ report, verified }: Judged): string[] {
   return report.checks
     .filter(({ id, status, subject }) => status === "fail" && !id.startsWith("policy.") && verified.get(subject))
     .map(({ id, subject }) => `${subject} ${id}`);
+}
+
+const judgedRows = new WeakMap<object, Promise<Judged>>();
+
+/**
+ * A row, judged once in a process: several files of tests hold its report against something. Mutation testing changes
+ * what judges it, and so does it anew.
+ */
+export function judgedRow(row: Pick<Attack, "forge" | "judge">): Promise<Judged> {
+  const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
+  const answer = (isMutated ? undefined : judgedRows.get(row)) ?? judged(forge(row.forge), row.judge);
+  judgedRows.set(row, answer);
+  return answer;
+}
+
+export async function reportOf(row: Pick<Attack, "forge" | "judge">): Promise<Report> {
+  return (await judgedRow(row)).report;
 }
 
 /** The report, and what was verified of each of its subjects. */
