@@ -1,12 +1,43 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { type TestProjectInlineConfiguration, defineConfig } from "vitest/config";
 
+const listOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`test/${name}`, import.meta.url), "utf8"));
+
+/** The tiers after the first, which has every other test (.github/CONTRIBUTING.md, "Tiers"; test/tiers.test.ts). */
+const { built, thorough } = listOf("tiers.json") as Readonly<Record<"built" | "thorough", readonly string[]>>;
 /**
  * Each of these has a process of its own. One measures its heap, of which that of other files would tell nothing. The
  * others load the library anew with another cryptography than Node's, which the files after them would be left with.
  */
-const ALONE = JSON.parse(readFileSync(new URL("test/alone.json", import.meta.url), "utf8")) as string[];
+const ALONE = listOf("alone.json") as readonly string[];
+
+interface Project {
+  readonly name: string;
+  readonly include: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly alone?: boolean;
+  readonly needsBuild?: boolean;
+}
+
+const PROJECTS: readonly Project[] = [
+  { name: "fast", include: ["test/**/*.test.ts"], exclude: [...built, ...thorough, ...ALONE] },
+  { name: "built", include: without(built, ALONE), needsBuild: true },
+  { name: "thorough", include: without(thorough, ALONE) },
+  { name: "alone", include: without(ALONE, built), alone: true },
+  { name: "built-alone", include: built.filter((file) => ALONE.includes(file)), alone: true, needsBuild: true },
+];
+
+function without(files: readonly string[], others: readonly string[]): readonly string[] {
+  return files.filter((file) => !others.includes(file));
+}
+
+/** One project after the other; the files of one share processes. */
+function projectOf({ name, include, exclude = [], alone, needsBuild }: Project, at: number) {
+  const test = { name, include: [...include], exclude: [...exclude], isolate: alone === true };
+  const setup = needsBuild === true ? { globalSetup: "test/support/needs-build.ts" } : {};
+  return { extends: true, test: { ...test, ...setup, sequence: { groupOrder: at } } } as TestProjectInlineConfiguration;
+}
 
 export default defineConfig({
   test: {
@@ -15,16 +46,6 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     // Processes, not threads: tests change the working directory, and listen for warnings of their process.
     pool: "forks",
-    projects: [
-      {
-        extends: true,
-        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: ALONE, isolate: false },
-      },
-      {
-        extends: true,
-        // After the others.
-        test: { name: "alone", include: ALONE, sequence: { groupOrder: 1 } },
-      },
-    ],
+    projects: PROJECTS.map(projectOf),
   },
 });

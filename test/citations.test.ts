@@ -1,22 +1,11 @@
 /** Citations lead somewhere: documents, their sections and files that comments, texts and documents name are here. */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { ROOT, trackedFiles } from "./tracked.mjs";
 
-const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const OWN = "test/citations.test.ts";
-const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|coverage|\.git)$/;
-
-function filesIn(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (LEFT_OUT.test(path)) return [];
-    return entry.isDirectory() ? filesIn(path) : [path];
-  });
-}
-
-const all = filesIn("");
+const all = trackedFiles();
 const documents = all.filter((file) => file.endsWith(".md"));
 const code = all.filter((file) => /^(?:src|bin|test)\/.*\.(?:ts|mjs)$/.test(file) && file !== OWN);
 

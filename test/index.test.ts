@@ -25,7 +25,6 @@ import { generateQosKeyPair } from "../src/lab/qos.js";
 import { type Report, isMadeReport } from "../src/report/report.js";
 import { BOOT_PROOF_ATTACKS } from "./attacks/boot-proof.table.js";
 import {
-  type Attack,
   type Given,
   type Judgement,
   NOW,
@@ -35,6 +34,7 @@ import {
   lab,
   optionsOf,
   put,
+  reportOf,
   withActivity,
 } from "./attacks/support.js";
 import { APP_PROOF_ATTACKS } from "./attacks/app-proof.table.js";
@@ -274,11 +274,9 @@ describe("a verdict", () => {
       "activity.coverage",
       "policy.deployment",
     ];
-    const judged = async ({ forge: alterations, judge: how }: Pick<Attack, "forge" | "judge">): Promise<Report> =>
-      judge(forge(alterations), how);
     const reports = [
       ...(await Promise.all(cases.map(({ how, evidence = whole }) => judge(evidence, how)))),
-      ...(await Promise.all(rows.filter((_, index) => index % 3 === 0).map(judged))),
+      ...(await Promise.all(rows.filter((_, index) => index % 3 === 0).map(reportOf))),
     ];
     for (const report of reports) {
       const good = report.verdict !== "rejected";

@@ -9,7 +9,7 @@ import { certificatePem } from "../src/verify/trust-anchor.js";
 import type { JsonObject } from "../src/decode/json.js";
 import { ACCEPTED } from "./attacks/accepted.table.js";
 import { POLICY_ATTACKS } from "./attacks/policy.table.js";
-import { forge, judge, lab, put } from "./attacks/support.js";
+import { forge, judge, lab, put, reportOf } from "./attacks/support.js";
 import { APP_1, BOOT_1, bootproof, fileOf, vector } from "./cli/support.js";
 
 const SHIPPED = fileURLToPath(new URL("../dist/schemas/", import.meta.url));
@@ -41,14 +41,14 @@ describe("the schema of reports", () => {
   it.each(ACCEPTED.map((row) => [row.name, row] as const))(
     "takes the report of what is accepted: %s",
     async (_, row) => {
-      expect(faultsOf(await judge(forge(row.forge), row.judge))).toEqual([]);
+      expect(faultsOf(await reportOf(row))).toEqual([]);
     },
   );
 
   it.each(POLICY_ATTACKS.map((row) => [row.name, row] as const))(
     "takes the report of what is refused: %s",
     async (_, row) => {
-      expect(faultsOf(await judge(forge(row.forge), row.judge))).toEqual([]);
+      expect(faultsOf(await reportOf(row))).toEqual([]);
     },
   );
 

@@ -4,13 +4,14 @@ import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
 import { LAB_ADDRESS } from "../../src/lab/forge.js";
 import { knownDetails } from "./details.js";
-import { AT, forge, hex, idsOf, judge, judged, lab, withActivity } from "./support.js";
+import { AT, forge, hex, idsOf, judge, judgedRow, lab, withActivity } from "./support.js";
 
 const expectKnownDetails = knownDetails("accepted", ACCEPTED.length);
 
 describe("accepted", () => {
-  it.each(ACCEPTED)("$name", async ({ forge: alterations, judge: judgement, warns = [] }) => {
-    const { report, verified } = await judged(forge(alterations), judgement);
+  it.each(ACCEPTED)("$name", async (row) => {
+    const { judge: judgement, warns = [] } = row;
+    const { report, verified } = await judgedRow(row);
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
     expect(report.claims).not.toBeNull();

@@ -7,7 +7,7 @@ import { CHAIN_ATTACKS } from "./chain.table.js";
 import { knownDetails } from "./details.js";
 import { DOCUMENT_ATTACKS } from "./document.table.js";
 import { POLICY_ATTACKS } from "./policy.table.js";
-import { type Attack, forge, handedBack, idsOf, judged } from "./support.js";
+import { type Attack, handedBack, idsOf, judgedRow } from "./support.js";
 
 const TABLES: Record<string, readonly Attack[]> = {
   document: DOCUMENT_ATTACKS,
@@ -21,7 +21,7 @@ const expectKnownDetails = knownDetails("attacks", ALL.length);
 
 describe.each(Object.entries(TABLES))("attacks: %s", (_, attacks) => {
   it.each(attacks)("$name", async (attack) => {
-    const answer = await judged(forge(attack.forge), attack.judge);
+    const answer = await judgedRow(attack);
     const { report } = answer;
     const failing = idsOf(report, "fail");
     if (attack.more === true) expect(failing).toEqual(expect.arrayContaining([...attack.fails]));

@@ -120,6 +120,23 @@ export function handedBack({ report, verified }: Judged): string[] {
     .map(({ id, subject }) => `${subject} ${id}`);
 }
 
+const judgedRows = new WeakMap<object, Promise<Judged>>();
+
+/**
+ * A row, judged once in a process: several files of tests hold its report against something. Mutation testing changes
+ * what judges it, and so does it anew.
+ */
+export function judgedRow(row: Pick<Attack, "forge" | "judge">): Promise<Judged> {
+  const isMutated = process.env["MUTATION_DIRECTORY"] !== undefined;
+  const answer = (isMutated ? undefined : judgedRows.get(row)) ?? judged(forge(row.forge), row.judge);
+  judgedRows.set(row, answer);
+  return answer;
+}
+
+export async function reportOf(row: Pick<Attack, "forge" | "judge">): Promise<Report> {
+  return (await judgedRow(row)).report;
+}
+
 /** The report, and what was verified of each of its subjects. */
 export async function judged(evidence: ForgedEvidence, how: Judgement = {}): Promise<Judged> {
   if (how.bare === true) {

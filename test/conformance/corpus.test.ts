@@ -1,18 +1,23 @@
 /** The corpus is whole, says what its tables say, and the library answers as it expects. */
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { CHECK_IDS, type CheckId } from "../../src/checks.js";
 import * as library from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
 import { vectorFiles } from "../support/vectors.js";
 import { type Judged, judgeCase } from "./adapter.mjs";
 import { aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
-import { foldersIn, readIndex, commonOf, sizeOf } from "./make.js";
+import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
+import { pack } from "./pack.js";
+import { CORPUS, type CategoryFile, readCategories, unpack } from "./unpack.mjs";
 
-const ROOT = fileURLToPath(new URL("../../test-vectors/conformance/", import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), "bootproof-corpus-"));
+afterAll(() => rmSync(scratch, { recursive: true }));
+const ROOT = join(scratch, "corpus");
+unpack(CORPUS, ROOT);
 const read = (path: string): Uint8Array => readFileSync(join(ROOT, path));
 const readJson = <T>(path: string): T => JSON.parse(Buffer.from(read(path)).toString()) as T;
 const index = readIndex(ROOT);
@@ -26,7 +31,8 @@ describe("the corpus", () => {
     const indexed = index.cases.map(({ name, folder, category, origin, from, about }) => {
       return { name, folder, category, origin, from, about };
     });
-    const all = allCases();
+    // The index has one category after the other, each in the order of the tables.
+    const all = allCases().sort((a, b) => (a.category < b.category ? -1 : Number(a.category > b.category)));
     expect(index.cases.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
     const made = all.map((one) => {
       const { name, category, origin, from } = one;
@@ -102,7 +108,77 @@ describe("the corpus", () => {
 
   it("stays small", () => {
     expect(sizeOf(ROOT)).toBeLessThan(8_000_000);
+    expect(sizeOf(CORPUS)).toBeLessThan(8_400_000);
   });
+});
+
+describe("the file of a category", () => {
+  const schema = readJson<object>("schemas/category.schema.json");
+
+  /** A corpus of one case, changed. */
+  function changed(change: (file: CategoryFile) => unknown): string {
+    const root = mkdtempSync(join(scratch, "changed-"));
+    const file = structuredClone(readCategories(CORPUS).find(({ category }) => category === "document")!);
+    const small = { ...file, cases: file.cases.filter(({ pieces }) => "document.base64" in pieces).slice(0, 1) };
+    writeFileSync(join(root, "document.json"), JSON.stringify(change(small)));
+    return root;
+  }
+
+  it("is what packing the folders writes, byte by byte", () => {
+    const again = join(scratch, "again");
+    mkdirSync(again);
+    pack(ROOT, again);
+    const names = readdirSync(CORPUS).filter((name) => name.endsWith(".json"));
+    expect(names).toEqual([...new Set(index.cases.map(({ category }) => `${category}.json`))].sort());
+    for (const name of names)
+      expect(readFileSync(join(again, name)).equals(readFileSync(join(CORPUS, name))), name).toBe(true);
+  });
+
+  it("fits its schema", () => {
+    const fits = new Ajv2020().compile(schema);
+    for (const file of readCategories(CORPUS)) expect(fits(file) ? [] : fits.errors, file.category).toEqual([]);
+    expect(fits({ ...readCategories(CORPUS)[0]!, cases: [{}] })).toBe(false);
+  });
+
+  it("holds as base64 what is no text", () => {
+    const root = changed((file) => file);
+    const [from, packed, to] = ["bytes", "packed", "bytes again"].map((name) => join(root, name));
+    unpack(root, from!);
+    const { folder } = readIndex(from!).cases[0]!;
+    writeFileSync(join(from!, folder, "document.base64"), Buffer.of(0xff, 0x00, 0xc3));
+    mkdirSync(packed!);
+    pack(from!, packed!);
+    expect(readCategories(packed!)[0]!.cases[0]!.pieces["document.base64"]).toMatchObject({ base64: "/wDD" });
+    unpack(packed!, to!);
+    expect([...readFileSync(join(to!, folder, "document.base64"))]).toEqual([0xff, 0x00, 0xc3]);
+  });
+
+  it.each<[what: string, change: (file: CategoryFile) => unknown, says: string]>([
+    ["a piece that was changed", (file) => withPiece(file, { text: "other" }), "SHA-256"],
+    ["a folder above its own", (file) => withFolder(file, "../above"), "not a path of a corpus"],
+    ["another format", (file) => ({ ...file, format: "bootproof-conformance-category/2" }), "another format"],
+  ])("is refused with %s", (_, change, says) => {
+    const root = changed(change);
+    expect(() => unpack(root, join(root, "to"))).toThrow(says);
+  });
+
+  it("is not unpacked over other files", () => {
+    expect(() => unpack(CORPUS, ROOT)).toThrow("not empty");
+    expect(existsSync(join(CORPUS, "index.json"))).toBe(false);
+  });
+});
+
+const withFolder = (file: CategoryFile, folder: string) => ({
+  ...file,
+  cases: file.cases.map((one) => ({ ...one, folder })),
+});
+
+const withPiece = (file: CategoryFile, change: object) => ({
+  ...file,
+  cases: file.cases.map((one) => ({
+    ...one,
+    pieces: { "document.base64": { ...one.pieces["document.base64"], ...change } },
+  })),
 });
 
 describe("the library", () => {

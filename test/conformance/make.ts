@@ -2,7 +2,8 @@
  * Writes the cases that the corpus has not yet, and takes away those that it has no more. The keys of the lab are new
  * in each run, and so is what is forged with them: what is there stays as it is, unless `all` is asked for.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toUtf8 } from "../../src/bytes.js";
 import { CHECK_IDS } from "../../src/checks.js";
@@ -11,10 +12,28 @@ import * as library from "../../src/index.js";
 import { judgeCase } from "./adapter.mjs";
 import { type Case, type CaseFiles, filesOf } from "./case.js";
 import { type Index, type IndexedCase, aboutOf, allCases, folderOf, sha256 } from "./corpus.js";
+import { commonOf, foldersIn, readIndex, sizeOf } from "./folders.js";
+import { pack } from "./pack.js";
+import { indexText, unpack } from "./unpack.mjs";
 
 const MAX_BYTES = 8_000_000;
 
-export async function makeCorpus(root: string, all: boolean): Promise<string> {
+/** Unpacks the corpus, makes its cases, and packs it again. */
+export async function makeCorpus(corpus: string, all: boolean): Promise<string> {
+  const folders = mkdtempSync(join(tmpdir(), "bootproof-corpus-"));
+  try {
+    if (!all) unpack(corpus, folders);
+    const made = await makeCases(folders, all);
+    const size = sizeOf(folders);
+    if (size > MAX_BYTES) throw new RangeError(`the corpus has ${size} bytes, ${MAX_BYTES} at most`);
+    pack(folders, corpus);
+    return `${made}, ${size} bytes`;
+  } finally {
+    rmSync(folders, { recursive: true });
+  }
+}
+
+async function makeCases(root: string, all: boolean): Promise<string> {
   const cases = allCases();
   const old = all || !existsSync(join(root, "index.json")) ? null : readIndex(root);
   const kept = new Map(old?.cases.map((one) => [one.name, one]) ?? []);
@@ -35,17 +54,8 @@ export async function makeCorpus(root: string, all: boolean): Promise<string> {
     common: Object.fromEntries([...used].sort().map((path) => [path, sha256(readFileSync(join(root, path)))])),
     cases: indexed,
   };
-  writeFileSync(join(root, "index.json"), `${indexText(index)}\n`);
-  const size = sizeOf(root);
-  if (size > MAX_BYTES) throw new RangeError(`the corpus has ${size} bytes, ${MAX_BYTES} at most`);
-  return `${indexed.length} cases, ${missing.length} of them made now, ${size} bytes`;
-}
-
-/** A case a line, so that a difference shows which. */
-function indexText({ format, common, cases }: Index): string {
-  const lines = cases.map((one) => `    ${JSON.stringify(one)}`).join(",\n");
-  const head = JSON.stringify({ format, common }, null, 2).slice(0, -2);
-  return `${head},\n  "cases": [\n${lines}\n  ]\n}`;
+  writeFileSync(join(root, "index.json"), indexText(index));
+  return `${indexed.length} cases, ${missing.length} of them made now`;
 }
 
 /** What more than one case holds is there once: names by SHA-256. */
@@ -70,12 +80,6 @@ function takeAway(root: string, kept: ReadonlySet<string>, all: boolean): void {
   if (all) rmSync(join(root, "common"), { recursive: true });
   mkdirSync(join(root, "common"), { recursive: true });
   for (const folder of foldersIn(root)) if (!kept.has(folder)) rmSync(join(root, folder), { recursive: true });
-}
-
-/** Every folder of a case, as the index names it. */
-export function foldersIn(root: string): string[] {
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).map((path) => path.replaceAll("\\", "/"));
-  return files.filter((path) => path.endsWith("/input.json")).map((path) => path.slice(0, -"/input.json".length));
 }
 
 async function write(root: string, one: Case, { input, pieces }: CaseFiles, shared: ReadonlyMap<string, string>) {
@@ -121,20 +125,4 @@ function indexedCase(root: string, one: Case): IndexedCase {
     from: one.from,
     files: Object.fromEntries(names.map((name) => [name, sha256(readFileSync(join(root, folder, name)))])),
   };
-}
-
-/** The common files that a case names, as the index names them. */
-export function commonOf(root: string, folder: string): string[] {
-  const text = readFileSync(join(root, folder, "input.json"), "utf8");
-  return [...text.matchAll(/"\.\.\/\.\.\/(common\/[^"]+)"/g)].map(([, path]) => path!);
-}
-
-export function readIndex(root: string): Index {
-  return JSON.parse(readFileSync(join(root, "index.json"), "utf8")) as Index;
-}
-
-export function sizeOf(root: string): number {
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((sum, entry) => sum + readFileSync(join(entry.parentPath, entry.name)).length, 0);
 }

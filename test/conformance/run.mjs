@@ -1,15 +1,16 @@
 /**
- * Holds a verifier against the corpus: `node test/conformance/run.mjs [OPTIONS] -- COMMAND ARGS…`. The command is
- * started once, reads the path of a case's folder a line, and answers each with one line of JSON
- * (`test-vectors/conformance/README.md`). Exits with 1 for a false accept or a false reject, and with 2 where there is
- * no answer to compare.
+ * Holds a verifier against the corpus: `node test/conformance/run.mjs [OPTIONS] -- COMMAND ARGS…`. The corpus is
+ * unpacked into a temporary folder first, unless it is unpacked already. The command is started once, reads the path of
+ * a case's folder a line, and answers each with one line of JSON (`test-vectors/conformance/README.md`). Exits with 1
+ * for a false accept or a false reject, and with 2 where there is no answer to compare.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { CORPUS, CorpusError, unpack } from "./unpack.mjs";
 
 const USAGE =
   "usage: node test/conformance/run.mjs [--corpus DIR] [--strict] [--json FILE] [--timeout SECONDS] -- COMMAND ARGS…";
@@ -98,6 +99,18 @@ class Verifier {
   }
 }
 
+/** Calls `use` with the folder of the unpacked corpus. */
+async function withFolders(corpus, use) {
+  if (existsSync(join(corpus, "index.json"))) return use(corpus);
+  const folders = mkdtempSync(join(tmpdir(), "bootproof-corpus-"));
+  try {
+    unpack(corpus, folders);
+    return await use(folders);
+  } finally {
+    rmSync(folders, { recursive: true });
+  }
+}
+
 /** The results, a case each: its category, what was expected and answered, and the outcome. */
 async function run(corpus, command, timeout) {
   const index = JSON.parse(readFileSync(join(corpus, "index.json"), "utf8"));
@@ -146,7 +159,7 @@ function readOptions(argv) {
     const { values } = parseArgs({
       args: argv.slice(0, at),
       options: {
-        corpus: { type: "string", default: fileURLToPath(new URL("../../test-vectors/conformance", import.meta.url)) },
+        corpus: { type: "string", default: CORPUS },
         strict: { type: "boolean", default: false },
         json: { type: "string" },
         timeout: { type: "string", default: "60" },
@@ -161,7 +174,7 @@ function readOptions(argv) {
 
 async function main(argv) {
   const { corpus, command, strict, json, timeout } = readOptions(argv);
-  const results = await run(corpus, command, timeout);
+  const results = await withFolders(corpus, (folders) => run(folders, command, timeout));
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(results, null, 1)}\n`);
   console.log([...differences(results), table(results)].join("\n\n"));
   const wrong = ["false accepts", "false rejects", ...(strict ? ["other reasons", "unsupported"] : [])];
@@ -171,6 +184,6 @@ async function main(argv) {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof RunError ? error.message : error);
+  console.error(error instanceof RunError || error instanceof CorpusError ? error.message : error);
   process.exitCode = 2;
 }

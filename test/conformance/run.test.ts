@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readIndex } from "./make.js";
+import { readIndex } from "./folders.js";
+import { CORPUS, unpack } from "./unpack.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const ROOT = fileURLToPath(new URL("../../test-vectors/conformance/", import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), "bootproof-conformance-"));
+const ROOT = join(scratch, "corpus");
+unpack(CORPUS, ROOT);
 afterAll(() => rmSync(scratch, { recursive: true }));
 
 interface Run {

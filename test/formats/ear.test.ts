@@ -14,7 +14,7 @@ import { BOOT_PROOF_ATTACKS } from "../attacks/boot-proof.table.js";
 import { CHAIN_ATTACKS } from "../attacks/chain.table.js";
 import { DOCUMENT_ATTACKS } from "../attacks/document.table.js";
 import { POLICY_ATTACKS } from "../attacks/policy.table.js";
-import { type Accepted, type Judgement, NOW, forge, judge, withActivity } from "../attacks/support.js";
+import { type Accepted, type Judgement, NOW, forge, judge, reportOf, withActivity } from "../attacks/support.js";
 import { BOOT, IMAGE, report as byHand } from "../report/reports.js";
 import { EAR_SCHEMA } from "../support/ear-schema.js";
 import { readVector } from "../support/vectors.js";
@@ -268,7 +268,7 @@ describe("every row of the attack tables", () => {
     ...APP_PROOF_ATTACKS,
   ];
   it.each(attacks.map((row) => [row.name, row] as const))("is contraindicated: %s", async (_, row) => {
-    const report = await judge(forge(row.forge), row.judge);
+    const report = await reportOf(row);
     const ear = await earOf(report);
     expect(ear.ear_status).toBe("contraindicated");
     for (const each of Object.values(ear.submods)) {
@@ -281,7 +281,7 @@ describe("every row of the attack tables", () => {
   });
 
   it.each(ACCEPTED.map((row) => [row.name, row] as const))("that is accepted is not: %s", async (_, row) => {
-    const report = await judge(forge(row.forge), row.judge);
+    const report = await reportOf(row);
     const ear = await earOf(report);
     // The lab's root is not AWS's, and the policy names it.
     const isAffirmed = report.verdict === "verified" && caveats(asAws(report)).length === 0;

@@ -143,7 +143,7 @@ const MAKERS: Readonly<Record<string, () => Promise<Shown>>> = {
       { bootProofs: [named("boot.json", bootProof)] },
       { policy: policyOf({}, { maxAge: "1m" }), now: after(3600) },
     ),
-  "sixty boot proofs": () => many(60, false),
+  "six boot proofs": () => many(6, false),
   "many boot proofs, half of them too old": () => many(10, true),
   "a bare document": async () => {
     const evidence = new NamedEvidence("document.cbor", document, { bytes: document });

@@ -1,0 +1,106 @@
+/**
+ * The tiers of the tests (.github/CONTRIBUTING.md, "Tiers"): `node test/run.mjs fast|all|release|types|lint|room ROOM`.
+ * Steps of one lane run in turn, lanes run at the same time. What a step writes is shown when it ends; what vitest
+ * writes is shown at once. Every step runs, whatever the others found.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, trackedFiles } from "./tracked.mjs";
+
+const CACHE = join(ROOT, "node_modules/.cache/bootproof");
+const USAGE = "usage: node test/run.mjs fast|all|release|types|lint|room ROOM [VITEST ARGS…]";
+const bin = (path, ...args) => [process.execPath, join(ROOT, "node_modules", path), ...args];
+const npm = (...args) => ["npm", "run", "--silent", ...args];
+
+/** Of the files that git knows: scratch files in a clone are not the project's. */
+function types() {
+  const files = trackedFiles().filter((file) => /^(?:src|bin|test)\/.*\.m?ts$|^vitest\.config\.ts$/.test(file));
+  const config = join(CACHE, "tsconfig.json");
+  const options = { incremental: true, tsBuildInfoFile: join(CACHE, "types.tsbuildinfo") };
+  const paths = files.map((file) => join(ROOT, file));
+  mkdirSync(CACHE, { recursive: true });
+  const content = { extends: join(ROOT, "test/tsconfig.json"), compilerOptions: options, include: [], files: paths };
+  writeFileSync(config, JSON.stringify(content, null, 1));
+  return { name: "types", command: bin("typescript/bin/tsc", "-p", config) };
+}
+
+function eslint() {
+  const files = trackedFiles().filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith("test-vectors/"));
+  const cache = ["--cache", "--cache-strategy", "content", "--cache-location", join(CACHE, "eslint")];
+  return { name: "ESLint", command: bin("eslint/bin/eslint.js", ...cache, "--no-warn-ignored", ...files) };
+}
+
+function prettier() {
+  const cache = ["--cache", "--cache-strategy", "content", "--cache-location", join(CACHE, "prettier")];
+  const options = ["--check", "--log-level", "warn", "--ignore-unknown", ...cache];
+  return { name: "Prettier", command: bin("prettier/bin/prettier.cjs", ...options, ...trackedFiles()) };
+}
+
+const vitest = (name, ...args) => ({ name, command: bin("vitest/vitest.mjs", "run", ...args), live: true });
+const fast = (args) => vitest("fast tests", "--project", "fast", ...args);
+const later = () => vitest("other tests", "--project", "!fast");
+const build = () => ({ name: "build", command: npm("build") });
+
+/** The lanes of each tier, one group of lanes after the other. */
+const TIERS = {
+  fast: (args) => [[[fast(args)], [types(), eslint(), prettier()]]],
+  all: () => [[[fast([])], [build(), types(), eslint(), prettier()]], [[later()]]],
+  release: () => [...TIERS.all(), ...RELEASE.map((script) => [[{ name: script, command: npm(script), live: true }]])],
+  types: () => [[[types()]]],
+  lint: () => [[[prettier()], [eslint()]]],
+  room: ([room, ...args]) => [[[vitest(`tests of ${room}`, ...testsOf(room), ...args)]]],
+};
+
+/** What has no limit of time. */
+const RELEASE = ["test:flip", "test:opinions", "test:soak", "test:fuzz:release", "conformance", "test:mutation"];
+
+/** Checks of these rooms have rows in the attack tables. */
+const IN_TABLES = ["decode", "verify", "appraise"];
+
+/** The tests of a room, and those that hold its imports, its document and what is cited from it. */
+function testsOf(room) {
+  if (room === undefined || !existsSync(join(ROOT, "test", room))) throw new Error(`${USAGE}\nNo such room: ${room}`);
+  const mirrors = ["test/rooms.test.ts", "test/room-readmes.test.ts", "test/citations.test.ts"];
+  return [`test/${room}/`, ...mirrors, ...(IN_TABLES.includes(room) ? ["test/attacks/"] : [])];
+}
+
+function run({ name, command: [file, ...args], live }) {
+  const started = Date.now();
+  return new Promise((settle) => {
+    const stdio = ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"];
+    const child = spawn(file, args, { cwd: ROOT, stdio });
+    const written = [];
+    child.stdout?.on("data", (data) => written.push(data));
+    child.stderr?.on("data", (data) => written.push(data));
+    const end = (code, reason) => {
+      const seconds = ((Date.now() - started) / 1000).toFixed(1);
+      const text = Buffer.concat(written).toString().trimEnd();
+      if (code !== 0 && text !== "") console.error(`\n${text}`);
+      console.error(`${code === 0 ? "ok  " : "FAIL"}  ${name}, ${seconds} s${code === 0 ? "" : `: ${reason}`}`);
+      settle(code === 0);
+    };
+    child.on("error", (error) => end(1, error.message));
+    child.on("close", (code, signal) => end(code ?? 1, signal ?? `exit code ${code}`));
+  });
+}
+
+async function runLane(lane) {
+  const results = [];
+  for (const step of lane) results.push(await run(step));
+  return results.every(Boolean);
+}
+
+async function main([tier, ...args]) {
+  if (!Object.hasOwn(TIERS, tier ?? "")) throw new Error(USAGE);
+  let passed = true;
+  for (const lanes of TIERS[tier](args)) passed = (await Promise.all(lanes.map(runLane))).every(Boolean) && passed;
+  return passed ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 2;
+}
