@@ -118,7 +118,7 @@ async function activityOf(path: string, { organizationId }: Connection, io: Io):
   const { readActivity } = await import("./pieces.js");
   const files = new InputFiles(io);
   const read = await readActivity(files, path, "fetch");
-  const activity = unwrapAlone(read?.value, "activity") as JsonValue;
+  const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)
     files.fault(path, `the activity is of organization ${own.slice(0, 100)}, and ${organizationId} is asked about`);

@@ -154,12 +154,18 @@ const TAKEN: Readonly<Record<Piece, string>> = {
   activity: "an activity",
 };
 
-/** The members of a bundle but for its form; for `pin`, which makes no policy of them, without the other evidence. */
+/** What a command leaves out of a bundle and verifies nothing of: `fetch` fetches the boot proofs anew. */
+const LEFT_OUT: Readonly<Partial<Record<FileCommand, readonly string[]>>> = {
+  pin: ["appProofs", "activity"],
+  fetch: ["bootProofs"],
+};
+
+/** The members of a bundle but for its form, and for what the command may leave out. */
 function withoutForm(bundle: JsonObject, command: FileCommand): JsonObject {
   const isForm = (name: string, value: JsonValue): boolean =>
     name === "bundle" ||
     (name === "appProofs" && Array.isArray(value) && value.length === 0) ||
-    (command === "pin" && ["appProofs", "activity"].includes(name));
+    LEFT_OUT[command]?.includes(name) === true;
   return Object.fromEntries(Object.entries(bundle).filter(([name, value]) => !isForm(name, value)));
 }
 

@@ -18,7 +18,7 @@ import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
-import { levelStore, memoryStore } from "./store.js";
+import { levelStore, requireLevel, memoryStore } from "./store.js";
 import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -134,6 +134,8 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
+  // Before the folder is made: without the package nothing is kept in it.
+  await requireLevel();
   const folder = await claimFolder(dataFolder);
   const store = await levelStore(join(dataFolder, "store"));
   // What an earlier start left says where that one was to be found.

@@ -60,6 +60,11 @@ export async function levelStore(folder: string): Promise<Store> {
   return storeOf(level);
 }
 
+/** Throws {@link StoreMissingError}. */
+export async function requireLevel(): Promise<void> {
+  await loadLevel();
+}
+
 /** Loaded when it is needed: a lab in memory runs where it is not installed. */
 async function loadLevel(): Promise<typeof ClassicLevel> {
   try {

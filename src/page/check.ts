@@ -3,6 +3,7 @@ import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { otherMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
+import { ownPlainOptions } from "../inputs.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -175,7 +176,7 @@ async function checkData(text: string, parts: PageParts, setting: TakenPageSetti
 }
 
 function makingOf({ options }: PageContent): PageMaking {
-  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = options;
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = ownPlainOptions(options);
   return {
     now: now.toISOString(),
     allowDebug,

@@ -53,7 +53,7 @@ describe("explain", () => {
     ["xyzzy", "bootproof explain alone lists all there are"],
     ["4", "bootproof explain alone lists all there are"],
     ["__proto__", "bootproof explain alone lists all there are"],
-    ["", "bootproof explain alone lists all there are"],
+    ["", "WORD: empty: is a variable of the shell not set?"],
   ])("does not know %j: %s", async (word, said) => {
     const { code, stdout, stderr } = await bootproof(["explain", word]);
     expect([code, stdout]).toEqual([2, ""]);

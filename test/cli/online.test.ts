@@ -64,10 +64,11 @@ describe("fetch", () => {
     const file = fileOf(stdout);
     const { code: verified, stdout: report } = await offline("verify", file, "--policy", policy, "--format", "json");
     expect([verified, (JSON.parse(report) as Report).claims?.activity?.coveredAddresses.length]).toEqual([0, 2]);
-    expect((await offline("verify", "--boot-proof", file, "--activity", file, "--policy", policy)).code).toBe(0);
+    // Each option takes its own kind alone, and a bundle has more.
+    expect((await offline("verify", "--boot-proof", file, "--activity", file, "--policy", policy)).code).toBe(2);
     expect((await bootproof(["verify", "-", "--policy", policy], { stdin: stdout, ...present() })).code).toBe(0);
-    expect((await offline("verify", file)).stderr).toContain(
-      "--policy FILE or --no-policy is wanted: there is no policy in",
+    expect((await offline("verify", file, "--bundle-policy")).stderr).toContain(
+      "--bundle-policy: there is no policy in",
     );
   });
 
