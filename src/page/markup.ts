@@ -21,17 +21,24 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
+/** Of these one text is made: each small one takes memory of its own. */
+const MAX_PARTS = 4096;
+
 /**
  * The text of it; what is text is escaped, attribute names and tags are ours. Void elements have no end tag.
  * Throws RangeError as soon as it is longer than `most` characters.
  */
 export function toHtml(nodes: readonly MarkupNode[], most = Infinity): string {
-  const parts: string[] = [];
+  let parts: string[] = [];
+  const joined: string[] = [];
   let left = most;
   const add = (text: string): void => {
     left -= text.length;
     if (left < 0) throw new RangeError(`more than ${most} characters`);
     parts.push(text);
+    if (parts.length < MAX_PARTS) return;
+    joined.push(parts.join(""));
+    parts = [];
   };
   const addNode = (node: MarkupNode): void => {
     if (typeof node === "string") return add(escaped(node));
@@ -43,7 +50,7 @@ export function toHtml(nodes: readonly MarkupNode[], most = Infinity): string {
     add(`</${tag}>`);
   };
   nodes.forEach(addNode);
-  return parts.join("");
+  return [...joined, ...parts].join("");
 }
 
 function attributeText([name, value]: readonly [string, string]): string {

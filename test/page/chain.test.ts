@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
 import { type Link, chainsOfTrust, checksOfNoChain } from "../../src/page/chain.js";
 import type { LinkId } from "../../src/page/links.js";
+import { labelOf } from "../../src/report/check-lines.js";
 import type { Report } from "../../src/report/report.js";
 import { BOOT, bootOf, report, reportOf } from "../report/reports.js";
 import { SHOWN } from "./evidence.js";
@@ -187,4 +188,41 @@ describe("with several boot proofs", () => {
     const beyond = { ...claims, appProofs: [{ bootProof: 7, ...proofs }] };
     expect(checksOfNoChain(report({ checks: [...boots, signed(0)], claims: beyond }))).toEqual([signed(0)]);
   });
+});
+
+it("reads each check a few times, however many boot proofs there are", () => {
+  let reads = 0;
+  const boots = Array.from({ length: 200 }, (_, index): Check => {
+    const check = { ...passed("cose.signature") };
+    Object.defineProperty(check, "subject", { enumerable: true, get: () => (reads++, `boot[${index}]`) });
+    return check;
+  });
+  expect(chainsOfTrust(report({ checks: boots }))).toHaveLength(200);
+  expect(reads).toBeLessThan(20 * boots.length);
+});
+
+it("finds the names of pieces without a search for each", () => {
+  let reads = 0;
+  const evidence = Array.from({ length: 2000 }, (_, index) => ({
+    get subject() {
+      reads++;
+      return `app[${index}]` as const;
+    },
+    name: `file ${index}`,
+    sha256: null,
+  }));
+  const labels = evidence.map((_, index) => labelOf(`app[${index}]`, { evidence }));
+  expect(labels.at(-1)).toBe('app[1999] = "file 1999"');
+  expect(reads).toBeLessThan(20 * evidence.length);
+});
+
+it("finds the names of pieces that changed meanwhile", () => {
+  const evidence = [{ subject: "boot[0]", name: "a", sha256: null }] as {
+    subject: "boot[0]" | "app[0]";
+    name: string;
+    sha256: null;
+  }[];
+  expect(labelOf("boot[0]", { evidence })).toBe("boot[0] = a");
+  evidence.unshift({ subject: "app[0]", name: "b", sha256: null });
+  expect([labelOf("app[0]", { evidence }), labelOf("boot[0]", { evidence })]).toEqual(["app[0] = b", "boot[0] = a"]);
 });

@@ -269,6 +269,53 @@ describe("malformed data", () => {
     expect(faultsOf(data)).toContain(fault);
   });
 
+  const bare = (json: unknown): object => ({ name: null, value: { json } });
+  const evidence = (bootProofs: readonly object[], appProofs: readonly object[] = []): object => ({
+    ...good,
+    evidence: { bootProofs, appProofs },
+  });
+  const inFile = (json: unknown, count: number): object => ({
+    ...evidence(Array<object>(count).fill({ name: null, file: 0, value: { at: [] } })),
+    files: [Buffer.from(JSON.stringify(json)).toString("base64")],
+  });
+  const MIB = 1024 * 1024;
+  const ofMany =
+    "evidence: its pieces come to more than 8 MiB or 250000 values, the most that a page holds; each counts as often " +
+    "as it is named";
+  it.each<[string, () => unknown, string]>([
+    [
+      "257 boot proofs",
+      () => evidence(Array<object>(257).fill(bare(1))),
+      "evidence.bootProofs: 257 entries, at most 256 wanted",
+    ],
+    [
+      "2,049 app proofs",
+      () => evidence([bare(1)], Array<object>(2049).fill(bare(1))),
+      "evidence.appProofs: 2049 entries, at most 2048 wanted",
+    ],
+    ["500,001 values", () => `[${Array(500_000).fill("{}").join()}]`, ": more than 500000 values"],
+    ["a piece of more than 8 MiB of text", () => evidence([bare("x".repeat(8 * MIB + 1))]), ofMany],
+    ["pieces of more than 8 MiB together", () => inFile(["x".repeat(MIB)], 9), ofMany],
+    ["pieces of more than 250,000 values together", () => inFile(Array(50_000).fill(0), 5), ofMany],
+    [
+      "a bundle of more than 8 MiB",
+      () => ({
+        ...good,
+        evidence: { bundle: { name: "b", file: 0 } },
+        files: [Buffer.alloc(8 * MIB + 1).toString("base64")],
+      }),
+      "evidence.bundle: a bundle of more than 8 MiB",
+    ],
+  ])("is more than a page may hold: %s", (_, data, fault) => {
+    expect(faultsOf(data())).toEqual([fault]);
+  });
+
+  it("is not what a page may just hold", () => {
+    expect(faultsOf(evidence(Array<object>(256).fill(bare(1)), Array<object>(2048).fill(bare(1))))).toEqual([]);
+    expect(faultsOf(evidence([bare("x".repeat(8 * MIB))]))).toEqual([]);
+    expect(faultsOf(inFile(Array(49_999).fill(0), 5))).toEqual([]);
+  });
+
   it("is told where the options make no sense, and where the policy is none", async () => {
     const verify = async (data: PageData): Promise<unknown> => reproducePage(readPageData(JSON.stringify(data)));
     await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
@@ -302,4 +349,18 @@ it("differences name the check, and each place once", async () => {
     { place: nameOf(checks.at(-1)!), page: null, anew: JSON.stringify(checks.at(-1)) },
     { place: "extra", page: "1", anew: null },
   ]);
+});
+
+it("differences end at a hundred, and what is behind them is not looked at", async () => {
+  const content = await contentOf({ bootProofs: [forged.bootProof] });
+  let reads = 0;
+  const check = {
+    get id() {
+      return ++reads;
+    },
+  };
+  const report = { ...content.report, checks: Array(10_000).fill(check) };
+  const { differences } = await reproducePage({ ...content, report: report as never });
+  expect(differences).toHaveLength(100);
+  expect(reads).toBeLessThan(1000);
 });
