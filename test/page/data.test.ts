@@ -1,5 +1,8 @@
 /** What a page carries: that nothing of it is lost or changed on the way, and that what is malformed is named. */
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
 import {
   NO_POLICY_ANY_ENCLAVE,
   POLICY_OF_THE_BUNDLE,
@@ -13,12 +16,16 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { namedBundle } from "../../src/bundle/file.js";
+import { InputFiles } from "../../src/cli/files.js";
+import type { Io } from "../../src/cli/io.js";
+import { readEvidence } from "../../src/cli/pieces.js";
 import type { MalformedError } from "../../src/errors.js";
 import { type Evidence, NamedEvidence, plainOptions } from "../../src/inputs.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageContent, type PageData, pageData, readPageData } from "../../src/page/data.js";
 import { reproducePage } from "../../src/page/verify.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
+import { cryptography } from "../../src/verify/cryptography.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const now = new Date("2026-03-04T05:16:07.000Z");
@@ -363,4 +370,29 @@ it("differences end at a hundred, and what is behind them is not looked at", asy
   const { differences } = await reproducePage({ ...content, report: report as never });
   expect(differences).toHaveLength(100);
   expect(reads).toBeLessThan(1000);
+});
+
+it("pieces of one bundle share one copy of its bytes, and its digest", async () => {
+  const bundle = { bundle: "bootproof-bundle/1", bootProofs: Array(20).fill({}), appProofs: Array(20).fill({}) };
+  const bytes = bytesOf(bundle);
+  const { evidence } = namedBundle(decodeBundle(bytes), "bundle.json", bytes);
+  const copies = new Set(
+    [...evidence.bootProofs, ...evidence.appProofs!].map((piece) => (piece as NamedEvidence).bytes),
+  );
+  expect([copies.size, copies.has(bytes)]).toEqual([1, false]);
+  const digest = vi.spyOn(await cryptography(), "digest");
+  const { report } = await verifyEvidence(evidence, { policy, now });
+  const ofTheFile = digest.mock.calls.filter(([, input]) => input.length === bytes.length);
+  digest.mockRestore();
+  expect(ofTheFile.length).toBe(1);
+  expect(new Set(report.evidence.map(({ sha256 }) => sha256)).size).toBe(1);
+});
+
+it("pieces of one file of the command line share its bytes", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "shared-")), "apps.json");
+  writeFileSync(path, JSON.stringify({ appProofs: Array(50).fill(forged.appProofs[0]) }));
+  const files = new InputFiles({} as Io);
+  const { appProofs } = await readEvidence(files, { bootProofs: [], appProofs: [path], activity: undefined }, "verify");
+  expect(new Set(appProofs!.map((piece) => (piece as NamedEvidence).bytes)).size).toBe(1);
+  rmSync(dirname(path), { recursive: true });
 });
