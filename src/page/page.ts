@@ -114,11 +114,13 @@ async function documentOf({ title, body, data }: Document, { script }: PageParts
   return boundedText(page);
 }
 
+const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
+
 /** No larger than what is read: a page that nothing can check is not made. */
 function boundedText(page: Markup): string {
   const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
   if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
-  const message = `its page would be larger than ${MAX_PAGE_BYTES / 1024 / 1024} MiB, the most that page --verify reads`;
+  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that page --verify reads`;
   throw new MalformedError("page", [{ path: "evidence", message }]);
 }
 

@@ -26,7 +26,8 @@ const NOW = new Date("2026-03-04T05:16:07.000Z");
 /** Tells what the process took when it ends. */
 const HOOK = `process.on("exit", () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  require("node:fs").writeFileSync(process.env.TOOK, JSON.stringify([(userCPUTime + systemCPUTime) / 1e6, maxRSS / 1024]));
+  const took = [(userCPUTime + systemCPUTime) / 1e6, maxRSS / 1024];
+  require("node:fs").writeFileSync(process.env.TOOK, JSON.stringify(took));
 });`;
 
 async function goodPage(): Promise<string> {
