@@ -1,13 +1,13 @@
 /** A bundle as a file, `bootproof-bundle/1`: evidence, and what it was judged by. Nothing in it is believed. */
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
-import { type Evidence, NamedEvidence } from "../bootproof.js";
+import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { readActivity } from "../decode/activity.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { jsonInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MemberReader } from "../decode/json-members.js";
 import { FaultList, MalformedError, attempt } from "../errors.js";
-import { evidenceMembers } from "../inputs.js";
+import { evidenceMembers, namedSharing } from "../inputs.js";
 import type { Report } from "../report/report.js";
 
 export const BUNDLE_FORMAT = "bootproof-bundle/1" as const;
@@ -85,7 +85,8 @@ export function evidenceIn(reader: MemberReader, required: readonly ("bootProofs
 /** The bundle with each piece of its evidence under a name, such as the bundle's file: reports show it. */
 export function namedBundle(bundle: Bundle, name: string, bytes: Uint8Array): Bundle {
   const { bootProofs, appProofs, activity } = evidenceMembers(bundle.evidence);
-  const named = (piece: unknown): NamedEvidence => new NamedEvidence(name, piece, { bytes });
+  const shared = new Uint8Array(bytes);
+  const named = (piece: unknown): NamedEvidence => namedSharing(name, piece, { bytes: shared });
   const evidence = {
     bootProofs: bootProofs.map(named),
     appProofs: appProofs.map(named),

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
-import { unwrapAlone } from "../decode/evidence-members.js";
+import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";

@@ -1,9 +1,10 @@
 /** Files of evidence: each is what its option takes, one piece or several, and each piece has the name of reports. */
-import { type Evidence, NamedEvidence } from "../bootproof.js";
+import type { Evidence, NamedEvidence } from "../bootproof.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
 import { bootProofList } from "../decode/boot-proof.js";
 import { unwrap } from "../decode/input.js";
 import type { JsonValue } from "../decode/json.js";
+import { namedSharing } from "../inputs.js";
 import { type InputFiles, MAX_BUNDLE_BYTES, nameOf } from "./files.js";
 import { type FileCommand, type FilePlace, jsonOfKind } from "./kinds.js";
 
@@ -95,7 +96,7 @@ function listed(path: string, read: ReadPiece, list: readonly unknown[]): NamedE
 }
 
 function namedPiece(name: string, value: unknown, { bytes }: ReadPiece): NamedEvidence {
-  return new NamedEvidence(name, value, { bytes });
+  return namedSharing(name, value, { bytes });
 }
 
 function boundedAppProofs(files: InputFiles, path: string, input: unknown): readonly unknown[] {

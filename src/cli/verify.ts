@@ -22,7 +22,7 @@ import type { SigningJwk } from "../formats/signing-key.js";
 import type { ExpectedFlags, Source } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
-import { type Io, textOptions } from "./io.js";
+import { type Io, textOptions, UsageError } from "./io.js";
 import { type FileCommand, ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
@@ -551,7 +551,19 @@ async function rendered(
     const { appendStepSummary } = await import("./step-summary.js");
     appendStepSummary(summary, await REPORT_RENDERERS.markdown(judged, options), io);
   }
+  if (format === "html") return pageOf(judged, (one) => REPORT_RENDERERS.html(one, options));
   return REPORT_RENDERERS[format](judged, options);
+}
+
+/** No page is made that `page --verify` would not read. */
+async function pageOf(judged: Judged, render: (judged: Judged) => string | Promise<string>): Promise<string> {
+  try {
+    return await render(judged);
+  } catch (error) {
+    // What makes pages is loaded from a file of its own, with a class of its own.
+    if (!(error instanceof Error && error.name === "MalformedError")) throw error;
+    throw new UsageError([`--format html: ${error.message}`]);
+  }
 }
 
 /** The exit code is good, and the statement says that nothing passed. */

@@ -142,13 +142,13 @@ export function unread(
   );
 }
 
-/** A value as far as there is room, and where how much of it is left out: lists and objects that are not whole. */
+/** A value as far as the budget goes, and where how much of it is left out: lists and objects that are not whole. */
 export function bounded(
   value: Described,
-  most: number,
+  budget: ValueBudget,
 ): { readonly value: Described; readonly leftOut: readonly string[] } {
   const leftOut: string[] = [];
-  return { value: boundedValue(value, "", { left: most }, leftOut), leftOut };
+  return { value: boundedValue(value, "", budget, leftOut), leftOut };
 }
 
 function boundedValue(value: Described, path: string, budget: ValueBudget, leftOut: string[]): Described {

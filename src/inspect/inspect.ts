@@ -84,7 +84,7 @@ export async function inspectImageUnverified(stream: ByteStream): Promise<Inspec
 }
 
 function inspectionOf({ kind, encoding, faults, says }: Inspected): Inspection {
-  const { value, leftOut } = bounded(says, MAX_VALUES);
+  const { value, leftOut } = bounded(says, { left: MAX_VALUES });
   return { "NOT VERIFIED": NOT_VERIFIED, kind, encoding, faults, leftOut, says: value };
 }
 

@@ -18,7 +18,7 @@ import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
-import { levelStore, requireLevel, memoryStore } from "./store.js";
+import { levelStore, memoryStore, requireLevel } from "./store.js";
 import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 

@@ -9,7 +9,8 @@ import { readPageData } from "./data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";
-import { type Asked, type GivenFile, type ListedFile, MAX_FILE_BYTES, listedFile, requested } from "./verifier.js";
+import { MAX_FILE_BYTES } from "./data.js";
+import { type Asked, type GivenFile, type ListedFile, listedFile, requested } from "./verifier.js";
 import { type PageVerification, judged, reproducePage } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -3,14 +3,14 @@ import { labelOf } from "../report/check-lines.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { isBad } from "../report/pieces.js";
-import { type Link, chainCount, chainOfTrust, checksOfNoChain } from "./chain.js";
+import { type Link, chainsOfTrust, checksOfNoChain } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";
 import { LINKS, type LinkState, STATE_WORDS } from "./links.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 export function chainSection(report: Report): Markup {
-  const chains = Array.from({ length: chainCount(report) }, (_, boot) => chainOfTrust(report, boot));
+  const chains = chainsOfTrust(report);
   const title = element("h2", { id: "chain" }, "Chain of trust");
   const states = element(
     "ul",

@@ -20,7 +20,7 @@ export interface Link {
 }
 
 /** How many chains a report has: one for each boot proof, and one where there is none. */
-export function chainCount(report: Report): number {
+function chainCount(report: Report): number {
   const subjects = [...report.evidence, ...report.checks].flatMap(({ subject, ...rest }) => {
     return [subject, "about" in rest ? rest.about : undefined];
   });
@@ -28,23 +28,48 @@ export function chainCount(report: Report): number {
   return Math.max(1, report.claims?.bootProofs.length ?? 0, Math.max(-1, ...indices) + 1);
 }
 
-/** The chain of the boot proof with that index. In a rejected report no link of any chain is proven. */
-export function chainOfTrust(report: Report, boot: number): readonly Link[] {
-  const count = chainCount(report);
-  const own = report.checks.filter((check) => chainsOf(check, report, count).includes(boot));
+/** The checks of each chain; `stray`: those of no chain. */
+interface SortedChecks {
+  readonly chains: readonly (readonly Check[])[];
+  readonly stray: readonly Check[];
+}
+
+/** In one walk over the checks: a report may have hundreds of chains, and thousands of checks. */
+function sortedChecks(report: Report): SortedChecks {
+  const chains = Array.from({ length: chainCount(report) }, (): Check[] => []);
+  const stray: Check[] = [];
+  for (const check of report.checks) {
+    const own = new Set(chainsOf(check, report, chains.length).filter((boot) => boot < chains.length));
+    for (const boot of own) chains[boot]!.push(check);
+    if (own.size === 0) stray.push(check);
+  }
+  return { chains, stray };
+}
+
+/** The chain of each boot proof, by its index. In a rejected report no link of any chain is proven. */
+export function chainsOfTrust(report: Report): readonly (readonly Link[])[] {
+  const rejected = isRejected(report);
+  return sortedChecks(report).chains.map((own, boot) => chainOfTrust(own, boot, { report, rejected }));
+}
+
+function chainOfTrust(
+  own: readonly Check[],
+  boot: number,
+  { report, rejected }: { readonly report: Report; readonly rejected: boolean },
+): readonly Link[] {
+  const claims = report.claims?.bootProofs[boot];
   const links: Link[] = [];
   for (const id of Object.keys(LINKS) as LinkId[]) {
     const checks = own.filter((check) => (known(LINK_OF, check.id) ?? "other") === id);
     if (id === "other" && checks.length === 0) continue;
     const above = links.find(({ state }) => state === "failed");
-    const claims = report.claims?.bootProofs[boot];
     links.push({
       id,
       title: LINKS[id].title,
-      ...judge({ id, checks, report, claims, above }),
+      ...judge({ id, checks, rejected, claims, above }),
       warnings: checks.filter(({ status }) => status === "warn").map(({ detail }) => detail),
       checks,
-      statements: isRejected(report) ? [] : factsOf(id, report, boot),
+      statements: rejected ? [] : factsOf(id, report, boot),
     });
   }
   return links;
@@ -52,8 +77,7 @@ export function chainOfTrust(report: Report, boot: number): readonly Link[] {
 
 /** What no chain shows: app proofs of which the report does not say under which boot proof they were judged. */
 export function checksOfNoChain(report: Report): readonly Check[] {
-  const count = chainCount(report);
-  return report.checks.filter((check) => !chainsOf(check, report, count).some((boot) => boot < count));
+  return sortedChecks(report).stray;
 }
 
 /** The chains that a check belongs to: what is about all of the evidence to every one. */
@@ -79,7 +103,8 @@ function indexIn(kind: "boot" | "app", subject: CheckSubject | undefined): numbe
 interface Findings {
   readonly id: LinkId;
   readonly checks: readonly Check[];
-  readonly report: Report;
+  /** The report as a whole. */
+  readonly rejected: boolean;
   readonly claims: BootProofClaims | undefined;
   /** The first link above that failed. */
   readonly above: Link | undefined;
@@ -128,8 +153,8 @@ function ifNotAsked({ id, checks }: Findings): Judged | null {
   return { state: "open", reason: `No check could be asked: ${listOnce(checks.map(({ detail }) => detail))}.` };
 }
 
-function ifRejected({ report, above }: Findings): Judged | null {
-  if (!isRejected(report)) return null;
+function ifRejected({ rejected, above }: Findings): Judged | null {
+  if (!rejected) return null;
   const why =
     above === undefined
       ? "the evidence as a whole was rejected: believe nothing of it"

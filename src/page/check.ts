@@ -202,10 +202,9 @@ function between(text: string, start: string): string | null {
 
 /** Null where there is none. */
 function firstDifference(page: Uint8Array, made: Uint8Array): PageCheck["differsAt"] {
-  const byte = made.findIndex((value, index) => value !== page[index]);
-  if (byte < 0 && page.length === made.length) return null;
-  const at = byte < 0 ? made.length : byte;
-  return { part: partAt(made, at), byte: at };
+  let at = 0;
+  while (at < made.length && made[at] === page[at]) at++;
+  return at === made.length && page.length === at ? null : { part: partAt(made, at), byte: at };
 }
 
 /** What begins each part that follows the head, in a page as it is made. */
@@ -220,12 +219,14 @@ const PART_STARTS: readonly (readonly [PagePart, string])[] = [
 function partAt(made: Uint8Array, byte: number): PagePart {
   const text = fromUtf8(made)!;
   let part: PagePart = "head";
-  let at = 0;
+  let [at, bytes] = [0, 0];
   for (const [name, start] of PART_STARTS) {
     const found = text.indexOf(start, at);
     if (found < 0) continue;
+    bytes += toUtf8(text.slice(at, found)).length;
+    if (bytes > byte) return part;
     at = found;
-    if (toUtf8(text.slice(0, found)).length <= byte) part = name;
+    part = name;
   }
   return part;
 }

@@ -32,6 +32,8 @@ import { certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 const PAGE_FORMAT = "bootproof-page/1" as const;
 /** Of a whole page, in bytes: a bundle of 8 MiB, its report and the script have room in it. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
+/** Of a bundle, and of all the text of the pieces: as much as the command reads of a bundle, and a page of a file. */
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** A bundle's file, which stands for all that is in it. */
 export interface BundleBytes {
@@ -336,6 +338,8 @@ export function readPageData(text: string): PageContent {
 const MAX_DEPTH = 100;
 /** Of all the data, members and items: a report of as many boot proofs and app proofs as may be has half of it. */
 const MAX_PAGE_VALUES = 500_000;
+/** Of all pieces together: as many as one JSON text of evidence may have, such as a bundle. */
+const MAX_PIECE_VALUES = 250_000;
 
 /** By the platform's parser: a report may be nested deeper, and have more values, than evidence may. */
 function jsonValue(text: string): unknown {
@@ -394,33 +398,27 @@ function pageFault(path: string, message: string): MalformedError {
   return new MalformedError("page", [{ path, message }]);
 }
 
-/** Of all files that pieces name, each as often as it is named. */
-const MAX_NAMED_BYTES = 256 * 1024 * 1024;
-
 /** What the pieces of a page may come to together: many may name one file, and each is verified and shown. */
 class PieceBudget {
-  #bytes = MAX_NAMED_BYTES;
-  #characters = MAX_PAGE_BYTES;
-  #values = MAX_PAGE_VALUES;
+  #characters = MAX_FILE_BYTES;
+  #values = MAX_PIECE_VALUES;
 
   /** Throws {@link MalformedError} where it is more. */
-  take(value: unknown, file: PageFile | undefined): void {
-    this.#bytes -= file?.bytes.length ?? 0;
-    this.#takeValue(value);
-  }
-
-  #takeValue(value: unknown): void {
+  take(value: unknown): void {
     this.#values -= 1;
     if (typeof value === "string" || value instanceof Uint8Array) this.#characters -= value.length;
-    if (Math.min(this.#bytes, this.#characters, this.#values) < 0)
-      throw pageFault("evidence", "its pieces come to more than a page may hold, each counted as often as it is named");
+    if (Math.min(this.#characters, this.#values) < 0) throw pageFault("evidence", TOO_MUCH);
     if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
     for (const [name, member] of Object.entries(value)) {
       this.#characters -= name.length;
-      this.#takeValue(member);
+      this.take(member);
     }
   }
 }
+
+const TOO_MUCH =
+  `its pieces come to more than ${MAX_FILE_BYTES / 1024 / 1024} MiB or ${MAX_PIECE_VALUES} values, the most that a ` +
+  "page holds; each counts as often as it is named";
 
 /** A file of a page. Many pieces may name it: it is parsed and decoded once. */
 class PageFile {
@@ -501,6 +499,8 @@ function bundleOf(reader: MemberReader, files: readonly PageFile[]): BundleBytes
   bundle?.refuseUnknown(["name", "file"]);
   const name = bundle?.string("name");
   const bytes = bundle && fileOf(bundle, files);
+  if (bytes && bytes.bytes.length > MAX_FILE_BYTES)
+    throw pageFault("evidence.bundle", `a bundle of more than ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   return name === undefined || !bytes ? undefined : { bundle: bytes.bytes, name };
 }
 
@@ -531,7 +531,7 @@ function pieceOf(
   const latestOf = piece.get("latestOf") === undefined ? undefined : piece.string("latestOf");
   const key = piece.get("ephemeralKey") === undefined ? undefined : bytesMember(piece, "ephemeralKey");
   if (name === undefined || value === undefined) return undefined;
-  budget.take(value.value, file);
+  budget.take(value.value);
   const facts = { ...(key && { ephemeralKey: key }), ...(latestOf !== undefined && { latestOf }) };
   return namedSharing(name, value.value, { ...facts, ...(file && file.bytes.length > 0 && { bytes: file.bytes }) });
 }

@@ -1,16 +1,16 @@
 /** The evidence itself: each piece with its name and digest, every byte string of it in full, and what it says. */
 import { toHex, toUtf8 } from "../bytes.js";
-import { readAppProof } from "../decode/app-proof.js";
+import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type TakenInput, ownMembers, takeInput, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import type { GivenPiece } from "../inputs.js";
-import type { Described, Inspected } from "../inspect/described.js";
+import { type Described, type Inspected, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
-import { labelOf } from "../report/check-lines.js";
+import { labelOf, pieceOf } from "../report/check-lines.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -24,6 +24,12 @@ interface Content {
   readonly says: Described;
 }
 
+/**
+ * Values of "All that it says", of all pieces together: each takes a kilobyte of memory. As many genuine boot proofs
+ * and app proofs as there may be have fewer.
+ */
+const MAX_SHOWN_VALUES = 150_000;
+
 /** Each piece behind its name; `isBare`: an attestation document alone. */
 export async function evidencePieces(
   pieces: readonly GivenPiece[],
@@ -31,12 +37,16 @@ export async function evidencePieces(
   report: Report,
 ): Promise<readonly Markup[]> {
   const shown: Markup[] = [];
-  for (const piece of pieces) shown.push(pieceDetails(piece, await contentOf(piece, isBare), report));
+  const budget = { left: MAX_SHOWN_VALUES };
+  for (const piece of pieces) {
+    const { says, ...content } = await contentOf(piece, isBare);
+    shown.push(pieceDetails(piece, { ...content, says: bounded(says, budget).value }, report));
+  }
   return shown;
 }
 
 function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: Content, report: Report): Markup {
-  const entry = report.evidence.find((one) => one.subject === subject);
+  const entry = pieceOf(subject, report.evidence);
   const asked = piece.latestOf ?? (entry && ownMembers(entry, { latestOf: true }).latestOf);
   return element(
     "details",
@@ -149,7 +159,7 @@ function appBytes(json: unknown): Bytes {
 function activityBytes(json: unknown): Bytes {
   const { appProofs } = (unwrap(json, "activity") ?? {}) as { readonly appProofs?: unknown };
   if (!Array.isArray(appProofs)) return [];
-  return appProofs.flatMap((proof, index) => {
+  return appProofs.slice(0, MAX_APP_PROOFS).flatMap((proof, index) => {
     return appBytes(proof).map(([name, bytes]) => [`App proof ${index} of it: ${name}`, bytes] as const);
   });
 }
@@ -158,7 +168,7 @@ function present(bytes: Readonly<Record<string, Uint8Array | null | undefined>>)
   return Object.entries(bytes).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 }
 
-/** A value in nested lists, whole. */
+/** A value in nested lists. */
 function tree(value: Described | undefined): Markup {
   if (value === null || value === undefined || typeof value !== "object") return shownValue(String(value));
   if (!Array.isArray(value))

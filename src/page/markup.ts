@@ -21,15 +21,36 @@ export function element(
   return { tag, attributes, children: children.flatMap((child) => child ?? []) };
 }
 
-/** The text of it; what is text is escaped, attribute names and tags are ours. Void elements have no end tag. */
-export function toHtml(nodes: readonly MarkupNode[]): string {
-  return nodes.map((node) => (typeof node === "string" ? escaped(node) : elementText(node))).join("");
-}
+/** Of these one text is made: each small one takes memory of its own. */
+const MAX_PARTS = 4096;
 
-function elementText({ tag, attributes, children }: Markup): string {
-  const start = `<${tag}${Object.entries(attributes).map(attributeText).join("")}>`;
-  if (VOID.has(tag)) return start;
-  return `${start}${RAW.has(tag) ? rawText(tag, children) : toHtml(children)}</${tag}>`;
+/**
+ * The text of it; what is text is escaped, attribute names and tags are ours. Void elements have no end tag.
+ * Throws RangeError as soon as it is longer than `most` characters.
+ */
+export function toHtml(nodes: readonly MarkupNode[], most = Infinity): string {
+  let parts: string[] = [];
+  const joined: string[] = [];
+  let left = most;
+  const add = (text: string): void => {
+    left -= text.length;
+    if (left < 0) throw new RangeError(`more than ${most} characters`);
+    parts.push(text);
+    if (parts.length < MAX_PARTS) return;
+    joined.push(parts.join(""));
+    parts = [];
+  };
+  const addNode = (node: MarkupNode): void => {
+    if (typeof node === "string") return add(escaped(node));
+    const { tag, attributes, children } = node;
+    add(`<${tag}${Object.entries(attributes).map(attributeText).join("")}>`);
+    if (VOID.has(tag)) return;
+    if (RAW.has(tag)) add(rawText(tag, children));
+    else children.forEach(addNode);
+    add(`</${tag}>`);
+  };
+  nodes.forEach(addNode);
+  return [...joined, ...parts].join("");
 }
 
 function attributeText([name, value]: readonly [string, string]): string {

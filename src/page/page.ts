@@ -2,11 +2,12 @@
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
 import { ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
+import { MalformedError } from "../errors.js";
 import type { Verdict } from "../report/report.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import type { SignatureCache } from "../verify/signature-cache.js";
-import { type PageContent, type PageData, pageData, readPageData } from "./data.js";
+import { MAX_PAGE_BYTES, type PageContent, type PageData, pageData, readPageData } from "./data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element, toHtml } from "./markup.js";
 import { PAGE_STYLE } from "./page-style.js";
@@ -29,8 +30,8 @@ function ownParts(parts: PageParts): PageParts {
 
 /**
  * The page of a verification. The evidence is verified once more, for no page is made that would not come to its own
- * report. Throws Error where it does not, as for a report of other options; and as {@link pageData} and
- * `reproducePage` do.
+ * report. Throws Error where it does not, as for a report of other options; {@link MalformedError} (`page`) for
+ * evidence of which the page would be larger than is read; and as {@link pageData} and `reproducePage` do.
  */
 export async function renderPage(content: PageContent, parts: PageParts): Promise<string> {
   const own = ownParts(parts);
@@ -110,7 +111,31 @@ async function documentOf({ title, body, data }: Document, { script }: PageParts
     element("body", {}, ...lines(main, ...end), "\n"),
     "\n",
   );
-  return `<!doctype html>\n${toHtml([page])}\n`;
+  return boundedText(page);
+}
+
+const MAX_PAGE_MIB = MAX_PAGE_BYTES / 1024 / 1024;
+
+/** No larger than what is read: a page that nothing can check is not made. */
+function boundedText(page: Markup): string {
+  const { value } = attemptRange(() => `<!doctype html>\n${toHtml([page], MAX_PAGE_BYTES)}\n`);
+  if (value !== undefined && utf8Length(value) <= MAX_PAGE_BYTES) return value;
+  const message = `its page would be larger than ${MAX_PAGE_MIB} MiB, the most that page --verify reads`;
+  throw new MalformedError("page", [{ path: "evidence", message }]);
+}
+
+function attemptRange(make: () => string): { readonly value: string | undefined } {
+  try {
+    return { value: make() };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { value: undefined };
+  }
+}
+
+/** Counted only where characters could be too many bytes. */
+function utf8Length(text: string): number {
+  return 3 * text.length <= MAX_PAGE_BYTES ? text.length : toUtf8(text).length;
 }
 
 /** Each on a line of its own: tools that read lines find the script and the data. */

@@ -10,13 +10,11 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText } from "../errors.js";
-import { NamedEvidence, type PlainOptions } from "../inputs.js";
+import { NamedEvidence, type PlainOptions, namedSharing } from "../inputs.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printable } from "../report/printable.js";
 import type { PageEvidence } from "./data.js";
-
-export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 export interface GivenFile {
   readonly name: string;
@@ -161,7 +159,7 @@ function pieces(file: ListedFile, list: readonly unknown[] | null): NamedEvidenc
 }
 
 function named({ bytes, name }: ListedFile, value: unknown, itsName = name): NamedEvidence {
-  return new NamedEvidence(itsName, value, { bytes });
+  return namedSharing(itsName, value, { bytes });
 }
 
 interface Place {

@@ -29,7 +29,31 @@ export function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K
 
 /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
 export function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evidence">): string {
-  return printable(subjectLabel(subject, evidence.find((piece) => piece.subject === subject)?.name));
+  return printable(subjectLabel(subject, pieceOf(subject, evidence)?.name));
+}
+
+type Pieces = Report["evidence"];
+
+/** The place of each piece in the evidence of a report that has thousands: a label is wanted for each check. */
+const PLACES = new WeakMap<Pieces, ReadonlyMap<CheckSubject, number>>();
+
+/** The first piece of that subject. */
+export function pieceOf(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {
+  const place = placesIn(evidence).get(subject);
+  const piece = place === undefined ? undefined : evidence[place];
+  // A caller's report may have changed meanwhile.
+  return piece?.subject === subject ? piece : evidence.find((one) => one.subject === subject);
+}
+
+function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
+  const known = PLACES.get(evidence);
+  if (known !== undefined) return known;
+  const places = new Map<CheckSubject, number>();
+  evidence.forEach(({ subject }, index) => {
+    if (!places.has(subject)) places.set(subject, index);
+  });
+  PLACES.set(evidence, places);
+  return places;
 }
 
 /** What a check says, after so much of it as goes before. */

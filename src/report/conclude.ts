@@ -67,7 +67,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report"
     policyDigest: policy && (await digestOf(policyBytes(policy))),
     verifiedAt: setting.context.now,
     validationTime,
-    evidence: await Promise.all(given.map(evidencePiece)),
+    evidence: await evidencePieces(given),
     checks: named(checks, given),
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
@@ -101,10 +101,19 @@ function named(checks: readonly Check[], given: Conclusion["given"]): Check[] {
   });
 }
 
-/** What the report was made from, so that it can be filed and found again. */
-async function evidencePiece({ subject, piece }: Conclusion["given"][number]): Promise<EvidencePiece> {
-  const { name, bytes, value, latestOf } = piece;
-  return { subject, name, sha256: await digestOf(bytes ?? value), ...(latestOf !== null && { latestOf }) };
+/** What the report was made from, so that it can be filed and found again. Pieces of one file share its digest. */
+async function evidencePieces(given: Conclusion["given"]): Promise<EvidencePiece[]> {
+  const digests = new Map<unknown, string | null>();
+  for (const content of new Set(given.map(({ piece }) => contentOf(piece))))
+    digests.set(content, await digestOf(content));
+  return given.map(({ subject, piece }) => {
+    const { name, latestOf } = piece;
+    return { subject, name, sha256: digests.get(contentOf(piece))!, ...(latestOf !== null && { latestOf }) };
+  });
+}
+
+function contentOf({ bytes, value }: Conclusion["given"][number]["piece"]): unknown {
+  return bytes ?? value;
 }
 
 /** SHA-256 in hex, of bytes or of text; null of anything else, which has no bytes. */

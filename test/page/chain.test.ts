@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, type Check, type CheckId } from "../../src/checks.js";
-import { type Link, chainCount, chainOfTrust, checksOfNoChain } from "../../src/page/chain.js";
+import { type Link, chainsOfTrust, checksOfNoChain } from "../../src/page/chain.js";
 import type { LinkId } from "../../src/page/links.js";
+import { labelOf } from "../../src/report/check-lines.js";
 import type { Report } from "../../src/report/report.js";
 import { BOOT, bootOf, report, reportOf } from "../report/reports.js";
 import { SHOWN } from "./evidence.js";
 
-const chainsOf = (shown: Report): (readonly Link[])[] =>
-  Array.from({ length: chainCount(shown) }, (_, boot) => chainOfTrust(shown, boot));
+const chainOf = (shown: Report, boot: number): readonly Link[] => chainsOfTrust(shown)[boot]!;
 const statesOf = (links: readonly Link[]): Partial<Record<LinkId, string>> =>
   Object.fromEntries(links.map(({ id, state }) => [id, state]));
-const reasonOf = (shown: Report, id: LinkId): string => chainOfTrust(shown, 0).find((link) => link.id === id)!.reason;
+const reasonOf = (shown: Report, id: LinkId): string => chainOf(shown, 0).find((link) => link.id === id)!.reason;
 const passed = (id: CheckId): Check => ({
   id,
   subject: id.startsWith("policy.") ? "policy" : "boot[0]",
@@ -23,7 +23,7 @@ const TOP = { anchor: "proven", certificates: "proven", document: "proven" };
 describe.each(Object.entries(SHOWN))("the chains of %s", (_, make) => {
   it("have every check, each in its place and nothing proven that is not", async () => {
     const shown = (await make()).report;
-    const chains = chainsOf(shown);
+    const chains = chainsOfTrust(shown);
     const seen = [...chains.flat().flatMap(({ checks }) => checks), ...checksOfNoChain(shown)];
     expect(new Set(seen)).toEqual(new Set(shown.checks));
     for (const { state, checks } of chains.flat()) {
@@ -38,7 +38,7 @@ describe.each(Object.entries(SHOWN))("the chains of %s", (_, make) => {
 });
 
 describe("the states", () => {
-  const states = async (name: string) => statesOf(chainOfTrust((await SHOWN[name]!()).report, 0));
+  const states = async (name: string) => statesOf(chainOf((await SHOWN[name]!()).report, 0));
 
   it("of verified evidence are proven", async () => {
     const proven = { ...TOP, measurements: "proven", manifest: "proven", approvals: "proven", key: "proven" };
@@ -79,7 +79,7 @@ describe("the states", () => {
     const another = await states("rejected: another release");
     expect(another).toMatchObject({ anchor: "unproven", key: "unproven", claims: "open", policy: "failed" });
     const forged = (await SHOWN["rejected: a forged signature"]!()).report;
-    expect(statesOf(chainOfTrust(forged, 0))).toMatchObject({
+    expect(statesOf(chainOf(forged, 0))).toMatchObject({
       document: "failed",
       manifest: "unproven",
       policy: "open",
@@ -92,19 +92,19 @@ describe("the states", () => {
 
   it("of one boot proof are not proven either where another one failed", async () => {
     const shown = (await SHOWN["many boot proofs, half of them too old"]!()).report;
-    const chains = chainsOf(shown).map(statesOf);
+    const chains = chainsOfTrust(shown).map(statesOf);
     expect(chains.filter(({ policy }) => policy === "failed")).toHaveLength(5);
     expect(chains[9]).toMatchObject({ anchor: "unproven", policy: "unproven" });
   });
 
   it("are proven of a report in which every check passed", () => {
-    const proven = statesOf(chainOfTrust(report({ checks: ALL_PASSED }), 0));
+    const proven = statesOf(chainOf(report({ checks: ALL_PASSED }), 0));
     expect(proven).toMatchObject({ ...TOP, manifest: "proven", approvals: "proven", key: "proven", policy: "proven" });
   });
 });
 
 describe("a link is not proven", () => {
-  const stateOf = (id: LinkId, shown: Report): string | undefined => statesOf(chainOfTrust(shown, 0))[id];
+  const stateOf = (id: LinkId, shown: Report): string | undefined => statesOf(chainOf(shown, 0))[id];
 
   it.each([
     ["anchor", "chain.anchor"],
@@ -126,28 +126,26 @@ describe("a link is not proven", () => {
   it("in a report that contradicts itself, or claims nothing", () => {
     const failed = { ...passed("policy.labels"), status: "fail" as const };
     const contradicting = report({ checks: [...ALL_PASSED, failed] });
-    expect(chainOfTrust(contradicting, 0).filter(({ state }) => state === "proven")).toEqual([]);
+    expect(chainOf(contradicting, 0).filter(({ state }) => state === "proven")).toEqual([]);
     for (const rest of [
       { claims: null },
       { verdict: "splendid" as never },
       { claims: { bootProofs: [], appProofs: [], activity: null } },
     ])
-      expect(
-        chainOfTrust(report({ checks: ALL_PASSED, ...rest }), 0).filter(({ state }) => state === "proven"),
-      ).toEqual([]);
+      expect(chainOf(report({ checks: ALL_PASSED, ...rest }), 0).filter(({ state }) => state === "proven")).toEqual([]);
   });
 
   it("by a status that is not known", () => {
     const odd = { ...passed("chain.anchor"), status: "splendid" as never };
     expect(stateOf("anchor", report({ checks: [odd] }))).toBe("failed");
-    expect(statesOf(chainOfTrust(report({ checks: [...ALL_PASSED, odd] }), 0))).not.toHaveProperty("key", "proven");
+    expect(statesOf(chainOf(report({ checks: [...ALL_PASSED, odd] }), 0))).not.toHaveProperty("key", "proven");
   });
 
   it("of checks that are not known: they are shown in a link of their own", () => {
     const odd = { ...passed("chain.anchor"), id: "cose.moon" as never };
-    const links = chainOfTrust(report({ checks: [...ALL_PASSED, odd] }), 0);
+    const links = chainOf(report({ checks: [...ALL_PASSED, odd] }), 0);
     expect(links.at(-1)).toMatchObject({ id: "other", state: "unproven", checks: [odd] });
-    expect(chainOfTrust(report({ checks: ALL_PASSED }), 0).at(-1)!.id).toBe("policy");
+    expect(chainOf(report({ checks: ALL_PASSED }), 0).at(-1)!.id).toBe("policy");
   });
 
   it("in debug mode, nor where nothing pins the image", () => {
@@ -163,7 +161,7 @@ it("tells what a check warns of, and what was not asked, of a link that is prove
   const skipped: Check = { ...passed("policy.age"), status: "skip" };
   const others = ALL_PASSED.filter(({ id }) => id !== "chain.anchor" && id !== "policy.age");
   const shown = report({ checks: [...others, warned, skipped] });
-  expect(chainOfTrust(shown, 0)[0]).toMatchObject({ state: "proven", warnings: ["starts at a root of your own"] });
+  expect(chainOf(shown, 0)[0]).toMatchObject({ state: "proven", warnings: ["starts at a root of your own"] });
   expect(reasonOf(shown, "anchor")).toBe("One check held, with a warning.");
   expect(reasonOf(shown, "policy")).toBe("17 checks held. Not asked: policy.age.");
 });
@@ -177,7 +175,7 @@ describe("with several boot proofs", () => {
 
   it("app proofs and activity stand under the boot proof that they were judged under", () => {
     const all = [...boots, signed(0), activity, passed("policy.app-proof")];
-    const [first, second] = chainsOf(report({ checks: all, claims })).map((links) =>
+    const [first, second] = chainsOfTrust(report({ checks: all, claims })).map((links) =>
       links.flatMap(({ checks }) => checks),
     );
     expect(first).toEqual([boots[0], all.at(-1)]);
@@ -190,4 +188,41 @@ describe("with several boot proofs", () => {
     const beyond = { ...claims, appProofs: [{ bootProof: 7, ...proofs }] };
     expect(checksOfNoChain(report({ checks: [...boots, signed(0)], claims: beyond }))).toEqual([signed(0)]);
   });
+});
+
+it("reads each check a few times, however many boot proofs there are", () => {
+  let reads = 0;
+  const boots = Array.from({ length: 200 }, (_, index): Check => {
+    const check = { ...passed("cose.signature") };
+    Object.defineProperty(check, "subject", { enumerable: true, get: () => (reads++, `boot[${index}]`) });
+    return check;
+  });
+  expect(chainsOfTrust(report({ checks: boots }))).toHaveLength(200);
+  expect(reads).toBeLessThan(20 * boots.length);
+});
+
+it("finds the names of pieces without a search for each", () => {
+  let reads = 0;
+  const evidence = Array.from({ length: 2000 }, (_, index) => ({
+    get subject() {
+      reads++;
+      return `app[${index}]` as const;
+    },
+    name: `file ${index}`,
+    sha256: null,
+  }));
+  const labels = evidence.map((_, index) => labelOf(`app[${index}]`, { evidence }));
+  expect(labels.at(-1)).toBe('app[1999] = "file 1999"');
+  expect(reads).toBeLessThan(20 * evidence.length);
+});
+
+it("finds the names of pieces that changed meanwhile", () => {
+  const evidence = [{ subject: "boot[0]", name: "a", sha256: null }] as {
+    subject: "boot[0]" | "app[0]";
+    name: string;
+    sha256: null;
+  }[];
+  expect(labelOf("boot[0]", { evidence })).toBe("boot[0] = a");
+  evidence.unshift({ subject: "app[0]", name: "b", sha256: null });
+  expect([labelOf("app[0]", { evidence }), labelOf("boot[0]", { evidence })]).toEqual(["app[0] = b", "boot[0] = a"]);
 });

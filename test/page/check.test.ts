@@ -21,8 +21,8 @@ const policyText = JSON.stringify(labPolicy(forged.anchorPem, [labDeployment(lab
 const policy = parsePolicy(policyText);
 const strict = parsePolicy(JSON.stringify({ ...(JSON.parse(policyText) as object), maxAge: "1m" }));
 
-async function pageOf(bootProof: unknown): Promise<string> {
-  const evidence = { bootProofs: [bootProof] };
+async function pageOf(...bootProofs: readonly unknown[]): Promise<string> {
+  const evidence = { bootProofs };
   const { report } = await verifyEvidence(evidence, { policy, now });
   return renderPage({ evidence, options: plainOptions({ policy, now }), report }, parts);
 }
@@ -319,3 +319,30 @@ describe("the check of a page", () => {
     await expect(checkPage(new Uint8Array(32 * 1024 * 1024 + 1), parts)).rejects.toThrow(RangeError);
   });
 });
+
+describe("what would cost too much", () => {
+  it("is shown in part: the values of a piece, and of all pieces together", async () => {
+    const page = await pageOf({ x: Array(100_000).fill(0) }, { x: Array(100_000).fill(0) });
+    const count = page.split("<li><code>0</code></li>").length - 1;
+    expect(count).toBeGreaterThan(149_000);
+    expect(count).toBeLessThan(150_000);
+    expect(page).toMatch(/<li><code>and \d+ more<\/code><\/li>/);
+    expect(await check(page)).toMatchObject({ sameBytes: true, sameReport: true });
+  });
+
+  it("is no page larger than is read: none is made, and none is accepted", async () => {
+    // Each takes six bytes in the data, and eight where it is shown.
+    const evidence = { bootProofs: ["<".repeat(5_000_000)] };
+    await expect(pageOf(...evidence.bootProofs)).rejects.toThrow(TOO_LARGE);
+    const data = {
+      ...dataOf(html),
+      evidence: { bootProofs: [{ name: null, value: { text: evidence.bootProofs[0] } }], appProofs: [] },
+    };
+    const small = withData(html, data as never);
+    const { faults, ...checked } = await check(small);
+    expect(checked).toMatchObject({ kind: "report", sameBytes: false, verification: null });
+    expect(faults.map(({ message }) => message)).toEqual([expect.stringContaining("larger than 32 MiB")]);
+  });
+});
+
+const TOO_LARGE = "malformed page: evidence: its page would be larger than 32 MiB, the most that page --verify reads";

@@ -1,5 +1,8 @@
 /** What a page carries: that nothing of it is lost or changed on the way, and that what is malformed is named. */
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
 import {
   NO_POLICY_ANY_ENCLAVE,
   POLICY_OF_THE_BUNDLE,
@@ -13,12 +16,16 @@ import {
   verifyEvidence,
 } from "../../src/index.js";
 import { namedBundle } from "../../src/bundle/file.js";
+import { InputFiles } from "../../src/cli/files.js";
+import type { Io } from "../../src/cli/io.js";
+import { readEvidence } from "../../src/cli/pieces.js";
 import type { MalformedError } from "../../src/errors.js";
 import { type Evidence, NamedEvidence, plainOptions } from "../../src/inputs.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageContent, type PageData, pageData, readPageData } from "../../src/page/data.js";
 import { reproducePage } from "../../src/page/verify.js";
 import { fromHex, toUtf8 } from "../../src/bytes.js";
+import { cryptography } from "../../src/verify/cryptography.js";
 
 const AT = new Date("2026-03-04T05:06:07.000Z");
 const now = new Date("2026-03-04T05:16:07.000Z");
@@ -269,6 +276,53 @@ describe("malformed data", () => {
     expect(faultsOf(data)).toContain(fault);
   });
 
+  const bare = (json: unknown): object => ({ name: null, value: { json } });
+  const evidence = (bootProofs: readonly object[], appProofs: readonly object[] = []): object => ({
+    ...good,
+    evidence: { bootProofs, appProofs },
+  });
+  const inFile = (json: unknown, count: number): object => ({
+    ...evidence(Array<object>(count).fill({ name: null, file: 0, value: { at: [] } })),
+    files: [Buffer.from(JSON.stringify(json)).toString("base64")],
+  });
+  const MIB = 1024 * 1024;
+  const ofMany =
+    "evidence: its pieces come to more than 8 MiB or 250000 values, the most that a page holds; each counts as often " +
+    "as it is named";
+  it.each<[string, () => unknown, string]>([
+    [
+      "257 boot proofs",
+      () => evidence(Array<object>(257).fill(bare(1))),
+      "evidence.bootProofs: 257 entries, at most 256 wanted",
+    ],
+    [
+      "2,049 app proofs",
+      () => evidence([bare(1)], Array<object>(2049).fill(bare(1))),
+      "evidence.appProofs: 2049 entries, at most 2048 wanted",
+    ],
+    ["500,001 values", () => `[${Array(500_000).fill("{}").join()}]`, ": more than 500000 values"],
+    ["a piece of more than 8 MiB of text", () => evidence([bare("x".repeat(8 * MIB + 1))]), ofMany],
+    ["pieces of more than 8 MiB together", () => inFile(["x".repeat(MIB)], 9), ofMany],
+    ["pieces of more than 250,000 values together", () => inFile(Array(50_000).fill(0), 5), ofMany],
+    [
+      "a bundle of more than 8 MiB",
+      () => ({
+        ...good,
+        evidence: { bundle: { name: "b", file: 0 } },
+        files: [Buffer.alloc(8 * MIB + 1).toString("base64")],
+      }),
+      "evidence.bundle: a bundle of more than 8 MiB",
+    ],
+  ])("is more than a page may hold: %s", (_, data, fault) => {
+    expect(faultsOf(data())).toEqual([fault]);
+  });
+
+  it("is not what a page may just hold", () => {
+    expect(faultsOf(evidence(Array<object>(256).fill(bare(1)), Array<object>(2048).fill(bare(1))))).toEqual([]);
+    expect(faultsOf(evidence([bare("x".repeat(8 * MIB))]))).toEqual([]);
+    expect(faultsOf(inFile(Array(49_999).fill(0), 5))).toEqual([]);
+  });
+
   it("is told where the options make no sense, and where the policy is none", async () => {
     const verify = async (data: PageData): Promise<unknown> => reproducePage(readPageData(JSON.stringify(data)));
     await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
@@ -302,4 +356,43 @@ it("differences name the check, and each place once", async () => {
     { place: nameOf(checks.at(-1)!), page: null, anew: JSON.stringify(checks.at(-1)) },
     { place: "extra", page: "1", anew: null },
   ]);
+});
+
+it("differences end at a hundred, and what is behind them is not looked at", async () => {
+  const content = await contentOf({ bootProofs: [forged.bootProof] });
+  let reads = 0;
+  const check = {
+    get id() {
+      return ++reads;
+    },
+  };
+  const report = { ...content.report, checks: Array(10_000).fill(check) };
+  const { differences } = await reproducePage({ ...content, report: report as never });
+  expect(differences).toHaveLength(100);
+  expect(reads).toBeLessThan(1000);
+});
+
+it("pieces of one bundle share one copy of its bytes, and its digest", async () => {
+  const bundle = { bundle: "bootproof-bundle/1", bootProofs: Array(20).fill({}), appProofs: Array(20).fill({}) };
+  const bytes = bytesOf(bundle);
+  const { evidence } = namedBundle(decodeBundle(bytes), "bundle.json", bytes);
+  const copies = new Set(
+    [...evidence.bootProofs, ...evidence.appProofs!].map((piece) => (piece as NamedEvidence).bytes),
+  );
+  expect([copies.size, copies.has(bytes)]).toEqual([1, false]);
+  const digest = vi.spyOn(await cryptography(), "digest");
+  const { report } = await verifyEvidence(evidence, { policy, now });
+  const ofTheFile = digest.mock.calls.filter(([, input]) => input.length === bytes.length);
+  digest.mockRestore();
+  expect(ofTheFile.length).toBe(1);
+  expect(new Set(report.evidence.map(({ sha256 }) => sha256)).size).toBe(1);
+});
+
+it("pieces of one file of the command line share its bytes", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "shared-")), "apps.json");
+  writeFileSync(path, JSON.stringify({ appProofs: Array(50).fill(forged.appProofs[0]) }));
+  const files = new InputFiles({} as Io);
+  const { appProofs } = await readEvidence(files, { bootProofs: [], appProofs: [path], activity: undefined }, "verify");
+  expect(new Set(appProofs!.map((piece) => (piece as NamedEvidence).bytes)).size).toBe(1);
+  rmSync(dirname(path), { recursive: true });
 });
