@@ -237,16 +237,16 @@ const MAX_VALUE = 120;
 
 function textOf(check: PageCheck, name: string, io: Io): string {
   const options = textOptions(io);
-  const { verification } = check;
+  const { verification, made } = check;
   const page = pageOf(options);
   const lines = [...headline(check, name), ...scriptLines(check)].flatMap((text) => wrapped(page, "", text));
   const items = detailLines(check).flatMap((text) => wrapped(page, "  ", text));
   const above = [...lines, ...items, ""].join("\n");
   if (verification === null) return above;
-  const given = `as of ${verification.report.verifiedAt}`;
-  const intro = wrapped(page, "", `Its evidence, verified anew by this program, ${given}.`).join("\n");
+  const anew = `Its evidence, verified anew by this program, as of ${verification.report.verifiedAt}.`;
+  const intro = [anew, ...(made === null ? [] : makingTexts(made))].flatMap((text) => wrapped(page, "", text));
   const summary = summaryOf(verification.report, options, noticesOf(check));
-  return `${above}\n${intro}\n\n${summary}\nMore: with --format json.\n`;
+  return `${above}\n${intro.join("\n")}\n\n${summary}\nMore: with --format json.\n`;
 }
 
 function headline({ sameBytes, kind, version }: PageCheck, name: string): string[] {
@@ -319,17 +319,16 @@ const POLICY_OF_THE_PAGE =
   "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
   'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
-/** Whose policy it was, and what the page's maker had verified, are said beside the verdict. */
-function noticesOf({ policyFrom, verification, made }: PageCheck): Notice[] {
-  const but = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
-  return [
-    ...(policyFrom === "bundle" ? [{ kind: "but", text: but } as const] : []),
-    ...(made === null ? [] : makingTexts(made).map((text) => ({ kind: "note", text }) as const)),
-  ];
+/** Whose policy it was is said beside the verdict. */
+function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
+  if (policyFrom !== "bundle") return [];
+  const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
+  return [{ kind: "but", text }];
 }
 
 const MAX_QUESTION = 400;
 
+/** What the page's maker had verified, of which the caller is to know that it does not count. */
 function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
   const allowed = [
     ...(allowDebug ? ["allowed debug mode"] : []),
