@@ -155,7 +155,7 @@ interface CheckRequest {
 
 async function check(request: CheckRequest, io: Io): Promise<number> {
   const { file, format } = request;
-  const [{ checkPage }, { MAX_PAGE_BYTES }] = await Promise.all([
+  const [{ checkPage, PolicyWantedError }, { MAX_PAGE_BYTES }] = await Promise.all([
     import("../page/check.js"),
     import("../page/data.js"),
   ]);
@@ -164,9 +164,10 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   const setting = await settingOf(files, request);
   files.throwFaults();
   io.progress("verifying the page");
-  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) =>
-    refuseUsage(error, request),
-  );
+  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) => {
+    const isWanted = error instanceof PolicyWantedError;
+    return refuseUsage(isWanted ? new TypeError(POLICY_WANTED) : error, file);
+  });
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
   io.stdout.write(format === "json" ? jsonOf(checked) : textOf(checked, nameOf(file), io));
@@ -208,7 +209,7 @@ const POLICY_WANTED =
   "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
   "in it, and so what passes";
 /** What this page cannot answer, or its own policy loosens, is wrong with the command line: thrown as such. */
-function refuseUsage(error: unknown, { file: path, policy }: CheckRequest): never {
+function refuseUsage(error: unknown, path: string): never {
   const file = nameOf(path);
   if (error instanceof MalformedError)
     throw new UsageError(
@@ -218,7 +219,7 @@ function refuseUsage(error: unknown, { file: path, policy }: CheckRequest): neve
       })),
     );
   if (!(error instanceof TypeError)) throw error;
-  throw new UsageError([{ file, message: policy === undefined ? POLICY_WANTED : error.message }]);
+  throw new UsageError([{ file, message: error.message }]);
 }
 
 async function plainPolicyOf(files: InputFiles, path: string): Promise<PlainPolicy | undefined> {

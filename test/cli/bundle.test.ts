@@ -204,6 +204,8 @@ describe("verify FILE", () => {
         .code,
     ).toBe(1);
     expect((await bootproof(["verify", BUNDLE, OWN, "--at", "now"], YEARS_LATER)).code).toBe(1);
+    const debug = changed((bundle) => (bundle["policy"].allowDebug = true));
+    expect((await bootproof(["verify", debug, OWN, "--allow-debug"])).code).toBe(0);
   });
 
   it("may be larger than other files", async () => {

@@ -24,7 +24,7 @@ const judged = (argv: readonly string[], env: Record<string, string> = {}): Prom
 const BOOT_PROOFS_ALONE: [string, string[]][] = [
   ["a file", ["verify", "--boot-proof", BOOT]],
   ["a file and the key that was asked for", ["verify", "--boot-proof", BOOT, "--ephemeral-key", keyOf(bootProof)]],
-  ["those of a bundle", ["verify", "--boot-proof", BUNDLE_WITH_APPS]],
+  ["those of a bundle", ["verify", "--boot-proof", BUNDLE]],
   ["a file, and a list of app proofs that is empty", ["verify", "--boot-proof", BOOT, "--app-proof", NO_APPS]],
   ["a bundle that has no others", ["verify", BUNDLE]],
   ["a file that is packed", ["bundle", "--boot-proof", BOOT]],

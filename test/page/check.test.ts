@@ -299,6 +299,9 @@ describe("the check of a page", () => {
     const page = await renderVerifier(parts);
     await expect(check(page)).rejects.toThrow(/^the page has no evidence/);
     await expect(check(page, { policy: "bundle" })).rejects.toThrow(/^the page has no evidence/);
+    const expected = { organizationId: "o" };
+    await expect(checkPage(page, { ...parts, expected })).rejects.toThrow(/^the page has no evidence/);
+    await expect(checkPage(html, { ...parts, expected })).rejects.toThrow(/^policy: the page has evidence/);
     expect(await checkPage(page, { ...parts, policy: null, now })).toMatchObject({ kind: "verifier", sameBytes: true });
   });
 
