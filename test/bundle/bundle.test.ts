@@ -219,7 +219,7 @@ describe("verifying anew", () => {
     const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) =>
       file["report"].claims.bootProofs[0].image;
     const places = async (text: Parameters<typeof decodeBundle>[0]): Promise<string[]> => {
-      const options = { policy: POLICY_OF_THE_BUNDLE, now: NOW } as const;
+      const options = { ...OF_THE_BUNDLE, now: NOW };
       return (await verifyBundle(decodeBundle(text), options)).packed!.differences.map(({ place }) => place);
     };
     expect(await places(await packed((file) => delete image(file).restsOn))).toEqual([]);
