@@ -111,12 +111,13 @@ export async function verifyBundleUnder(
 
 async function verified(
   bundle: Bundle,
-  options: OptionsBesidePolicy,
+  given: OptionsBesidePolicy,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
   const { evidence: packedEvidence, judgement } = ownMembers(bundle, { evidence: true, judgement: true });
   const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const options: OptionsBesidePolicy = ownMembers(given, OPTIONS_BESIDE_POLICY);
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   // Both are copied before anything is awaited: what they are of is the same evidence.
@@ -128,8 +129,7 @@ async function verified(
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
 
-const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>> = {
-  policy: true,
+const OPTIONS_BESIDE_POLICY: Readonly<Record<keyof OptionsBesidePolicy, true>> = {
   now: true,
   at: true,
   trustAnchors: true,
@@ -142,6 +142,7 @@ const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>
   uses: true,
   bootProofsOnly: true,
 };
+const NAMES = { policy: true, ...OPTIONS_BESIDE_POLICY } as const;
 
 /** Takes over evidence and judgement; verifies and compares when it is called. */
 function packedComparison(

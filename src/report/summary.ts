@@ -40,7 +40,8 @@ export function renderSummary(
   options: Pick<TextOptions, "color" | "width"> = {},
   notices: readonly Notice[] = [],
 ): string {
-  return `${summaryOf(report, options, notices)}\n${MORE}\n`;
+  const own = notices.map(({ kind, text }) => ({ kind, text }));
+  return `${summaryOf(report, options, own)}\n${MORE}\n`;
 }
 
 /** {@link renderSummary} without its last line, which says where more is told. */

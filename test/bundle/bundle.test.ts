@@ -275,6 +275,21 @@ describe("the bundle's own policy", () => {
     expect(await faultsUnder(debug, { trustAnchors, allowDebug: true })).toEqual(["null"]);
   });
 
+  it("is allowed nothing by what all objects inherit", async () => {
+    const debug = (file: Loose): void => (file["policy"].allowDebug = true) as never;
+    const bundle = await bundleWith(debug);
+    Object.defineProperty(Object.prototype, "allowDebug", { value: true, configurable: true });
+    try {
+      const { loosened } = await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW }).then(
+        () => ({ loosened: [] }),
+        (error: MalformedError) => ({ loosened: error.faults.map(({ path }) => path) }),
+      );
+      expect(loosened).toEqual(["policy.allowDebug"]);
+    } finally {
+      delete (Object.prototype as { allowDebug?: boolean }).allowDebug;
+    }
+  });
+
   it("is held against the caller's anchors, whatever it names", async () => {
     const aws = await bundleWith((file) => (file["policy"].trustAnchors = ["aws-nitro-root-g1"]));
     const { report } = await verifyBundle(aws, { ...OF_THE_BUNDLE, now: NOW });

@@ -124,8 +124,8 @@ describe("page --verify", () => {
     });
     expect(failuresOf(own.stdout)).toEqual(["mode.debug"]);
     expect(flat(check(html, ...POLICY).stdout)).toContain(
-      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and left out what a policy demands of app ` +
-        "proofs: none of that is used. REJECTED: ",
+      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and left out what a policy demands of ` +
+        "app proofs: none of that is used. REJECTED: ",
     );
     expect(check(html, ...POLICY, "--allow-debug").status).toBe(0);
     // A policy of the page that allows it loosens too.
