@@ -962,7 +962,8 @@ describe("a debug enclave while Object.prototype allows it", () => {
     ],
     [
       "checkPage",
-      async () => (await page.checkPage(html, { script, policy: plainPolicy(policy), now })).verification?.report.verdict,
+      async () =>
+        (await page.checkPage(html, { script, policy: plainPolicy(policy), now: NOW })).verification?.report.verdict,
     ],
   ])("is rejected by %s", async (_name, verdict) => {
     expect(await polluted(allowing, verdict)).toBe("rejected");

@@ -1,6 +1,6 @@
 /** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { ownOptions } from "../decode/input.js";
+import { ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
@@ -171,8 +171,10 @@ async function checkData(text: string, parts: PageParts, setting: TakenPageSetti
   };
 }
 
+const MADE_WITH = { now: true, expected: true, nonce: true, allowDebug: true, bootProofsOnly: true } as const;
+
 function makingOf({ options }: PageContent): PageMaking {
-  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = options;
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = ownMembers(options, MADE_WITH);
   return {
     now: now.toISOString(),
     allowDebug,

@@ -14,7 +14,7 @@ import {
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
-import { ownOptions } from "../decode/input.js";
+import { ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
 import {
@@ -134,10 +134,11 @@ export function takePageSetting(setting: PageSetting): TakenPageSetting {
  */
 export async function judgePage(
   content: PageContent,
-  { policy, ...own }: TakenPageSetting,
+  setting: TakenPageSetting,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
-  const { measurements, nonce, ephemeralKey } = content.options;
+  const { measurements, nonce, ephemeralKey } = ownMembers(content.options, DEMANDED_AGAIN);
+  const { policy, ...own } = setting;
   const options = {
     ...own,
     ...(measurements && { measurements }),
@@ -147,10 +148,13 @@ export async function judgePage(
     ...(!isBundleBytes(content.evidence) && { bootProofsOnly: false }),
     cache,
   };
-  refuseEmptyQuestion(content.evidence, own.expected);
+  refuseEmptyQuestion(content.evidence, ownMembers(setting, { expected: true }).expected);
   if (policy === "bundle") return judge(content.evidence, options, makersPolicyOf(content));
   return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
 }
+
+/** What a page's maker demanded tightens. */
+const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true } as const;
 
 function callersPolicy(policy: TakenPageSetting["policy"]): VerifyOptions["policy"] {
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
