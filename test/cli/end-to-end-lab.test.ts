@@ -79,7 +79,13 @@ describe("the built command and its lab", () => {
     const evidence = join(folder, "evidence.json");
     writeFileSync(evidence, built(["fetch", "--activity-id", id, ...connection]).stdout);
     const bundle = join(folder, "bundle.json");
-    const { status, stdout } = built(["bundle", "--boot-proof", evidence, "--activity", evidence, "--policy", policy]);
+    // What is fetched is a bundle: it is verified as a whole, and taken apart to be packed with a policy.
+    expect(built(["verify", evidence, "--policy", policy]).status).toBe(0);
+    const { bootProofs, activity } = readJson(evidence);
+    const [boots, one] = [join(folder, "boots.json"), join(folder, "activity.json")];
+    writeFileSync(boots, JSON.stringify({ bootProofs }));
+    writeFileSync(one, JSON.stringify({ activity }));
+    const { status, stdout } = built(["bundle", "--boot-proof", boots, "--activity", one, "--policy", policy]);
     expect(status).toBe(0);
     writeFileSync(bundle, stdout);
     expect(built(["verify", bundle, "--policy", policy]).status).toBe(0);
