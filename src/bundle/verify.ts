@@ -40,20 +40,6 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
 
-const BUNDLE_OPTIONS: Readonly<Record<keyof BundleVerifyOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  cache: true,
-  uses: true,
-};
-
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
   /** The report inside the bundle, held against its evidence; null where there is none. */
