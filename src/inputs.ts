@@ -250,9 +250,10 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
  * the caller's. Throws as {@link takeOptions} does, and {@link MalformedError} (`code`) for a policy that loosens.
  */
 export function takeOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
-  const faults = looseningFaults(policy, given);
+  const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
+  const faults = looseningFaults(policy, own);
   if (faults.length > 0) throw new MalformedError(code, faults);
-  return { ...takeOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE }), policy, policyFrom: "maker" };
+  return { ...takeOptions(own), policy, policyFrom: "maker" };
 }
 
 /** What a policy that came with the evidence loosens, and the caller's options do not. */

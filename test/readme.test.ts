@@ -252,7 +252,7 @@ describe("README at a terminal", () => {
       for (const line of online.flat()) {
         // What runs until Ctrl-C is run for one poll.
         await inShell(
-          line.includes("bootproof watch ") ? line.replace(/ --interval \S+/, "").replace(" --log ", " --once --log ") : line,
+          line.includes("bootproof watch ") ? line.replace(" --interval 60s ", " --once ") : line,
           folder,
           more,
         );

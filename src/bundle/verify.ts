@@ -40,20 +40,6 @@ export interface BundleVerifyOptions extends Omit<VerifyOptions, "policy" | "boo
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE | typeof POLICY_OF_THE_BUNDLE;
 }
 
-const BUNDLE_OPTIONS: Readonly<Record<keyof BundleVerifyOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  cache: true,
-  uses: true,
-};
-
 export interface BundleVerification extends Verification {
   readonly policyFrom: "caller" | "bundle";
   /** The report inside the bundle, held against its evidence; null where there is none. */
@@ -117,11 +103,12 @@ const BUNDLE_MEMBERS: Readonly<Record<keyof Bundle, true>> = { evidence: true, j
 
 async function verified(
   { evidence: packedEvidence, judgement }: Bundle,
-  options: OptionsBesidePolicy,
+  given: OptionsBesidePolicy,
   policyFrom: BundleVerification["policyFrom"],
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
   const evidence = copyPlain(evidenceMembers(packedEvidence));
+  const options: OptionsBesidePolicy = ownMembers(given, OPTIONS_BESIDE_POLICY);
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   // Both are copied before anything is awaited: what they are of is the same evidence.
@@ -133,8 +120,7 @@ async function verified(
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
 
-const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>> = {
-  policy: true,
+const OPTIONS_BESIDE_POLICY: Readonly<Record<keyof OptionsBesidePolicy, true>> = {
   now: true,
   at: true,
   trustAnchors: true,
@@ -147,6 +133,7 @@ const NAMES: Readonly<Record<keyof BundleVerifyOptions | "bootProofsOnly", true>
   uses: true,
   bootProofsOnly: true,
 };
+const NAMES = { policy: true, ...OPTIONS_BESIDE_POLICY } as const;
 
 /** Takes over evidence and judgement; verifies and compares when it is called. */
 function packedComparison(

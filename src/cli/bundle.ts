@@ -40,7 +40,7 @@ export function addBundleCommand(program: Command, io: Io, finish: (code: number
     .command("bundle")
     .summary("pack evidence, policy and report into one file")
     .description("Verify evidence and write it to stdout as one JSON file, with the policy, the report, and the time.")
-    .option("--boot-proof <file...>", 'boot proofs: JSON, bare or as {"bootProof": …}, or a bundle of boot proofs alone')
+    .option("--boot-proof <file...>", 'boot proofs: JSON, bare, as {"bootProof": …}, or a bundle of boot proofs alone')
     .option("--app-proof <file...>", 'app proofs: JSON, one, an array, or {"appProofs": […]}')
     .option("--activity <file>", 'an activity with its app proofs: JSON, bare or as {"activity": …}')
     .option("--policy <file>", "the policy that it is held against, and that is packed")

@@ -155,7 +155,7 @@ interface CheckRequest {
 
 async function check(request: CheckRequest, io: Io): Promise<number> {
   const { file, format } = request;
-  const [{ checkPage }, { MAX_PAGE_BYTES }] = await Promise.all([
+  const [{ checkPage, PolicyWantedError }, { MAX_PAGE_BYTES }] = await Promise.all([
     import("../page/check.js"),
     import("../page/data.js"),
   ]);
@@ -164,9 +164,10 @@ async function check(request: CheckRequest, io: Io): Promise<number> {
   const setting = await settingOf(files, request);
   files.throwFaults();
   io.progress("verifying the page");
-  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) =>
-    refuseUsage(error, request),
-  );
+  const checked = await checkPage(bytes!, { ...(await script()), ...setting }).catch((error: unknown) => {
+    const isWanted = error instanceof PolicyWantedError;
+    return refuseUsage(isWanted ? new TypeError(POLICY_WANTED) : error, file);
+  });
   if (checked.kind === null) files.fault(file, "not a page of bootproof (bootproof verify --format html makes them)");
   files.throwFaults();
   io.stdout.write(format === "json" ? jsonOf(checked) : textOf(checked, nameOf(file), io));
@@ -208,7 +209,7 @@ const POLICY_WANTED =
   "the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted. The page's maker chose the policy " +
   "in it, and so what passes";
 /** What this page cannot answer, or its own policy loosens, is wrong with the command line: thrown as such. */
-function refuseUsage(error: unknown, { file: path, policy }: CheckRequest): never {
+function refuseUsage(error: unknown, path: string): never {
   const file = nameOf(path);
   if (error instanceof MalformedError)
     throw new UsageError(
@@ -218,7 +219,7 @@ function refuseUsage(error: unknown, { file: path, policy }: CheckRequest): neve
       })),
     );
   if (!(error instanceof TypeError)) throw error;
-  throw new UsageError([{ file, message: policy === undefined ? POLICY_WANTED : error.message }]);
+  throw new UsageError([{ file, message: error.message }]);
 }
 
 async function plainPolicyOf(files: InputFiles, path: string): Promise<PlainPolicy | undefined> {
@@ -237,16 +238,16 @@ const MAX_VALUE = 120;
 
 function textOf(check: PageCheck, name: string, io: Io): string {
   const options = textOptions(io);
-  const { verification } = check;
+  const { verification, made } = check;
   const page = pageOf(options);
   const lines = [...headline(check, name), ...scriptLines(check)].flatMap((text) => wrapped(page, "", text));
   const items = detailLines(check).flatMap((text) => wrapped(page, "  ", text));
   const above = [...lines, ...items, ""].join("\n");
   if (verification === null) return above;
-  const given = `as of ${verification.report.verifiedAt}`;
-  const intro = wrapped(page, "", `Its evidence, verified anew by this program, ${given}.`).join("\n");
+  const anew = `Its evidence, verified anew by this program, as of ${verification.report.verifiedAt}.`;
+  const intro = [anew, ...(made === null ? [] : makingTexts(made))].flatMap((text) => wrapped(page, "", text));
   const summary = summaryOf(verification.report, options, noticesOf(check));
-  return `${above}\n${intro}\n\n${summary}\nMore: with --format json.\n`;
+  return `${above}\n${intro.join("\n")}\n\n${summary}\nMore: with --format json.\n`;
 }
 
 function headline({ sameBytes, kind, version }: PageCheck, name: string): string[] {
@@ -319,17 +320,16 @@ const POLICY_OF_THE_PAGE =
   "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
   'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
 
-/** Whose policy it was, and what the page's maker had verified, are said beside the verdict. */
-function noticesOf({ policyFrom, verification, made }: PageCheck): Notice[] {
-  const but = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
-  return [
-    ...(policyFrom === "bundle" ? [{ kind: "but", text: but } as const] : []),
-    ...(made === null ? [] : makingTexts(made).map((text) => ({ kind: "note", text }) as const)),
-  ];
+/** Whose policy it was is said beside the verdict. */
+function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
+  if (policyFrom !== "bundle") return [];
+  const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
+  return [{ kind: "but", text }];
 }
 
 const MAX_QUESTION = 400;
 
+/** What the page's maker had verified, of which the caller is to know that it does not count. */
 function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
   const allowed = [
     ...(allowDebug ? ["allowed debug mode"] : []),

@@ -1,9 +1,8 @@
 /** Checks a page from outside: whether it is, byte for byte, what this version makes of what it carries. */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
-import { otherMembers, ownOptions } from "../decode/input.js";
+import { otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import type { JsonObject } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
-import { ownPlainOptions } from "../inputs.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -78,8 +77,9 @@ const SCRIPT_END = "</script>";
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
   const own = ownOptions("options", options, OPTION_NAMES);
-  const { script: ownScript } = own;
-  const setting = settingOf(otherMembers(own, "script"));
+  const { script: ownScript, policy } = own;
+  // The caller says nothing of a policy: good for a page without evidence.
+  const setting = policy === undefined ? null : takePageSetting(otherMembers(own, "script") as PageSetting);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
@@ -87,7 +87,7 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   if (version === null || (script.found === null && data === null)) return { ...NOT_A_PAGE, version, script };
   const parts = { script: ownScript };
   const { html: made, ...facts } =
-    data === null ? await checkVerifier(parts, setting) : await checkData(data, parts, setting);
+    data === null ? await checkVerifier(parts, own) : await checkData(data, parts, setting);
   const differsAt = made === null ? null : firstDifference(bytes, toUtf8(made));
   return { ...facts, version, script, sameBytes: made !== null && differsAt === null, differsAt };
 }
@@ -97,12 +97,6 @@ function takePage(html: string | Uint8Array): Uint8Array {
   const bytes = typeof html === "string" ? toUtf8(html) : html;
   if (bytes.length > MAX_PAGE_BYTES) throw new RangeError(`the page: more than ${MAX_PAGE_BYTES} bytes`);
   return new Uint8Array(bytes);
-}
-
-/** Null: the caller says nothing of a policy. */
-function settingOf(given: Partial<PageSetting>): TakenPageSetting | null {
-  if (given.policy === undefined && given.expected !== undefined) throw new TypeError(POLICY_WANTED);
-  return given.policy === undefined ? null : takePageSetting(given as PageSetting);
 }
 
 const OPTION_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = {
@@ -142,14 +136,17 @@ const POLICY_WANTED =
   'policy: the page has evidence: plain data of a policy wanted, null for none, or in so many words "bundle", the ' +
   "policy that the page's maker chose";
 
-async function checkVerifier(parts: PageParts, setting: TakenPageSetting | null): Promise<Checked> {
-  const isDemand = setting !== null && (setting.policy !== null || setting.expected !== undefined);
+/** The caller gave no policy for a page with evidence. */
+export class PolicyWantedError extends TypeError {}
+
+async function checkVerifier(parts: PageParts, { policy, expected }: Partial<PageSetting>): Promise<Checked> {
+  const isDemand = (policy !== undefined && policy !== null) || expected !== undefined;
   if (isDemand) throw new TypeError(NOTHING_TO_JUDGE);
   return { ...NOTHING, kind: "verifier", html: await renderVerifier(parts) };
 }
 
 async function checkData(text: string, parts: PageParts, setting: TakenPageSetting | null): Promise<Checked> {
-  if (setting === null) throw new TypeError(POLICY_WANTED);
+  if (setting === null) throw new PolicyWantedError(POLICY_WANTED);
   const policyFrom = setting.policy === "bundle" ? "bundle" : "caller";
   const cache = new SignatureCache();
   let content: PageContent;
@@ -175,8 +172,10 @@ async function checkData(text: string, parts: PageParts, setting: TakenPageSetti
   };
 }
 
+const MADE_WITH = { now: true, expected: true, nonce: true, allowDebug: true, bootProofsOnly: true } as const;
+
 function makingOf({ options }: PageContent): PageMaking {
-  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = ownPlainOptions(options);
+  const { now, expected, nonce, allowDebug = false, bootProofsOnly = false } = ownMembers(options, MADE_WITH);
   return {
     now: now.toISOString(),
     allowDebug,

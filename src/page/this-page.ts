@@ -19,12 +19,20 @@ const ITS_WORD = {
 const FROM_OUTSIDE = "So check the file from outside, with a bootproof that you trust:";
 
 const VERSION = `${TOOL.name} ${TOOL.version}`;
+/** A page with evidence wants a policy. */
+const COMMANDS = {
+  report: "bootproof page --verify FILE --policy POLICY",
+  verifier: "bootproof page --verify FILE",
+} as const;
+
 const WHAT_IT_CHECKS = {
   report: [
-    `It verifies the evidence anew, and compares every byte of the file with the page that ${VERSION} makes of it. ` +
-      "With ",
-    element("code", { class: "option" }, "--policy FILE"),
-    " it holds the evidence against a policy of your own.",
+    `It verifies the evidence anew, by a policy of your own, and compares every byte of the file with the page that ` +
+      `${VERSION} makes of it. Without a policy of your own give `,
+    option("--no-policy"),
+    ", or ",
+    option("--bundle-policy"),
+    " for the policy that this page’s maker chose: then it says “authentic” at best.",
   ],
   verifier: [`It compares every byte of the file with the page that ${VERSION} makes.`],
 } as const;
@@ -53,7 +61,7 @@ export function thisPage(digest: string, kind: "report" | "verifier"): Markup {
       " ",
       ITS_WORD[kind] + FROM_OUTSIDE,
     ),
-    command("bootproof page --verify FILE"),
+    command(COMMANDS[kind]),
     element("p", {}, ...WHAT_IT_CHECKS[kind]),
     element(
       "dl",
@@ -64,6 +72,10 @@ export function thisPage(digest: string, kind: "report" | "verifier"): Markup {
     element("p", {}, BY_HAND),
     command(HAND_COMMAND),
   );
+}
+
+function option(name: string): Markup {
+  return element("code", { class: "option" }, name);
 }
 
 /** Text that may be wider than the page can be scrolled by keyboard, too. */

@@ -14,7 +14,7 @@ import {
 import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
-import { copyPlain, otherMembers, ownOptions } from "../decode/input.js";
+import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
 import {
@@ -138,7 +138,7 @@ export async function judgePage(
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   const { policy, expected } = setting;
-  const { measurements, nonce, ephemeralKey } = ownPlainOptions(content.options);
+  const { measurements, nonce, ephemeralKey } = ownMembers(content.options, DEMANDED_AGAIN);
   const options = Object.assign(otherMembers(setting, "policy"), {
     ...(measurements && { measurements }),
     ...(nonce && { nonce }),
@@ -151,6 +151,9 @@ export async function judgePage(
   if (policy === "bundle") return judge(content.evidence, options, makersPolicyOf(content));
   return judge(content.evidence, options, { from: "caller", policy: callersPolicy(policy) });
 }
+
+/** What a page's maker demanded tightens. */
+const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true } as const;
 
 function callersPolicy(policy: TakenPageSetting["policy"]): VerifyOptions["policy"] {
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;

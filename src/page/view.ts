@@ -1,5 +1,6 @@
 /** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
 import { type JudgedEvidence, NamedEvidence, givenPieces } from "../inputs.js";
+import { headlineFacts } from "../report/facts.js";
 import { countWords, isBad } from "../report/pieces.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
@@ -63,8 +64,8 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
       element("p", { class: "counts" }, countWords(report.checks).join(", ")),
       report.claims === null ? null : element("p", { class: "left" }, openCount(report)),
     ),
-    valueList(headRows(report)),
     firstFailure(report),
+    valueList(headRows(report)),
     buts.length === 0
       ? null
       : element(
@@ -77,47 +78,10 @@ function verdictHeader(report: Report, buts: readonly string[]): Markup {
   );
 }
 
-/** More boot proofs than these are counted. */
-const MAX_IN_HEAD = 3;
-
-/** Which enclave it is, of when, and when it was verified: of rejected evidence the last alone. */
-function headRows({ claims, evidence, verifiedAt }: Report): (readonly [string, string])[] {
-  const boots = claims?.bootProofs ?? [];
-  const rows = boots.slice(0, MAX_IN_HEAD).flatMap((boot, index): [string, string][] => {
-    const name = boots.length === 1 ? "" : ` of boot[${index}]`;
-    const { manifest, pinned } = boot.image;
-    const namespace = manifest && quoted(manifest.namespace) + (pinned ? "" : ", its image says");
-    return [
-      [`Deployment${name}`, boot.deployment === null ? "none of a policy of the caller’s" : quoted(boot.deployment)],
-      [`Namespace${name}`, namespace ?? "none: a bare document"],
-      [
-        `Document${name}`,
-        `${printable(boot.hardware.documentTime)}, ${ageText(boot.hardware.documentTime, verifiedAt)}`,
-      ],
-    ];
-  });
-  const rest = boots.length - MAX_IN_HEAD;
-  const count = evidence.filter(({ subject }) => subject.startsWith("boot[")).length;
-  return [
-    ...rows,
-    ...(rest > 0 ? [["Boot proofs", `${count}, of which ${rest} are shown below alone`] as const] : []),
-    ["Verified at", printable(verifiedAt)],
-  ];
-}
-
-const UNITS = [
-  ["days", 86_400_000],
-  ["hours", 3_600_000],
-  ["minutes", 60_000],
-] as const;
-
-/** `3 days old`, rounded down. The document's clock may be ahead of the verifier's. */
-function ageText(from: string, to: string): string {
-  const age = Date.parse(to) - Date.parse(from);
-  if (Number.isNaN(age)) return "of unknown age";
-  const [unit, length] = UNITS.find(([, each]) => Math.abs(age) >= 2 * each) ?? ["seconds", 1000];
-  const count = Math.floor(Math.abs(age) / length);
-  return `${count} ${count === 1 ? unit.slice(0, -1) : unit} ${age < 0 ? "in the future" : "old"}`;
+/** Which enclave it is, of when, and when it was verified. */
+function headRows(report: Report): (readonly [string, string])[] {
+  const { lines, verifiedAt } = headlineFacts(report);
+  return [...lines.map((line) => ["Enclave", line] as const), ["Verified at", verifiedAt]];
 }
 
 /** Before everything that did not fail. */

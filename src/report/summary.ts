@@ -32,15 +32,16 @@ const MAX_FACTS = 3;
 /**
  * The report on one screen of 24 lines at any width, with a line feed at its end: the verdict, what weighs against it,
  * which enclave it is, the first failures, and what is not proven by its topics. BUTs are never cut: where they need
- * more than four lines, it is so many lines longer. `notices`: see `renderReport`. Throws TypeError for what is no
- * report.
+ * more than four lines, it is so many lines longer. `notices`: see `renderReport`; notes are left out. Throws TypeError
+ * for what is no report.
  */
 export function renderSummary(
   report: Report,
   options: Pick<TextOptions, "color" | "width"> = {},
   notices: readonly Notice[] = [],
 ): string {
-  return `${summaryOf(report, options, notices)}\n${MORE}\n`;
+  const own = notices.map(({ kind, text }) => ({ kind, text }));
+  return `${summaryOf(report, options, own)}\n${MORE}\n`;
 }
 
 /** {@link renderSummary} without its last line, which says where more is told. */
@@ -55,13 +56,16 @@ export function summaryOf(
 
 function summaryLines(report: Report, notices: readonly Notice[], page: Page): string[] {
   const buts = butsOf(report, notices).flatMap((text) => butLines(wrapped(page, `${BUT} `, text), page));
+  const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? wrapped(page, "", text) : []));
   const above = aboveAll(report, page);
-  const left = LINES - Math.min(buts.length, BUT_LINES) - above.verdict.length - above.rest.length - AFTER;
+  const counted = [...above.verdict, ...buts.slice(0, BUT_LINES), ...refused, ...above.rest].length;
+  const left = LINES - counted - AFTER;
   const failures = failureLines(report, page, left);
   const room = left - failures.length + 1;
   return [
     ...above.verdict,
     ...buts,
+    ...refused,
     ...above.rest,
     ...failures,
     "",

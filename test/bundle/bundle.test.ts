@@ -219,11 +219,7 @@ describe("verifying anew", () => {
     const image = (file: Parameters<NonNullable<Parameters<typeof packed>[0]>>[0]) =>
       file["report"].claims.bootProofs[0].image;
     const places = async (text: Parameters<typeof decodeBundle>[0]): Promise<string[]> => {
-      const options = {
-        policy: POLICY_OF_THE_BUNDLE,
-        now: NOW,
-        trustAnchors: [parseTrustAnchor("lab", forged.anchorPem)],
-      } as const;
+      const options = { ...OF_THE_BUNDLE, now: NOW };
       return (await verifyBundle(decodeBundle(text), options)).packed!.differences.map(({ place }) => place);
     };
     expect(await places(await packed((file) => delete image(file).restsOn))).toEqual([]);
@@ -277,6 +273,21 @@ describe("the bundle's own policy", () => {
     expect(await faultsUnder(debug, { allowDebug: true })).toEqual(["policy.trustAnchors"]);
     expect(await faultsUnder(debug, { trustAnchors })).toEqual(["policy.allowDebug"]);
     expect(await faultsUnder(debug, { trustAnchors, allowDebug: true })).toEqual(["null"]);
+  });
+
+  it("is allowed nothing by what all objects inherit", async () => {
+    const debug = (file: Loose): void => (file["policy"].allowDebug = true) as never;
+    const bundle = await bundleWith(debug);
+    Object.defineProperty(Object.prototype, "allowDebug", { value: true, configurable: true });
+    try {
+      const { loosened } = await verifyBundle(bundle, { ...OF_THE_BUNDLE, now: NOW }).then(
+        () => ({ loosened: [] }),
+        (error: MalformedError) => ({ loosened: error.faults.map(({ path }) => path) }),
+      );
+      expect(loosened).toEqual(["policy.allowDebug"]);
+    } finally {
+      delete (Object.prototype as { allowDebug?: boolean }).allowDebug;
+    }
   });
 
   it("is held against the caller's anchors, whatever it names", async () => {

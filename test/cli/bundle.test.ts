@@ -146,7 +146,7 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC: every check passed, but the policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
+      /^AUTHENTIC: .*, but the policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);
@@ -204,6 +204,8 @@ describe("verify FILE", () => {
         .code,
     ).toBe(1);
     expect((await bootproof(["verify", BUNDLE, OWN, "--at", "now"], YEARS_LATER)).code).toBe(1);
+    const debug = changed((bundle) => (bundle["policy"].allowDebug = true));
+    expect((await bootproof(["verify", debug, OWN, "--allow-debug"])).code).toBe(0);
   });
 
   it("may be larger than other files", async () => {

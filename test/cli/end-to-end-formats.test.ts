@@ -40,7 +40,11 @@ const CASES: Readonly<Record<string, readonly [args: readonly string[], code: nu
     1,
     ["10 checks failed", "policy.deployment", "boot proof 4.json"],
   ],
-  "a bundle by its maker's policy": [[BUNDLE], 0, ["VERIFIED", "BUT", "the policy came out of the bundle itself"]],
+  "a bundle by its maker's policy": [
+    [BUNDLE, "--bundle-policy"],
+    0,
+    ["AUTHENTIC", "BUT", "the policy came out of the bundle itself"],
+  ],
   "a bare document": [
     ["--attestation", vector("nitro/anchorage-turnkey-turnkey-attestation-base64-20250505.cbor"), "--no-policy"],
     0,

@@ -79,12 +79,23 @@ describe("the built command and its lab", () => {
     const evidence = join(folder, "evidence.json");
     writeFileSync(evidence, built(["fetch", "--activity-id", id, ...connection]).stdout);
     const bundle = join(folder, "bundle.json");
-    const { status, stdout } = built(["bundle", "--boot-proof", evidence, "--activity", evidence, "--policy", policy]);
+    // What is fetched is a bundle: it is verified as a whole, and taken apart to be packed with a policy.
+    expect(built(["verify", evidence, "--policy", policy]).status).toBe(0);
+    const { bootProofs, activity } = readJson(evidence);
+    const [boots, one] = [join(folder, "boots.json"), join(folder, "activity.json")];
+    writeFileSync(boots, JSON.stringify({ bootProofs }));
+    writeFileSync(one, JSON.stringify({ activity }));
+    const { status, stdout } = built(["bundle", "--boot-proof", boots, "--activity", one, "--policy", policy]);
     expect(status).toBe(0);
     writeFileSync(bundle, stdout);
     expect(built(["verify", bundle, "--policy", policy]).status).toBe(0);
-    expect(built(["verify", bundle]).status).toBe(0);
-    expect(built(["verify", bundle, "--now", "2046-01-01T00:00:00Z"]).status).toBe(1);
+    expect(built(["verify", bundle]).status).toBe(2);
+    // The bundle's policy names the lab's root: the caller has to, too.
+    const anchor = join(folder, facts["trustAnchorFile"] as string);
+    expect(built(["verify", bundle, "--bundle-policy"]).status).toBe(2);
+    const own = built(["verify", bundle, "--bundle-policy", "--trust-anchor", anchor]);
+    expect([own.status, own.stdout.slice(0, 9)]).toEqual([0, "AUTHENTIC"]);
+    expect(built(["verify", bundle, "--policy", policy, "--now", "2046-01-01T00:00:00Z"]).status).toBe(1);
     expect(built(["verify", bundle, "--no-policy"]).status).toBe(1);
   });
 

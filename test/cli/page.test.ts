@@ -1,18 +1,43 @@
 /** `bootproof page` and `verify --format html`, in this process and built. Needs `npm run build`. */
+import { copyFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CASES, MADE, built, pageFile, pageOf, withOtherEvidence } from "../page/cases.js";
+import { CASES, DEBUG, MADE, built, pageFile, pageOf, withOtherEvidence } from "../page/cases.js";
 import { dataOf, withData } from "../page/data-of.js";
-import { BOOT_1, bootproof, fileOf } from "./support.js";
+import { BOOT_1, bootproof, fileOf, readJson } from "./support.js";
 
 /** In one line. */
 const flat = (text: string): string => text.replace(/\s+/g, " ");
-const check = (html: string | Uint8Array, ...args: string[]): ReturnType<typeof built> =>
+const check = (html: string | Uint8Array, ...args: readonly string[]): ReturnType<typeof built> =>
   built("page", "--verify", pageFile(html, "report.html"), ...args);
 const AT = ["--now", MADE.at];
-const NONE = ["--no-policy", ...AT];
-/** Without a policy, where none is named. */
-const verify = (html: string | Uint8Array, ...args: string[]): ReturnType<typeof built> =>
-  check(html, ...(args.some((arg) => /policy$/.test(arg)) ? [] : NONE), ...args);
+const POLICY = ["--policy", MADE.policy, ...AT];
+const OWN = ["--bundle-policy", ...AT];
+const ANCHOR = ["--trust-anchor", MADE.anchor];
+
+/** Of the words by which a page was made those that `page --verify` takes: the caller says them again. */
+function callersWords(name: string): string[] {
+  const [, , ...args] = CASES[name]!;
+  const flags = ["--no-policy", "--bundle-policy"];
+  const valued = ["--policy", "--trust-anchor", "--now", "--organization-id"];
+  return args.filter((word, index) => [...flags, ...valued].includes(word) || valued.includes(args[index - 1]!));
+}
+const verify = (name: string, ...args: string[]): ReturnType<typeof built> =>
+  check(pageOf(name), ...callersWords(name), ...args);
+
+function htmlOf(...args: string[]): string {
+  const { status, stdout, stderr } = built("verify", ...args, "--format", "html");
+  expect([status, stderr]).toEqual([0, ""]);
+  return stdout;
+}
+
+interface CheckJson {
+  readonly id: string;
+  readonly status: string;
+}
+const checksOf = (json: string): CheckJson[] => (JSON.parse(json) as { report: { checks: CheckJson[] } }).report.checks;
+const failuresOf = (json: string): string[] =>
+  checksOf(json).flatMap(({ id, status }) => (status === "fail" ? [id] : []));
 
 describe("verify --format html", () => {
   it("writes the same page, built or not", async () => {
@@ -31,7 +56,7 @@ describe("verify --format html", () => {
 describe("page --verify", () => {
   it.each(Object.keys(CASES))("finds the page intact, and says what its evidence is: %s", (name) => {
     const [verdict] = CASES[name]!;
-    const { status, stdout, stderr } = verify(pageOf(name));
+    const { status, stdout, stderr } = verify(name);
     expect([status, stderr]).toEqual([verdict === "rejected" ? 1 : 0, ""]);
     expect(flat(stdout)).toMatch(
       /^INTACT: \S+report\.html is, byte for byte, the page that bootproof 0\.1\.0 makes of the /,
@@ -41,45 +66,121 @@ describe("page --verify", () => {
   });
 
   it("says whose policy and whose time it was", () => {
-    expect(flat(verify(pageOf("verified")).stdout)).toContain(
-      `as of ${MADE.at}: that time, and what was asked, came with the page. VERIFIED: `,
+    expect(flat(verify("verified").stdout)).toContain(
+      `Its evidence, verified anew by this program, as of ${MADE.at}. The page's maker verified it as of ${MADE.at}: ` +
+        "none of that is used. VERIFIED: ",
     );
-    expect(flat(verify(pageOf("verified")).stdout)).toContain(
-      "BUT the policy came with the page: whoever made the page",
-    );
-    expect(flat(verify(pageOf("authentic")).stdout)).toContain("BUT the page has no policy: any genuine enclave");
-    expect(flat(verify(pageOf("a bundle by its own policy")).stdout)).toContain(
-      "BUT the policy came out of the bundle",
+    const own = check(pageOf("verified"), ...OWN, ...ANCHOR);
+    expect([own.status, flat(own.stdout)]).toEqual([
+      0,
+      expect.stringMatching(/ AUTHENTIC: .* BUT the policy came with the page: whoever made the page /),
+    ]);
+    expect(flat(verify("a bundle by its own policy").stdout)).toContain("BUT the policy came out of the bundle");
+    expect(flat(verify("an activity").stdout)).toContain(
+      `The page's maker asked {"organizationId":"${MADE.organizationId}"}: that is not asked here.`,
     );
   });
 
+  it("wants a word on the policy for a page with evidence, and takes none for a page without", () => {
+    const silent = check(pageOf("verified"));
+    expect([silent.status, silent.stdout, flat(silent.stderr)]).toEqual([
+      2,
+      "",
+      expect.stringMatching(/the page has evidence: --policy FILE, --no-policy or --bundle-policy is wanted\./),
+    ]);
+    const none = check(pageOf("authentic"), ...OWN);
+    expect([none.status, none.stdout, none.stderr]).toEqual([
+      2,
+      "",
+      expect.stringContaining("there is no policy in the page"),
+    ]);
+    const verifier = built("page").stdout;
+    for (const demand of [POLICY, OWN, ["--organization-id", "o"]]) {
+      const refused = check(verifier, ...demand);
+      expect([demand, refused.status, refused.stdout]).toEqual([demand, 2, ""]);
+      expect(refused.stderr).toContain("the page has no evidence");
+    }
+  });
+
   it("holds the evidence against the caller's policy", () => {
-    const own = verify(pageOf("authentic"), "--policy", MADE.policy);
+    const own = check(pageOf("authentic"), ...POLICY);
     expect([own.status, flat(own.stdout)]).toEqual([1, expect.stringMatching(/^INTACT: .* REJECTED: /)]);
-    const good = verify(pageOf("a bundle by its own policy"), "--policy", MADE.policy);
+    const good = check(pageOf("a bundle by its own policy"), ...POLICY);
     expect([good.status, flat(good.stdout)]).toEqual([0, expect.stringMatching(/^INTACT: .* VERIFIED: /)]);
     expect(good.stdout).not.toContain("came with the page: whoever");
     expect(good.stdout).not.toContain("came out of the bundle");
   });
 
+  it("does not let debug mode pass because the page's maker did", () => {
+    const html = htmlOf("--boot-proof", DEBUG, "--policy", MADE.policy, "--allow-debug", ...AT);
+    const own = check(html, ...POLICY, "--format", "json");
+    expect(own.status).toBe(1);
+    expect(JSON.parse(own.stdout)).toMatchObject({
+      sameBytes: true,
+      sameReport: true,
+      policyFrom: "caller",
+      made: { allowDebug: true },
+      report: { verdict: "rejected" },
+    });
+    expect(failuresOf(own.stdout)).toEqual(["mode.debug"]);
+    expect(flat(check(html, ...POLICY).stdout)).toContain(
+      `The page's maker verified it as of ${MADE.at}, and allowed debug mode, and left out what a policy demands of ` +
+        "app proofs: none of that is used. REJECTED: ",
+    );
+    expect(check(html, ...POLICY, "--allow-debug").status).toBe(0);
+    // A policy of the page that allows it loosens too.
+    const lax = fileOf({ ...readJson(MADE.policy), allowDebug: true }, "policy.json");
+    copyFileSync(MADE.anchor, join(dirname(lax), "trust-anchor.pem"));
+    const laxPage = htmlOf("--boot-proof", DEBUG, "--policy", lax, ...AT);
+    const byItsOwn = check(laxPage, ...OWN, ...ANCHOR);
+    expect([byItsOwn.status, byItsOwn.stdout, byItsOwn.stderr]).toEqual([
+      2,
+      "",
+      expect.stringContaining("policy.allowDebug: "),
+    ]);
+    expect(check(laxPage, ...OWN, ...ANCHOR, "--allow-debug").status).toBe(0);
+    expect(check(laxPage, ...POLICY).status).toBe(1);
+  });
+
+  it("counts ages by the caller's clock, whatever present the page was made by", () => {
+    const fresh = fileOf({ ...readJson(MADE.policy), maxAge: "30m" }, "policy.json");
+    copyFileSync(MADE.anchor, join(dirname(fresh), "trust-anchor.pem"));
+    const html = htmlOf("--boot-proof", MADE.boot, "--policy", fresh, ...AT);
+    const now = check(html, "--policy", fresh, "--format", "json");
+    expect(now.status).toBe(1);
+    expect(JSON.parse(now.stdout)).toMatchObject({ sameBytes: true, report: { verdict: "rejected", stale: true } });
+    expect(failuresOf(now.stdout)).toEqual(["policy.age"]);
+    expect(check(html, "--policy", fresh, ...AT).status).toBe(0);
+  });
+
+  it("asks what the caller asks, and not what the page's maker did", () => {
+    const html = pageOf("an activity");
+    const requestOf = (...args: string[]): string | undefined =>
+      checksOf(check(html, ...POLICY, ...args, "--format", "json").stdout).find(({ id }) => id === "activity.request")
+        ?.status;
+    expect(requestOf()).toBe("skip");
+    expect(requestOf("--organization-id", MADE.organizationId)).toBe("pass");
+    expect(requestOf("--organization-id", "another")).toBe("fail");
+  });
+
   it("says where a page differs, and what is true", () => {
-    const text = verify(pageOf("rejected").replaceAll("REJECTED", "VERIFIED"));
+    const text = check(pageOf("rejected").replaceAll("REJECTED", "VERIFIED"), ...callersWords("rejected"));
     expect(text.status).toBe(1);
     expect(flat(text.stdout)).toMatch(/^NOT INTACT: .* believe nothing that it shows, nor what its button answers\. /);
     expect(flat(text.stdout)).toMatch(/The first difference is at byte \d+, in its head, .* REJECTED: /);
-    const evidence = verify(withOtherEvidence(pageOf("authentic")));
+    const evidence = check(withOtherEvidence(pageOf("authentic")), ...callersWords("authentic"));
     expect([evidence.status, flat(evidence.stdout)]).toEqual([
       1,
       expect.stringContaining('verdict: "authentic" in its report, "rejected" in truth'),
     ]);
     const html = pageOf("verified");
-    const script = verify(html.replace(/(<script id="bootproof-script">)[^]*?(<\/script>)/, "$11;\n$2"));
+    const script = check(html.replace(/(<script id="bootproof-script">)[^]*?(<\/script>)/, "$11;\n$2"), ...POLICY);
     expect([script.status, flat(script.stdout)]).toEqual([
       1,
       expect.stringMatching(/Its script is another one: SHA-256 /),
     ]);
     const data = dataOf(html);
-    const broken = verify(withData(html, { ...data, files: ["?"] }));
+    const broken = check(withData(html, { ...data, files: ["?"] }), ...POLICY);
     expect([broken.status, flat(broken.stdout)]).toEqual([
       1,
       expect.stringMatching(/^NOT INTACT: .* What it carries cannot be verified: files\[0\]: page: not base64/),
@@ -88,18 +189,20 @@ describe("page --verify", () => {
 
   it("says of another version's page what can be said, and copies no command of the page's", () => {
     const html = pageOf("verified");
-    const other = flat(verify(html.replace('"bootproof 0.1.0">', '"bootproof 9.8.7">')).stdout);
+    const other = flat(check(html.replace('"bootproof 0.1.0">', '"bootproof 9.8.7">'), ...POLICY).stdout);
     expect(other).toMatch(
       /^NOT CHECKED: .* bootproof 9\.8\.7 made it, and this is bootproof 0\.1\.0, .* \(npx bootproof@9\.8\.7 page/,
     );
     expect(other).toContain("VERIFIED: every check passed");
-    const hostile = flat(verify(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">')).stdout);
+    const hostile = flat(
+      check(html.replace('"bootproof 0.1.0">', '"bootproof 1; rm -rf \u001b[2J">'), ...POLICY).stdout,
+    );
     expect(hostile).toContain("bootproof 1; rm -rf \\u{1b}[2J made it");
     expect(hostile).not.toContain("npx");
   });
 
   it("answers the facts as JSON, on stdout alone", () => {
-    const good = verify(pageOf("verified"), "--format", "json");
+    const good = verify("verified", "--format", "json");
     expect([good.status, good.stderr]).toEqual([0, ""]);
     expect(JSON.parse(good.stdout)).toMatchObject({
       format: "bootproof-page-check/1",
@@ -107,16 +210,19 @@ describe("page --verify", () => {
       version: "0.1.0",
       sameBytes: true,
       sameReport: true,
-      policyFrom: "page",
-      report: { verdict: "verified" },
+      policyFrom: "caller",
+      report: { verdict: "verified", policyDigest: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
       bundle: null,
     });
-    const bundle = verify(pageOf("a bundle by its own policy"), "--format", "json");
-    expect(JSON.parse(bundle.stdout)).toMatchObject({ bundle: { policyFrom: "bundle" } });
+    const report = { verdict: "authentic", policy: null, policyDigest: null };
+    const bundle = verify("a bundle by its own policy", "--format", "json");
+    expect(JSON.parse(bundle.stdout)).toMatchObject({ policyFrom: "bundle", bundle: { policyFrom: "bundle" }, report });
+    const page = check(pageOf("verified"), ...OWN, ...ANCHOR, "--format", "json");
+    expect(JSON.parse(page.stdout)).toMatchObject({ policyFrom: "bundle", bundle: null, report });
   });
 
   it("is no page: exit code 2", () => {
-    const { status, stdout, stderr } = verify("<!doctype html><p>502");
+    const { status, stdout, stderr } = check("<!doctype html><p>502", "--no-policy");
     expect([status, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/report\.html: not a page of bootproof \(bootproof verify --format html makes them\)/);
     expect(built("page", "--verify", "/nowhere.html").status).toBe(2);
@@ -129,7 +235,9 @@ describe("page --verify", () => {
   });
 
   it("takes the page from a pipe", async () => {
-    const { code, stdout } = await bootproof(["page", "--verify", "-"], { stdin: pageOf("authentic") });
+    const { code, stdout } = await bootproof(["page", "--verify", "-", "--no-policy"], {
+      stdin: pageOf("authentic"),
+    });
     expect([code, flat(stdout)]).toEqual([0, expect.stringMatching(/^INTACT: stdin is, byte for byte/)]);
   });
 });
@@ -138,12 +246,12 @@ describe("page", () => {
   it("writes the page that verifies what it is given, the same each time, and finds it intact", () => {
     const page = built("page");
     expect([page.status, page.stderr, page.stdout === built("page").stdout]).toEqual([0, "", true]);
-    const { status, stdout } = verify(page.stdout);
+    const { status, stdout } = check(page.stdout);
     expect([status, flat(stdout)]).toEqual([
       0,
       expect.stringMatching(/^INTACT: .* the page for verifying that bootproof /),
     ]);
-    expect(verify(page.stdout.replace("any genuine enclave", "every enclave")).status).toBe(1);
+    expect(check(page.stdout.replace("any genuine enclave", "every enclave")).status).toBe(1);
   });
 
   it("gives its script's digest by hand, too", async () => {

@@ -474,7 +474,7 @@ describe("wrong usage", () => {
     for (const part of [
       "stray.json: what is it?",
       "--policy and --no-policy contradict",
-      "--trust-anchor goes with --no-policy only",
+      "--trust-anchor goes with --no-policy or --bundle-policy",
       "--at noon: document, now, or an ",
       "--now today",
       "--ephemeral-key: not hex",
@@ -492,7 +492,7 @@ describe("wrong usage", () => {
   });
 
   it.each([
-    ["bundle.json", []],
+    ["bundle.json", ["--bundle-policy"]],
     ["-", ["--policy", "policy.json"]],
     ["app.json", ["--boot-proof", BOOT_1, "--no-policy"]],
   ])("of a list of addresses that takes the file %s says that, and nothing else", async (file, more) => {

@@ -43,6 +43,16 @@ export const MADE = {
   document: vector("nitro/brave-keysync-responder-test-go-20220804.cbor"),
 };
 
+/** The same enclave in debug mode, which `MADE.policy` does not allow. */
+export const DEBUG = fileOf(
+  forgeEvidence({
+    lab,
+    at: MANY_AT,
+    alterManifest: { manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }) },
+  }).bootProof,
+  "debug.json",
+);
+
 function bundleFile(): string {
   const ran = built("bundle", "--boot-proof", MADE.boot, "--app-proof", MADE.app, "--policy", MADE.policy, "--now", at);
   if (ran.status !== 0) throw new Error(ran.stderr);

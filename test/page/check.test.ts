@@ -5,7 +5,7 @@ import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../..
 import { plainPolicy } from "../../src/appraise/plain-policy.js";
 import { plainOptions } from "../../src/inputs.js";
 import { parsePolicy } from "../../src/index.js";
-import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
+import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageCheck, type PagePart, checkPage } from "../../src/page/check.js";
 import { renderPage, renderVerifier } from "../../src/page/page.js";
 import { parseTrustAnchor } from "../../src/verify/trust-anchor.js";
@@ -222,6 +222,19 @@ describe("the check of a page", () => {
       expect((await verdictOf({}, CALLERS)).verdict).toBe("verified");
     });
 
+    it("not its debug mode", async () => {
+      const alterManifest: ManifestAlterations = {
+        manifest: (manifest) => ({ ...manifest, pivot: { ...manifest.pivot, debugMode: true } }),
+      };
+      const { bootProof } = forgeEvidence({ lab, at, alterManifest });
+      for (const made of [{ policy, allowDebug: true }, { policy: lax }]) {
+        const report = await verdictOf(made, CALLERS, bootProof);
+        expect(report.verdict).toBe("rejected");
+        expect(report.checks.filter(({ status }) => status === "fail").map(({ id }) => id)).toEqual(["mode.debug"]);
+        expect((await verdictOf(made, { ...CALLERS, allowDebug: true }, bootProof)).verdict).toBe("verified");
+      }
+    });
+
     it("not its time", async () => {
       const later = new Date("2036-03-04T05:06:07.000Z");
       const report = await verdictOf({}, { policy: plainPolicy(strict), now: later });
@@ -286,6 +299,9 @@ describe("the check of a page", () => {
     const page = await renderVerifier(parts);
     await expect(check(page)).rejects.toThrow(/^the page has no evidence/);
     await expect(check(page, { policy: "bundle" })).rejects.toThrow(/^the page has no evidence/);
+    const expected = { organizationId: "o" };
+    await expect(checkPage(page, { ...parts, expected })).rejects.toThrow(/^the page has no evidence/);
+    await expect(checkPage(html, { ...parts, expected })).rejects.toThrow(/^policy: the page has evidence/);
     expect(await checkPage(page, { ...parts, policy: null, now })).toMatchObject({ kind: "verifier", sameBytes: true });
   });
 

@@ -40,9 +40,9 @@ function isElement(node: Node): node is Element {
   return "tagName" in node;
 }
 
-export function textOf(node: Node): string {
+export function textOf(node: Node | DefaultTreeAdapterTypes.Document): string {
   if (node.nodeName === "#text") return (node as DefaultTreeAdapterTypes.TextNode).value;
-  return isElement(node) ? node.childNodes.map(textOf).join("") : "";
+  return "childNodes" in node ? node.childNodes.map(textOf).join("") : "";
 }
 
 export function attribute({ attrs }: Element, name: string): string | null {

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { type Browser, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { element, toHtml } from "../../src/page/markup.js";
-import { SHOWN } from "./evidence.js";
+import { printable } from "../../src/report/printable.js";
+import { REJECTED_FLEETS, SHOWN } from "./evidence.js";
 import { pageOf } from "./html.js";
 
 const WANTED = process.env["BOOTPROOF_BROWSER"] ?? "";
@@ -56,6 +57,37 @@ describe.skipIf(isSkipped)("in Chromium", () => {
       await page.close();
     }
   });
+
+  const rejected = ["rejected: another release", "rejected: a forged signature", "rejected: no JSON", "stale"];
+  it.each([...rejected, ...Object.keys(REJECTED_FLEETS)])(
+    "%s: the first failure is in sight, and can be read",
+    async (name) => {
+      const shown = await (SHOWN[name] ?? REJECTED_FLEETS[name]!)();
+      expect(shown.report.verdict).toBe("rejected");
+      const [failed] = shown.report.checks.filter(({ status }) => status === "fail");
+      const html = await pageOf({
+        ...shown,
+        notices: [{ kind: "but", text: "the policy came out of the bundle. ".repeat(8) }],
+      });
+      for (const viewport of [
+        { width: 1280, height: 800 },
+        { width: 390, height: 844 },
+      ]) {
+        const page = await browser.newPage({ viewport });
+        await page.setContent(html);
+        const item = page.locator(".check-fail").first();
+        expect(await item.locator(".id").innerText()).toBe(failed!.id);
+        const sentence = item.locator(".detail, .holds").last();
+        expect(await sentence.innerText()).toContain(printable(failed!.detail).slice(0, 60));
+        const [box, text] = [(await item.boundingBox())!, (await sentence.boundingBox())!];
+        expect(
+          [box.y, text.y + text.height].map((y) => y > 0 && y <= 900),
+          `${box.y}, ${viewport.width}`,
+        ).toEqual([true, true]);
+        await page.close();
+      }
+    },
+  );
 
   it("letters that are read from right to left stand in the order in which they were signed", async () => {
     const shown = await SHOWN["a bare document"]!();

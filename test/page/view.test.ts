@@ -1,3 +1,4 @@
+import { parse } from "parse5";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { decodeCoseSign1 } from "../../src/decode/cose-sign1.js";
@@ -5,7 +6,9 @@ import { decodeAttestationDocument } from "../../src/decode/attestation-document
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
+import { headlineFacts } from "../../src/report/facts.js";
 import { printable } from "../../src/report/printable.js";
+import type { BootProofClaims } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
 import { butsOf, verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
@@ -21,6 +24,13 @@ const shownPage = async (name: string) => {
   pages.set(name, page);
   return { shown, elements: await page };
 };
+
+it("the head of a page names namespace and deployment", async () => {
+  const { report: judged } = (await shownPage("verified")).shown;
+  const above = (await pageOf((await shownPage("verified")).shown)).split("<h2", 1)[0]!;
+  const [{ deployment, image }] = judged.claims!.bootProofs as [BootProofClaims];
+  for (const part of [deployment, image.manifest!.namespace]) expect(textOf(parse(above))).toContain(`"${part}"`);
+});
 const texts = (elements: readonly Element[]): string[] => elements.map(textOf);
 
 describe.each(NAMES)("the page of %s", (name) => {
@@ -41,6 +51,16 @@ describe.each(NAMES)("the page of %s", (name) => {
     for (const { heading } of unprovenWords(judged))
       expect(texts(classed(elements, "image-word")).join()).toMatch(new RegExp(heading, "i"));
     for (const { text } of notices) expect(texts(elements).some((shownText) => shownText.includes(text))).toBe(true);
+  });
+
+  it("says which enclave it is, of when, how old, and when it was verified, before the first heading", async () => {
+    const { shown } = await shownPage(name);
+    const above = (await pageOf(shown)).split("<h2", 1)[0]!;
+    const text = textOf(parse(above));
+    const { lines, verifiedAt } = headlineFacts(shown.report);
+    for (const part of [...lines, verifiedAt]) expect(text).toContain(part);
+    for (const boot of shown.report.claims?.bootProofs.slice(0, 1) ?? [])
+      expect(text).toMatch(new RegExp(`${boot.hardware.documentTime}, \\d+ \\w+ old`));
   });
 
   it("has every check: its id, its status, its detail, its advice, and both values whole", async () => {
