@@ -5,6 +5,7 @@
 import { createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { equalBytes, toUtf8 } from "../bytes.js";
 import { ownOptions } from "../decode/input.js";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
@@ -107,6 +108,16 @@ async function openFile(path: string): Promise<FileHandle> {
   throw new LogError("a device, a pipe or the like, where a log is to be kept");
 }
 
+/** What each line begins with. */
+const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
+
+/** Whether a kill in mid-write may have left this: the beginning of a line, and zeros where nothing was written. */
+async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
+  const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
+  const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
+  return equalBytes(buffer.subarray(0, written), LINE_START.subarray(0, written));
+}
+
 class FileLog implements OpenedLog {
   readonly #handle: FileHandle;
   readonly #lock: Lock;
@@ -141,6 +152,8 @@ class FileLog implements OpenedLog {
     });
     if (fault !== null && fault.kind !== "unfinished")
       throw new LogError(`the chain is broken: ${fault.message}`, fault);
+    if (fault !== null && !(await asLogError(isPartOfLine(handle, size))))
+      throw new LogError(`line ${fault.line} has no line feed and is no part of an entry: is it another file?`, fault);
     if (fault !== null) {
       const cut = (await handle.stat()).size - size;
       await asLogError(handle.truncate(size).then(() => handle.sync()));

@@ -54,6 +54,30 @@ describe("a log in a file", () => {
     expect(readdirSync(folder).filter((name) => name.includes("lock"))).toEqual([]);
   });
 
+  it.each([
+    ["another file, without a line feed", '{"policy":"bootproof/1","deployments":[]}'],
+    ["text", "mine"],
+    ["a line of another format", '{"log":"bootproof-log/2","n":1'],
+  ])("takes nothing away that is no part of a line: %s", async (_name, text) => {
+    for (const before of [0, 2]) {
+      const path = newPath();
+      if (before > 0) await written(path, before);
+      appendFileSync(path, text);
+      const whole = readFileSync(path);
+      await expect(openLog(path)).rejects.toThrow(/no line feed and is no part of an entry/);
+      expect(readFileSync(path)).toEqual(whole);
+    }
+  });
+
+  it("takes zeros away that were never written, as after a power cut", async () => {
+    const path = newPath();
+    const lines = await written(path, 2);
+    appendFileSync(path, '{"log":"boot\0\0\0\0');
+    const log = await openLog(path);
+    await log.close();
+    expect(readFileSync(path, "utf8")).toBe(textOf(lines));
+  });
+
   it("loses nothing but a last line that was not finished, and says so", async () => {
     const path = newPath();
     const lines = await written(path, 3);
