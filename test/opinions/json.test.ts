@@ -70,7 +70,20 @@ const PARSE: readonly Difference<string>[] = [
     reason: /more than 250000 values/,
     confirmed: (_text, value) => count(value) > 250_000,
   }),
+  refusedHere({
+    name: "a number that is larger than a double holds",
+    why: "It is Infinity there, and null once that is written again: two readers see two values.",
+    example: "1e999",
+    reason: /number/,
+    // Or it is in a member that was thrown away.
+    confirmed: (text, value) => hasInfinity(value) || members(text) > writtenMembers(value),
+  }),
 ];
+
+function hasInfinity(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(hasInfinity);
+}
 
 /** The members of all objects of a text without strings that hold a colon in them. */
 function members(text: string): number {
