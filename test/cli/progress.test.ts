@@ -176,7 +176,7 @@ describe("a command that takes longer than a second", () => {
   it("says nothing where silence is asked for", async () => {
     const quiet = ["verify", "--no-policy", "--quiet", ...argv.slice(1)];
     const { code, stderr } = await bootproof(quiet, { isTTY: true });
-    expect([code, stderr]).toEqual([3, expect.stringMatching(/^bootproof: http:/)]);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/^bootproof: signer: http:/)]);
     expect(stderr).not.toMatch(/[\r\u001b]/);
   });
 });
