@@ -95,7 +95,6 @@ export function addWatchCommand(program: Command, io: Io, finish: (code: number)
 function requestOf(args: ArgumentReader, flags: WatchFlags, io: Io): WatchRequest {
   args.refuseRepeated();
   const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
-  if (once && args.has("interval")) args.fault("--interval does not go with --once: there is one poll");
   if (apps.length + ephemeralKeys.length === 0)
     args.fault("--app NAME (or --ephemeral-key HEX) is wanted: what is watched?");
   if (policy === undefined) args.fault("--policy FILE is wanted: what is expected? bootproof pin makes one");

@@ -81,7 +81,6 @@ describe("--address that no app proof speaks of", () => {
 
 describe("an option that would do nothing", () => {
   it.each([
-    [["watch", "--app", "a", "--policy", POLICY, "--once", "--interval", "5s"], "--interval does not go with --once"],
     [["lab", "--list-faults", "--port", "0"], "--port: --list-faults starts no lab"],
     [["lab", "--list-faults", "--data", "x"], "--data: --list-faults starts no lab"],
     [["verify", BUNDLE, "--policy", POLICY, "--activity-id", "a", "--organization-id", "o"], "the bundle has none"],
