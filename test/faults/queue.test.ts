@@ -12,7 +12,7 @@ if (NO_REDIS) console.warn(WITHOUT_REDIS);
 vi.setConfig({ testTimeout: 90_000 });
 
 const PASSWORD = "hunter2";
-const START_MS = 700;
+const START_MS = 1500;
 
 /** The words of each command that a client sends, one command after the other. */
 function commandsIn(text: string): string[][] {
