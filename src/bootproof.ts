@@ -6,7 +6,7 @@ import {
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
-  type TakenEvidence,
+  type DecodedEvidence,
   type VerifyOptions,
   type VerifySetting,
   takeDocument,
@@ -83,7 +83,7 @@ async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<
   return verifyTaken(takeEvidence(evidence, setting), setting);
 }
 
-async function verifyTaken(evidence: TakenEvidence, setting: VerifySetting): Promise<Verification> {
+async function verifyTaken(evidence: DecodedEvidence, setting: VerifySetting): Promise<Verification> {
   const { report, bootProofs, appProofs, activity } = await judgeTaken(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
@@ -99,7 +99,7 @@ export async function judgeEvidence(evidence: Evidence, setting: VerifySetting):
   return judgeTaken(takeEvidence(evidence, setting), setting);
 }
 
-async function judgeTaken(taken: TakenEvidence, setting: VerifySetting): Promise<JudgedEvidence> {
+async function judgeTaken(taken: DecodedEvidence, setting: VerifySetting): Promise<JudgedEvidence> {
   const { context, policy } = setting;
   const boots = await checkBootProofs(taken.bootProofs, context);
   const apps = await checkAppProofs(taken.appProofs, { boots: boots.checked, activity: taken.activity }, context);
@@ -226,7 +226,7 @@ function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof 
 }
 
 function appraisalSetting(
-  { activity, given }: TakenEvidence,
+  { activity, given }: DecodedEvidence,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
   const { now, question } = context;
@@ -240,7 +240,10 @@ function appraisalSetting(
 }
 
 /** Every piece that has to be verified; without a boot proof nothing is. */
-function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, taken: TakenEvidence): unknown[] {
+function piecesOf(
+  { bootProofs, appProofs, activity }: Omit<Verification, "report">,
+  taken: DecodedEvidence,
+): unknown[] {
   return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
 }
 

@@ -186,20 +186,20 @@ export interface VerifySetting {
 }
 
 /** A piece of evidence as it was given, and what reports call it. */
-export interface GivenPiece {
+export interface InputPiece {
   readonly subject: CheckSubject;
   readonly piece: NamedEvidence;
 }
 
 /** What a verification is of: evidence; or a bare attestation document, with a name or without. */
-export type JudgedEvidence = Evidence | NamedEvidence | Uint8Array;
+export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
 
 /** The evidence of one verification, taken over. */
-export interface TakenEvidence {
+export interface DecodedEvidence {
   readonly bootProofs: readonly BootProofInput[];
   readonly appProofs: readonly OpenedAppProof[];
   readonly activity: OpenedActivity | null;
-  readonly given: readonly GivenPiece[];
+  readonly given: readonly InputPiece[];
 }
 
 const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
@@ -391,7 +391,7 @@ function listOf(one: string, value: unknown): readonly unknown[] {
  * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
  * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
-export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenEvidence {
+export function takeEvidence(evidence: Evidence, setting: VerifySetting): DecodedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
@@ -400,7 +400,7 @@ export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenE
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
   if (activity === undefined) requireAnswerable(context.question, appProofs.length);
-  const { boots, apps, whole } = givenParts({ bootProofs, appProofs, activity });
+  const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
   const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
   const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
   return {
@@ -419,10 +419,10 @@ function refuseMore(evidence: Evidence, question: Question | null): void {
     throw new TypeError("expected: only boot proofs are verified here: app proofs or an activity could answer it");
 }
 
-function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
-  readonly boots: GivenPiece[];
-  readonly apps: GivenPiece[];
-  readonly whole: GivenPiece[];
+function inputParts({ bootProofs, appProofs, activity }: EvidenceLists): {
+  readonly boots: InputPiece[];
+  readonly apps: InputPiece[];
+  readonly whole: InputPiece[];
 } {
   return {
     boots: bootProofs.map((input, index) => given(`boot[${index}]`, input)),
@@ -432,18 +432,18 @@ function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
 }
 
 /** Whether it is a bare attestation document. */
-export function isDocument(evidence: JudgedEvidence): evidence is NamedEvidence | Uint8Array {
+export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence | Uint8Array {
   return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
 }
 
 /** The pieces of it, in the order in which a report has them; the app proofs inside an activity are none. */
-export function givenPieces(evidence: JudgedEvidence): readonly GivenPiece[] {
+export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
-  const { boots, apps, whole } = givenParts(evidenceMembers(evidence));
+  const { boots, apps, whole } = inputParts(evidenceMembers(evidence));
   return [...boots, ...apps, ...whole];
 }
 
-function given(subject: CheckSubject, input: unknown): GivenPiece {
+function given(subject: CheckSubject, input: unknown): InputPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
@@ -475,7 +475,7 @@ function requireAnswerable(question: Question | null, appProofs: number): void {
 export function takeDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,
-): { readonly bytes: Uint8Array; readonly given: GivenPiece } {
+): { readonly bytes: Uint8Array; readonly given: InputPiece } {
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
   if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
   const { subject, piece } = given("boot[0]", document);

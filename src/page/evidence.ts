@@ -6,7 +6,7 @@ import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
 import { type TakenInput, ownMembers, takeInput, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
-import type { GivenPiece } from "../inputs.js";
+import type { InputPiece } from "../inputs.js";
 import { type Described, type Inspected, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
@@ -32,7 +32,7 @@ const MAX_SHOWN_VALUES = 150_000;
 
 /** Each piece behind its name; `isBare`: an attestation document alone. */
 export async function evidencePieces(
-  pieces: readonly GivenPiece[],
+  pieces: readonly InputPiece[],
   isBare: boolean,
   report: Report,
 ): Promise<readonly Markup[]> {
@@ -45,7 +45,7 @@ export async function evidencePieces(
   return shown;
 }
 
-function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: Content, report: Report): Markup {
+function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: Content, report: Report): Markup {
   const entry = pieceOf(subject, report.evidence);
   const asked = piece.latestOf ?? (entry && ownMembers(entry, { latestOf: true }).latestOf);
   return element(
@@ -88,7 +88,7 @@ function bytesDetails(name: string, bytes: Uint8Array): Markup {
   );
 }
 
-async function contentOf({ subject, piece }: GivenPiece, isBare: boolean): Promise<Content> {
+async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promise<Content> {
   const { value } = piece;
   if (VerifiedBootProof.isVerified(value)) return { bytes: [], faults: [], says: describedObject(value) };
   if (isBare) {

@@ -18,7 +18,7 @@ import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
 import {
-  type JudgedEvidence,
+  type EvidenceInput,
   type OptionsBesidePolicy,
   type PlainOptions,
   isDocument,
@@ -52,7 +52,7 @@ export interface PageDifference {
 /** What evidence comes to, as far as pages show it. */
 export interface JudgedPage {
   /** What was judged; of a bundle what is in it. */
-  readonly evidence: JudgedEvidence;
+  readonly evidence: EvidenceInput;
   /** Made anew. */
   readonly report: Report;
   /** What became of the bundle; null where the evidence is in none. */
