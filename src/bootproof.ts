@@ -15,7 +15,7 @@ import {
   takeOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
-import { type Judgement, conclude } from "./report/conclude.js";
+import { type VerdictAndReport, conclude } from "./report/conclude.js";
 import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
@@ -89,17 +89,17 @@ async function verifyTaken(evidence: DecodedEvidence, setting: VerifySetting): P
 }
 
 /** What was judged, before there is a report of it. */
-export interface JudgedEvidence extends Judgement, Omit<Verification, "report"> {
+export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
 }
 
 /** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
-export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<JudgedEvidence> {
+export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   return judgeTaken(takeEvidence(evidence, setting), setting);
 }
 
-async function judgeTaken(taken: DecodedEvidence, setting: VerifySetting): Promise<JudgedEvidence> {
+async function judgeTaken(taken: DecodedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
   const boots = await checkBootProofs(taken.bootProofs, context);
   const apps = await checkAppProofs(taken.appProofs, { boots: boots.checked, activity: taken.activity }, context);
@@ -178,7 +178,7 @@ export async function verifyAttestation(
 }
 
 /** What was judged of a bare document, before there is a report of it. */
-export interface JudgedDocument extends Judgement, Omit<AttestationVerification, "report"> {
+export interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
 }
@@ -187,7 +187,7 @@ export interface JudgedDocument extends Judgement, Omit<AttestationVerification,
 export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,
-): Promise<JudgedDocument> {
+): Promise<DocumentVerdict> {
   const { context, policy, bootProofsOnly } = setting;
   const taken = takeDocument(document, setting);
 

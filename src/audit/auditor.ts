@@ -1,5 +1,5 @@
 /** Judges entries, one after the other or several at once: what was verified once is remembered, within bounds. */
-import { type Evidence, type JudgedEvidence, judgeDocument, judgeEvidence } from "../bootproof.js";
+import { type Evidence, type EvidenceVerdict, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
@@ -120,7 +120,7 @@ function keyTextOf(appProof: unknown): string {
   return typeof text === "string" ? text.toLowerCase() : "";
 }
 
-function attestationsOf({ bootProofs }: JudgedEvidence): readonly (VerifiedAttestation | null)[] {
+function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAttestation | null)[] {
   return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
 }
 
