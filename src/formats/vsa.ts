@@ -5,7 +5,7 @@ import type { AttestationDocument } from "../decode/attestation-document.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { ownOptions, readInput, takeInput } from "../decode/input.js";
+import { ownOptions, readInput, copyInput } from "../decode/input.js";
 import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
@@ -155,7 +155,7 @@ interface Shown {
 function shownIn(value: unknown, isDocument: boolean): Shown {
   if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
   if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
-  const { attestationDocument, manifest } = readInput(takeInput(value), readBootProof).value;
+  const { attestationDocument, manifest } = readInput(copyInput(value), readBootProof).value;
   return {
     pcrs: attestationDocument && pcrsOf(attestationDocument),
     manifest: manifest && attempt(() => decodeManifest(manifest)).value,

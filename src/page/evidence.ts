@@ -4,7 +4,7 @@ import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { type TakenInput, ownMembers, takeInput, unwrap } from "../decode/input.js";
+import { type InputCopy, ownMembers, copyInput, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import type { InputPiece } from "../inputs.js";
 import { type Described, type Inspected, bounded } from "../inspect/described.js";
@@ -95,7 +95,7 @@ async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promi
     const bytes = value instanceof Uint8Array ? value : new Uint8Array();
     return { ...described(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
   }
-  const input = takeInput(value);
+  const input = copyInput(value);
   if (input.value === undefined) return unreadable(value, input);
   const kind = subject.split("[", 1)[0];
   if (kind === "boot") return { ...described(await inspectBootProof(input.value)), bytes: bootBytes(input.value) };
@@ -108,7 +108,7 @@ function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
 }
 
 /** As it was given: nothing of it could be read. */
-function unreadable(value: unknown, { faults }: TakenInput): Content {
+function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
     bytes: bytes instanceof Uint8Array ? [["As it was given", bytes]] : [],

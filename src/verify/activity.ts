@@ -5,7 +5,7 @@
 import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
-import { type TakenInput, readInput } from "../decode/input.js";
+import { type InputCopy, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
@@ -15,7 +15,7 @@ import {
   type Expected,
   type Question,
   activityContradictions,
-  askedMembers,
+  comparedMembers,
   isEmpty,
   isSubOrganizationType,
   isVotedOn,
@@ -57,7 +57,7 @@ export class VerifiedActivity {
     if (token !== TOKEN) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
-    this.asked = askedMembers(question, activity);
+    this.asked = comparedMembers(question, activity);
     this.coveredAddresses = coverage.covered;
     this.uncoveredAddresses = coverage.uncovered;
     this.walletId = wallet;
@@ -77,7 +77,7 @@ const TOKEN = Symbol();
 type ReadActivity = Reading<Activity>["value"];
 
 /** What could be read of an activity: its app proofs are judged before it is. */
-export interface OpenedActivity {
+export interface DecodedActivity {
   readonly checklist: Checklist;
   readonly value: ReadActivity;
   /** Null where there is a fault. */
@@ -85,7 +85,7 @@ export interface OpenedActivity {
 }
 
 /** Checks `activity.decode` of the input, bare or in its wrapper. */
-export function openActivity(input: TakenInput): OpenedActivity {
+export function decodeActivityInput(input: InputCopy): DecodedActivity {
   const checklist = new Checklist("activity");
   const reading = readInput(input, readActivity);
   checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
@@ -106,11 +106,11 @@ export interface ActivityDemands {
  * inside it or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
  */
 export function checkActivity(
-  opened: OpenedActivity,
+  decoded: DecodedActivity,
   appProofs: readonly (VerifiedAppProof | null)[],
   { question, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
-  const { checklist, value, whole } = opened;
+  const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
@@ -172,7 +172,7 @@ function checkRequest(
     ...activityContradictions(question, activity),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
   ];
-  return checklist.conclude("activity.request", reasons, `as asked: ${askedMembers(question, activity).join(", ")}`);
+  return checklist.conclude("activity.request", reasons, `as asked: ${comparedMembers(question, activity).join(", ")}`);
 }
 
 interface Organizations {

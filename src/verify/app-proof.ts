@@ -2,7 +2,7 @@
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
-import { type TakenInput, readInput } from "../decode/input.js";
+import { type InputCopy, readInput } from "../decode/input.js";
 import type { ValueBudget } from "../decode/json.js";
 import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
@@ -77,7 +77,7 @@ type ReadAppProof = Reading<AppProof>["value"];
 type ReadPayload = Reading<AppProofPayload>["value"];
 
 /** An app proof and its payload, as far as they could be read. */
-export interface OpenedAppProof {
+export interface DecodedAppProof {
   readonly checklist: Checklist;
   readonly proof: ReadAppProof;
   readonly payload: ReadPayload;
@@ -86,17 +86,17 @@ export interface OpenedAppProof {
 }
 
 /** Checks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
-export function openAppProof(input: TakenInput, subject: CheckSubject, budget: ValueBudget): OpenedAppProof {
+export function decodeAppProofInput(input: InputCopy, subject: CheckSubject, budget: ValueBudget): DecodedAppProof {
   const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);
   checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const payload = openPayload(read.value, checklist, budget);
+  const payload = decodePayload(read.value, checklist, budget);
   const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
   return { checklist, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
-function openPayload(
+function decodePayload(
   { proofPayload }: ReadAppProof,
   checklist: Checklist,
   budget: ValueBudget,
@@ -117,7 +117,7 @@ export interface CheckedAppProofs {
 
 /** Checks app proofs that were opened, each under the one of the boot proofs whose attested key it names. */
 export async function checkAppProofs(
-  opened: readonly OpenedAppProof[],
+  decoded: readonly DecodedAppProof[],
   { boots, activity }: AppProofCompany,
   context: VerifyContext,
 ): Promise<CheckedAppProofs> {
@@ -128,15 +128,15 @@ export async function checkAppProofs(
     requestedAt: requestTime(question, activity?.value),
     unanswered: [],
   };
-  const derived = opened.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const unanswered = unansweredAddresses(
     question,
     derived.map(({ address }) => address),
   );
   const checked = await Promise.all(
-    opened.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
+    decoded.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
   );
-  const missing = opened.length === 0 && activity === null ? missingProofs(question) : [];
+  const missing = decoded.length === 0 && activity === null ? missingProofs(question) : [];
   return {
     verified: checked.map(({ verified }) => verified),
     checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
@@ -159,11 +159,11 @@ function missingProofs(question: Question | null): Checklist[] {
 
 /** Checks the rest of an app proof, under the one of the boot proofs whose attested key it names. */
 async function checkAppProof(
-  opened: OpenedAppProof,
+  decoded: DecodedAppProof,
   setting: AppProofSetting,
   context: VerifyContext,
 ): Promise<CheckedAppProof> {
-  const { checklist, proof, payload, whole } = opened;
+  const { checklist, proof, payload, whole } = decoded;
   const named = checkKey(proof, setting.candidates, checklist);
   const isSigned = await checkSignature(proof, named.bootProof, context, checklist);
   const isTimely = checkTime(

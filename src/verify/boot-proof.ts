@@ -2,7 +2,7 @@
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject, type EvidenceCheckId } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
-import type { TakenInput } from "../decode/input.js";
+import type { InputCopy } from "../decode/input.js";
 import {
   type Manifest,
   type ManifestEnvelope,
@@ -34,7 +34,7 @@ import {
   checkNonce,
   checkPcrs,
   checkUserData,
-  givenPcrs,
+  wantedPcrs,
   recheckKey,
 } from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
@@ -134,7 +134,7 @@ export interface CheckedBootProof {
 
 /** A boot proof as it was taken over, with the keys that it was asked for by. */
 export interface BootProofInput {
-  readonly input: TakenInput | VerifiedBootProof;
+  readonly input: InputCopy | VerifiedBootProof;
   readonly wantedKeys: readonly WantedKey[];
 }
 
@@ -218,7 +218,7 @@ async function checkBootProof(
     statedKey: document.publicKey ?? null,
     validationTime: checked.validationTime,
     trustAnchor: attestation && attestation.trustAnchor,
-    givenPcrs: givenPcrs(context),
+    givenPcrs: wantedPcrs(context),
   };
 }
 
@@ -246,7 +246,7 @@ function recheckBootProof(
     statedKey: ephemeralKey,
     validationTime,
     trustAnchor,
-    givenPcrs: givenPcrs(context),
+    givenPcrs: wantedPcrs(context),
   };
 }
 
@@ -260,7 +260,7 @@ const CHECKED_AGAIN: readonly CheckId[] = [
 ];
 
 function checkDecoding(
-  input: TakenInput,
+  input: InputCopy,
   checklist: Checklist,
 ): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
   const reading =

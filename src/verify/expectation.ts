@@ -99,7 +99,7 @@ function addressesOf(value: unknown): readonly string[] {
  * What of the question the activity was held against, for the report. Of a vote that was answered with the activity
  * voted on neither type nor parameters are: only its fingerprint, which nobody signs.
  */
-export function askedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
+export function comparedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (question === null) return [];
   const open: readonly (keyof Expected)[] = isVotedOn(question, activity) ? ["type", "parameters", "requestedAt"] : [];
   return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter(

@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/jso
 import {
   type Expected,
   activityContradictions,
-  askedMembers,
+  comparedMembers,
   isEmpty,
   isVotedOn,
   proofContradictions,
@@ -589,11 +589,11 @@ describe("a question", () => {
   it("is what an answer was held against; of a vote, without what only the fingerprint ties", () => {
     const { value } = readActivity(wallet({ walletId: "w1" }));
     const asked = (type: string): readonly string[] =>
-      askedMembers(questionOf({ organizationId: "o", type, parameters: {}, requestedAt: 0 }), value);
+      comparedMembers(questionOf({ organizationId: "o", type, parameters: {}, requestedAt: 0 }), value);
     expect(asked("ACTIVITY_TYPE_UPDATE_WALLET")).toEqual(["organizationId", "type", "parameters", "requestedAt"]);
     expect(asked("ACTIVITY_TYPE_APPROVE_ACTIVITY")).toEqual(["organizationId"]);
     expect(asked("ACTIVITY_TYPE_REJECT_ACTIVITY")).toEqual(["organizationId"]);
-    expect(askedMembers(null, value)).toEqual([]);
+    expect(comparedMembers(null, value)).toEqual([]);
     expect(isVotedOn(null, value)).toBe(false);
     expect(isVotedOn(null, {})).toBe(false);
   });
