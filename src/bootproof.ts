@@ -1,6 +1,6 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
-import { appraise } from "./appraise/parsed-policy.js";
+import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import {
   type Evidence,
@@ -104,7 +104,7 @@ async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): P
   const boots = await checkBootProofs(decoded.bootProofs, context);
   const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
   const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy && appraise(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
+  const appraisal = policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
@@ -195,7 +195,7 @@ export async function judgeDocument(
   const { checklist, verified: attestation, validationTime } = checked;
   const appraisal =
     policy &&
-    appraise([attestation], [], policy, {
+    appraiseUnder([attestation], [], policy, {
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,

@@ -15,7 +15,7 @@ import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
-import { type Expected, type Question, questionOf } from "./verify/expectation.js";
+import { type Expected, type Expectation, expectationOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem, isAwsNitroRoot } from "./verify/trust-anchor.js";
@@ -235,7 +235,7 @@ export function readOptions(given: VerifyOptions, asksForOne = false): VerifySet
     allowDebug: allowDebug || policy?.allowDebug === true,
     measurements: readMeasurements(options.measurements),
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
-    question: expected === undefined ? null : questionOf(expected),
+    question: expected === undefined ? null : expectationOf(expected),
     cache: readCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
@@ -412,7 +412,7 @@ export function decodeEvidence(evidence: Evidence, setting: VerifySetting): Deco
 }
 
 /** An empty list, too: a caller who passes on what a service returned asks for what it may have left out. */
-function refuseMore(evidence: Evidence, question: Question | null): void {
+function refuseMore(evidence: Evidence, question: Expectation | null): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
   if (question !== null)
@@ -461,7 +461,7 @@ function decodeAppProofs(inputs: readonly unknown[]): DecodedAppProof[] {
  * Without an activity nothing could answer what is expected of one; without app proofs either, nothing at all. Throws
  * TypeError: what is expected would silently not be checked. An address that no app proof backs is a failed check.
  */
-function requireAnswerable(question: Question | null, appProofs: number): void {
+function requireAnswerable(question: Expectation | null, appProofs: number): void {
   if (question === null) return;
   const [name] = (["id", "type", "parameters"] as const).filter((member) => question[member] !== null);
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);

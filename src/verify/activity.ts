@@ -13,7 +13,7 @@ import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
   type Expected,
-  type Question,
+  type Expectation,
   activityContradictions,
   comparedMembers,
   isEmpty,
@@ -30,7 +30,7 @@ interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
   readonly coverage: Coverage;
-  readonly question: Question | null;
+  readonly question: Expectation | null;
   readonly wallet: string | null;
   readonly subOrganizationId: string | null;
 }
@@ -94,7 +94,7 @@ export function decodeActivityInput(input: InputCopy): DecodedActivity {
 
 /** What an activity is held against. */
 export interface ActivityDemands {
-  readonly question: Question | null;
+  readonly question: Expectation | null;
   /** An address without a proof fails, instead of warning. */
   readonly coverage: boolean;
   /** Null: reuse is not asked. */
@@ -150,7 +150,7 @@ export function checkActivity(
 }
 
 /** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
-export function usedFor(question: Question | null, activity: ReadActivity): UsedFor {
+export function usedFor(question: Expectation | null, activity: ReadActivity): UsedFor {
   const { organizationId, type, parameters, requestedAt } = question ?? {};
   const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
   const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
@@ -158,7 +158,7 @@ export function usedFor(question: Question | null, activity: ReadActivity): Used
 }
 
 function checkRequest(
-  question: Question | null,
+  question: Expectation | null,
   activity: ReadActivity,
   coverage: Coverage,
   checklist: Checklist,
@@ -185,7 +185,7 @@ interface Organizations {
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
-  question: Question | null,
+  question: Expectation | null,
 ): Organizations {
   const { organizationId } = activity;
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
@@ -208,7 +208,7 @@ function claimedOrganization({
 }
 
 /** The one place where the result may name an organization: and only of the one type, where no other was asked for. */
-function madeOrganization(activity: ReadActivity, question: Question | null): string | null {
+function madeOrganization(activity: ReadActivity, question: Expectation | null): string | null {
   const asked = question?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
   return textMember(soleMember(activity.result), "subOrganizationId");

@@ -8,7 +8,7 @@ import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
-import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
+import { type Expectation, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 import { PublicKey } from "./signature-cache.js";
 
@@ -144,7 +144,7 @@ export async function checkAppProofs(
 }
 
 /** What is expected of app proofs, where neither they nor an activity were given. */
-function missingProofs(question: Question | null): Checklist[] {
+function missingProofs(question: Expectation | null): Checklist[] {
   if (question === null) return [];
   const checklist = new Checklist("app[0]");
   if (question.addresses !== null)

@@ -19,7 +19,7 @@ import {
   type CheckedAttestation,
   type VerifiedAttestation,
   checkAttestation,
-  unread,
+  skippedAttestation,
   validationTimeOf,
   verifiedAttestation,
 } from "./attestation.js";
@@ -280,7 +280,7 @@ async function checkDocument(
   checklist: Checklist,
 ): Promise<CheckedAttestation> {
   if (proof.attestationDocument === undefined)
-    return unread(checklist, "the attestation document's field could not be read");
+    return skippedAttestation(checklist, "the attestation document's field could not be read");
   return checkAttestation(proof.attestationDocument, context, checklist);
 }
 

@@ -26,7 +26,7 @@ export interface Expected {
 }
 
 /** The question as it was taken over from the caller; null for what was not asked. */
-export interface Question {
+export interface Expectation {
   readonly organizationId: string;
   readonly id: string | null;
   readonly type: string | null;
@@ -53,7 +53,7 @@ export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
 /**
  * The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently.
  */
-export function questionOf(expected: Expected): Question {
+export function expectationOf(expected: Expected): Expectation {
   const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
   const { organizationId, id, type, parameters, requestedAt, addresses } = own;
   return {
@@ -99,7 +99,7 @@ function addressesOf(value: unknown): readonly string[] {
  * What of the question the activity was held against, for the report. Of a vote that was answered with the activity
  * voted on neither type nor parameters are: only its fingerprint, which nobody signs.
  */
-export function comparedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
+export function comparedMembers(question: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
   if (question === null) return [];
   const open: readonly (keyof Expected)[] = isVotedOn(question, activity) ? ["type", "parameters", "requestedAt"] : [];
   return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter(
@@ -220,7 +220,7 @@ const VOTES: readonly (string | null | undefined)[] = [
 type ReadActivity = Reading<Activity>["value"];
 
 /** Whether a vote was answered with the activity that it was about. */
-export function isVotedOn(question: Question | null, activity: ReadActivity): boolean {
+export function isVotedOn(question: Expectation | null, activity: ReadActivity): boolean {
   return VOTES.includes(question?.type) && activity.type !== question?.type;
 }
 
@@ -228,7 +228,7 @@ export function isVotedOn(question: Question | null, activity: ReadActivity): bo
  * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered
  * with the activity voted on, that activity's own request. Null: nobody said.
  */
-export function requestTime(question: Question | null, activity?: ReadActivity): number | null {
+export function requestTime(question: Expectation | null, activity?: ReadActivity): number | null {
   if (question === null || question.requestedAt === null) return null;
   if (activity === undefined || !isVotedOn(question, activity)) return question.requestedAt;
   // The activity's own word can only be earlier than the vote on it.
@@ -236,7 +236,7 @@ export function requestTime(question: Question | null, activity?: ReadActivity):
 }
 
 /** Every way in which the activity is not the answer. Values are not quoted: parameters may be confidential. */
-export function activityContradictions(question: Question, activity: ReadActivity): string[] {
+export function activityContradictions(question: Expectation, activity: ReadActivity): string[] {
   const votedOn = isVotedOn(question, activity);
   const rule = ruleOf(activity.type);
   return [
@@ -261,12 +261,12 @@ function shown(value: string | undefined): string {
   return value === undefined ? "not there" : value.slice(0, 100);
 }
 
-function typeFaults({ type }: Question, activity: ReadActivity): string[] {
+function typeFaults({ type }: Expectation, activity: ReadActivity): string[] {
   return type === null ? [] : differs("type", activity.type, type);
 }
 
 /** Votes name an activity by its fingerprint, with or without the name of the hash. */
-function fingerprintFaults({ parameters }: Question, activity: ReadActivity): string[] {
+function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity): string[] {
   const submitted = parameters?.["fingerprint"];
   const bare = (text: string): string => text.replace(/^sha256:/, "");
   const same =
@@ -340,7 +340,7 @@ export function isEmpty(value: JsonValue | undefined): boolean {
   );
 }
 
-function resultFaults(activity: ReadActivity, question: Question, rule: ActivityRule): string[] {
+function resultFaults(activity: ReadActivity, question: Expectation, rule: ActivityRule): string[] {
   const [result, intent] = [objectOf(soleMember(activity.result)), objectOf(soleMember(activity.intent))];
   const stated = question.parameters === null ? [intent] : [intent, question.parameters];
   const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
@@ -374,7 +374,7 @@ function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return asSent(a, b, "", []);
 }
 
-function listFaults(result: JsonObject, intent: JsonObject, question: Question, { lists }: ActivityRule): string[] {
+function listFaults(result: JsonObject, intent: JsonObject, question: Expectation, { lists }: ActivityRule): string[] {
   if (lists === undefined) return [];
   const entries = [result[lists.result]].flat().filter(isJsonObject);
   const holds = (said: JsonObject): boolean => {
@@ -394,7 +394,7 @@ export interface Claim {
 }
 
 /** How a proof that came without an activity is not about what was asked. */
-export function proofContradictions(question: Question, { organizationId, address }: Claim): string[] {
+export function proofContradictions(question: Expectation, { organizationId, address }: Claim): string[] {
   const asked = question.addresses;
   return [
     ...(organizationId === question.organizationId
@@ -407,7 +407,7 @@ export function proofContradictions(question: Question, { organizationId, addres
 }
 
 /** The asked addresses that none of the others is. */
-export function unansweredAddresses(question: Question | null, addresses: readonly string[]): readonly string[] {
+export function unansweredAddresses(question: Expectation | null, addresses: readonly string[]): readonly string[] {
   return (question?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
 }
 
