@@ -10,7 +10,7 @@ import type { InputPiece } from "../inputs.js";
 import { type Described, type Inspected, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
-import { labelOf, pieceOf } from "../report/check-lines.js";
+import { labelOf, evidencePiece } from "../report/check-lines.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -46,7 +46,7 @@ export async function evidencePieces(
 }
 
 function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: Content, report: Report): Markup {
-  const entry = pieceOf(subject, report.evidence);
+  const entry = evidencePiece(subject, report.evidence);
   const asked = piece.latestOf ?? (entry && ownMembers(entry, { latestOf: true }).latestOf);
   return element(
     "details",
