@@ -12,7 +12,7 @@ import { attempt, faultText, wholeOf } from "../errors.js";
 import { PATH_CHECKS, checkCertificatePath } from "./certificate-path.js";
 import type { VerifyContext } from "./context.js";
 import { pointOfSpki } from "./ecdsa.js";
-import { checkDebugMode, checkImage, checkNonce, wantedPcrs } from "./manifest-binding.js";
+import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-binding.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -105,7 +105,7 @@ export async function checkBareDocument(bytes: Uint8Array, context: VerifyContex
   const isImageGiven = checkImage(document.pcrs, context.measurements, checklist);
   const debug = checkDebugMode(document, null, context.allowDebug, checklist);
   const verified = isImageGiven && isNonceWanted && debug !== null ? verifiedAttestation(checked) : null;
-  return { checklist, verified, debug: debug === true, validationTime, givenPcrs: wantedPcrs(context) };
+  return { checklist, verified, debug: debug === true, validationTime, givenPcrs: givenPcrs(context) };
 }
 
 /** The verified document, where every check of {@link ATTESTATION_CHECKS} passed. */

@@ -34,7 +34,7 @@ import {
   checkNonce,
   checkPcrs,
   checkUserData,
-  wantedPcrs,
+  givenPcrs,
   recheckKey,
 } from "./manifest-binding.js";
 import { sha256 } from "./digest.js";
@@ -218,7 +218,7 @@ async function checkBootProof(
     statedKey: document.publicKey ?? null,
     validationTime: checked.validationTime,
     trustAnchor: attestation && attestation.trustAnchor,
-    givenPcrs: wantedPcrs(context),
+    givenPcrs: givenPcrs(context),
   };
 }
 
@@ -246,7 +246,7 @@ function recheckBootProof(
     statedKey: ephemeralKey,
     validationTime,
     trustAnchor,
-    givenPcrs: wantedPcrs(context),
+    givenPcrs: givenPcrs(context),
   };
 }
 

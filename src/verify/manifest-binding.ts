@@ -69,7 +69,7 @@ export function checkImage(
 }
 
 /** The PCRs that {@link checkImage} asks for. */
-export function wantedPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
+export function givenPcrs({ measurements }: Pick<VerifyContext, "measurements">): readonly number[] {
   return [...(measurements?.keys() ?? [])];
 }
 

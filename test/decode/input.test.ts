@@ -5,7 +5,7 @@ import { MalformedError } from "../../src/errors.js";
 
 const echo = (value: unknown) => ({ value: { value }, faults: [] });
 
-describe("takeInput", () => {
+describe("copyInput", () => {
   it("makes a fault of what is not JSON, and hands the reader's own errors on", () => {
     for (const input of [
       "{",
