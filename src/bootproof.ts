@@ -222,17 +222,17 @@ function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): A
 
 /** What an activity is held against. */
 function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof checkActivity>[2] {
-  return { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
+  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
 function appraisalSetting(
   { activity, given }: DecodedEvidence,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
-  const { now, question } = context;
+  const { now, expectation } = context;
   return {
     now,
-    organizationId: activity?.value.organizationId ?? question?.organizationId ?? null,
+    organizationId: activity?.value.organizationId ?? expectation?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     hasActivity: activity !== null,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
@@ -250,5 +250,5 @@ function piecesOf(
 /** The app proofs of an activity that was not rejected stand for it from now on. */
 function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
   if (verdict === "rejected" || activity === null) return;
-  uses?.record(activity.appProofs, usedFor(context.question, activity.activity));
+  uses?.record(activity.appProofs, usedFor(context.expectation, activity.activity));
 }

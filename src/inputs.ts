@@ -235,7 +235,7 @@ export function readOptions(given: VerifyOptions, asksForOne = false): VerifySet
     allowDebug: allowDebug || policy?.allowDebug === true,
     measurements: readMeasurements(options.measurements),
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
-    question: expected === undefined ? null : expectationOf(expected),
+    expectation: expected === undefined ? null : expectationOf(expected),
     cache: readCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
@@ -395,11 +395,11 @@ export function decodeEvidence(evidence: Evidence, setting: VerifySetting): Deco
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
-  if (setting.bootProofsOnly) refuseMore(own, context.question);
+  if (setting.bootProofsOnly) refuseMore(own, context.expectation);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
-  if (activity === undefined) requireAnswerable(context.question, appProofs.length);
+  if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
   const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
   const decodedActivity = whole.map(({ piece }) => decodeActivityInput(copyInput(piece.value)))[0] ?? null;
   const inputs = [...apps.map(({ piece }) => piece.value), ...(decodedActivity?.value.appProofs ?? [])];
@@ -412,10 +412,10 @@ export function decodeEvidence(evidence: Evidence, setting: VerifySetting): Deco
 }
 
 /** An empty list, too: a caller who passes on what a service returned asks for what it may have left out. */
-function refuseMore(evidence: Evidence, question: Expectation | null): void {
+function refuseMore(evidence: Evidence, expectation: Expectation | null): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
-  if (question !== null)
+  if (expectation !== null)
     throw new TypeError("expected: only boot proofs are verified here: app proofs or an activity could answer it");
 }
 
@@ -461,11 +461,11 @@ function decodeAppProofs(inputs: readonly unknown[]): DecodedAppProof[] {
  * Without an activity nothing could answer what is expected of one; without app proofs either, nothing at all. Throws
  * TypeError: what is expected would silently not be checked. An address that no app proof backs is a failed check.
  */
-function requireAnswerable(question: Expectation | null, appProofs: number): void {
-  if (question === null) return;
-  const [name] = (["id", "type", "parameters"] as const).filter((member) => question[member] !== null);
+function requireAnswerable(expectation: Expectation | null, appProofs: number): void {
+  if (expectation === null) return;
+  const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
-  if (appProofs === 0 && question.addresses === null)
+  if (appProofs === 0 && expectation.addresses === null)
     throw new TypeError("expected: boot proofs alone cannot answer it: app proofs or an activity wanted");
 }
 
@@ -477,7 +477,7 @@ export function copyDocument(
   { context, wantedKeys }: VerifySetting,
 ): { readonly bytes: Uint8Array; readonly given: InputPiece } {
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
-  if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
+  if (context.expectation !== null) throw new TypeError("expected: asked of activities and app proofs only");
   const { subject, piece } = given("boot[0]", document);
   if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
   return { bytes: new Uint8Array(piece.value), given: { subject, piece } };

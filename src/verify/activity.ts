@@ -30,7 +30,7 @@ interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
   readonly coverage: Coverage;
-  readonly question: Expectation | null;
+  readonly expectation: Expectation | null;
   readonly wallet: string | null;
   readonly subOrganizationId: string | null;
 }
@@ -53,11 +53,11 @@ export class VerifiedActivity {
   readonly resultWithoutProof: readonly string[];
 
   /** @internal */
-  constructor({ activity, appProofs, coverage, question, wallet, subOrganizationId }: ActivityFacts, token: symbol) {
+  constructor({ activity, appProofs, coverage, expectation, wallet, subOrganizationId }: ActivityFacts, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
-    this.asked = comparedMembers(question, activity);
+    this.asked = comparedMembers(expectation, activity);
     this.coveredAddresses = coverage.covered;
     this.uncoveredAddresses = coverage.uncovered;
     this.walletId = wallet;
@@ -94,7 +94,7 @@ export function decodeActivityInput(input: InputCopy): DecodedActivity {
 
 /** What an activity is held against. */
 export interface ActivityDemands {
-  readonly question: Expectation | null;
+  readonly expectation: Expectation | null;
   /** An address without a proof fails, instead of warning. */
   readonly coverage: boolean;
   /** Null: reuse is not asked. */
@@ -108,7 +108,7 @@ export interface ActivityDemands {
 export function checkActivity(
   decoded: DecodedActivity,
   appProofs: readonly (VerifiedAppProof | null)[],
-  { question, coverage: required, uses }: ActivityDemands,
+  { expectation, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
   const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
@@ -119,11 +119,11 @@ export function checkActivity(
     result: soleMember(value.result),
     walletId: wallet.id,
     // An intent that was held against what was submitted is the caller's own word.
-    mayRepeatIntent: isJsonObject(question?.parameters) || !MAKES_KEYS.test(String(value.type)),
+    mayRepeatIntent: isJsonObject(expectation?.parameters) || !MAKES_KEYS.test(String(value.type)),
     proofs: derivations,
   });
-  const answers = checkRequest(question, value, coverage, checklist);
-  const organization = spokenOf(value, proofs, question);
+  const answers = checkRequest(expectation, value, coverage, checklist);
+  const organization = spokenOf(value, proofs, expectation);
   // Of what could not be read nothing is known to differ.
   const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
@@ -131,7 +131,7 @@ export function checkActivity(
     ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status),
-    ...reuseContradictions(proofs, usedFor(question, value), uses),
+    ...reuseContradictions(proofs, usedFor(expectation, value), uses),
   ];
   const { subOrganizationId } = organization;
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
@@ -142,7 +142,7 @@ export function checkActivity(
     activity: whole,
     appProofs: proofs,
     coverage,
-    question,
+    expectation,
     wallet: wallet.id,
     subOrganizationId,
   };
@@ -150,29 +150,33 @@ export function checkActivity(
 }
 
 /** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
-export function usedFor(question: Expectation | null, activity: ReadActivity): UsedFor {
-  const { organizationId, type, parameters, requestedAt } = question ?? {};
-  const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
+export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
+  const { organizationId, type, parameters, requestedAt } = expectation ?? {};
+  const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
   const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
   return { activityId: activity.id ?? "", submitted };
 }
 
 function checkRequest(
-  question: Expectation | null,
+  expectation: Expectation | null,
   activity: ReadActivity,
   coverage: Coverage,
   checklist: Checklist,
 ): boolean {
-  if (question === null) {
+  if (expectation === null) {
     checklist.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
     return true;
   }
-  const missing = unansweredAddresses(question, coverage.covered);
+  const missing = unansweredAddresses(expectation, coverage.covered);
   const reasons = [
-    ...activityContradictions(question, activity),
+    ...activityContradictions(expectation, activity),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
   ];
-  return checklist.conclude("activity.request", reasons, `as asked: ${comparedMembers(question, activity).join(", ")}`);
+  return checklist.conclude(
+    "activity.request",
+    reasons,
+    `as asked: ${comparedMembers(expectation, activity).join(", ")}`,
+  );
 }
 
 interface Organizations {
@@ -185,13 +189,13 @@ interface Organizations {
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
-  question: Expectation | null,
+  expectation: Expectation | null,
 ): Organizations {
   const { organizationId } = activity;
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
   const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
   const foreign = spoken.filter((claimed) => claimed !== organizationId);
-  const made = madeOrganization(activity, question);
+  const made = madeOrganization(activity, expectation);
   return {
     contradictions: foreign
       .filter((claimed) => claimed !== made)
@@ -208,8 +212,8 @@ function claimedOrganization({
 }
 
 /** The one place where the result may name an organization: and only of the one type, where no other was asked for. */
-function madeOrganization(activity: ReadActivity, question: Expectation | null): string | null {
-  const asked = question?.type ?? activity.type;
+function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
+  const asked = expectation?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
   return textMember(soleMember(activity.result), "subOrganizationId");
 }

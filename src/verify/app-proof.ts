@@ -121,22 +121,22 @@ export async function checkAppProofs(
   { boots, activity }: AppProofCompany,
   context: VerifyContext,
 ): Promise<CheckedAppProofs> {
-  const { question } = context;
+  const { expectation } = context;
   const setting = {
     candidates: boots,
     withActivity: activity !== null,
-    requestedAt: requestTime(question, activity?.value),
+    requestedAt: requestTime(expectation, activity?.value),
     unanswered: [],
   };
   const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const unanswered = unansweredAddresses(
-    question,
+    expectation,
     derived.map(({ address }) => address),
   );
   const checked = await Promise.all(
     decoded.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
   );
-  const missing = decoded.length === 0 && activity === null ? missingProofs(question) : [];
+  const missing = decoded.length === 0 && activity === null ? missingProofs(expectation) : [];
   return {
     verified: checked.map(({ verified }) => verified),
     checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
@@ -144,10 +144,10 @@ export async function checkAppProofs(
 }
 
 /** What is expected of app proofs, where neither they nor an activity were given. */
-function missingProofs(question: Expectation | null): Checklist[] {
-  if (question === null) return [];
+function missingProofs(expectation: Expectation | null): Checklist[] {
+  if (expectation === null) return [];
   const checklist = new Checklist("app[0]");
-  if (question.addresses !== null)
+  if (expectation.addresses !== null)
     checklist.fail("app.request", "addresses were asked about, and no app proof was given");
   else
     checklist.skip(
@@ -293,7 +293,7 @@ function iso(milliseconds: number): string {
 function checkRequest(
   payload: ReadPayload,
   { withActivity, unanswered }: AppProofSetting,
-  { question }: VerifyContext,
+  { expectation }: VerifyContext,
   checklist: Checklist,
 ): boolean {
   const skipped = (reason: string): true => {
@@ -301,14 +301,14 @@ function checkRequest(
     return true;
   };
   if (withActivity) return skipped("an activity is given: that is held against the question");
-  if (question === null) return skipped("nobody said what was asked: whose proof it should be is open");
+  if (expectation === null) return skipped("nobody said what was asked: whose proof it should be is open");
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
   if (claim === undefined && missing.length === 0) {
     return checklist.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
   }
   return checklist.conclude("app.request", [
-    ...(claim === undefined ? [] : proofContradictions(question, claim)),
+    ...(claim === undefined ? [] : proofContradictions(expectation, claim)),
     ...missing,
   ]);
 }

@@ -602,19 +602,19 @@ describe("a question", () => {
 
   it("is the caller's as it was when it was taken over", () => {
     const expected = { organizationId: "o", parameters: { a: ["x"] }, addresses: ["0x1"] };
-    const question = expectationOf(expected);
+    const expectation = expectationOf(expected);
     expected.parameters.a[0] = "y";
     expected.addresses[0] = "0x2";
-    expect(question).toMatchObject({ parameters: { a: ["x"] }, addresses: ["0x1"] });
+    expect(expectation).toMatchObject({ parameters: { a: ["x"] }, addresses: ["0x1"] });
   });
 });
 
 it("proofs without an activity are of the organization and addresses that were asked for", () => {
-  const question = expectationOf({ organizationId: "o", addresses: ["0xAb", "addr"] });
-  expect(proofContradictions(question, { organizationId: "o", address: "0xaB" })).toEqual([]);
-  expect(proofContradictions(question, { organizationId: "o" })).toEqual([]);
-  expect(proofContradictions(question, { organizationId: "p", address: "Addr" })).toHaveLength(2);
-  expect(unansweredAddresses(question, ["0xab"])).toEqual(["addr"]);
+  const expectation = expectationOf({ organizationId: "o", addresses: ["0xAb", "addr"] });
+  expect(proofContradictions(expectation, { organizationId: "o", address: "0xaB" })).toEqual([]);
+  expect(proofContradictions(expectation, { organizationId: "o" })).toEqual([]);
+  expect(proofContradictions(expectation, { organizationId: "p", address: "Addr" })).toHaveLength(2);
+  expect(unansweredAddresses(expectation, ["0xab"])).toEqual(["addr"]);
   expect(unansweredAddresses(null, [])).toEqual([]);
   expect(sameAddress("0xAB", "0xab")).toBe(true);
   for (const text of ["AB", "x0xAB", "0xABg", "0x"]) expect(sameAddress(text, text.toLowerCase())).toBe(text === "0x");
