@@ -25,6 +25,8 @@ interface Source {
   readonly names: ReadonlySet<string>;
   /** The names that it exports. */
   readonly exports: readonly string[];
+  /** Those of them that it does not pass on from another file, unchanged. */
+  readonly declares: readonly string[];
 }
 
 const sources = new Map<string, Source>([...filesIn("src"), ...filesIn("bin")].map((file) => [file, readSource(file)]));
@@ -63,7 +65,9 @@ function readSource(file: string): Source {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return { file, imports, names, exports: source.statements.flatMap(exportsOf) };
+  const exports = source.statements.flatMap(exportsOf);
+  const passedOn = new Set(source.statements.flatMap(passedOnBy));
+  return { file, imports, names, exports, declares: exports.filter((name) => !passedOn.has(name)) };
 }
 
 function namedIn(clause: ts.ImportClause | undefined): readonly string[] | null {
@@ -88,6 +92,14 @@ function exportsOf(statement: ts.Statement): string[] {
     return statement.declarationList.declarations.map(({ name }) => name.getText());
   const { name } = statement as ts.DeclarationStatement;
   return name === undefined ? [] : [name.getText()];
+}
+
+/** The names of other files that a statement makes this file's own, unchanged. */
+function passedOnBy(statement: ts.Statement): string[] {
+  const isFrom = ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined;
+  const bindings = ts.isImportDeclaration(statement) ? statement.importClause?.namedBindings : undefined;
+  const both = namesOf(isFrom ? statement.exportClause : bindings);
+  return both === null ? [] : both.own.filter((name, index) => name === both.taken[index]);
 }
 
 function isTypeOnly(node: ts.ImportDeclaration): boolean {
@@ -350,6 +362,14 @@ describe("exported names", () => {
     expect(used.has("src/bytes.ts toHex")).toBe(true);
     expect(used.has("src/formats/unverified.ts RENDERERS")).toBe(true);
     expect(used.has("src/bytes.ts HEX_DIGITS")).toBe(false);
+  });
+
+  it("mean one thing: no two files outside the lab declare the same", () => {
+    const files = new Map<string, string[]>();
+    for (const { file, declares } of all.filter((each) => roomOf(each.file) !== "lab"))
+      for (const name of new Set(declares)) files.set(name, [...(files.get(name) ?? []), file]);
+    expect(files.get("verifyEvidence")).toEqual(["src/bootproof.ts"]);
+    expect([...files].filter(([, declaring]) => declaring.length > 1)).toEqual([]);
   });
 
   it("are imported by another file, or listed as the tests' alone", () => {
