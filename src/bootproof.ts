@@ -178,7 +178,7 @@ export async function verifyAttestation(
 }
 
 /** What was judged of a bare document, before there is a report of it. */
-export interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
+interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
 }

@@ -93,7 +93,7 @@ export function decodeActivityInput(input: InputCopy): DecodedActivity {
 }
 
 /** What an activity is held against. */
-export interface ActivityDemands {
+interface ActivityDemands {
   readonly expectation: Expectation | null;
   /** An address without a proof fails, instead of warning. */
   readonly coverage: boolean;

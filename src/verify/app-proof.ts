@@ -44,13 +44,13 @@ export class VerifiedAppProof {
 const TOKEN = Symbol();
 
 /** A boot proof that an app proof may speak of; `verified` is null where it was rejected. */
-export interface BootProofCandidate {
+interface BootProofCandidate {
   readonly statedKey: Uint8Array | null;
   readonly verified: VerifiedBootProof | null;
 }
 
 /** What app proofs are given with. */
-export interface AppProofCompany {
+interface AppProofCompany {
   readonly boots: readonly BootProofCandidate[];
   /** It is what the question is about; null where none was given. */
   readonly activity: { readonly value: ActivityTimes } | null;
@@ -110,7 +110,7 @@ function decodePayload(
   return reading;
 }
 
-export interface CheckedAppProofs {
+interface CheckedAppProofs {
   readonly verified: readonly (VerifiedAppProof | null)[];
   readonly checklists: readonly Checklist[];
 }

@@ -16,7 +16,7 @@ import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-bi
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
-export const ATTESTATION_CHECKS = [
+const ATTESTATION_CHECKS = [
   "cose.structure",
   "cose.algorithm",
   "cose.signature",

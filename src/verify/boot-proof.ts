@@ -141,7 +141,7 @@ export interface BootProofInput {
 /** So many boot proofs are verified at once: what is decoded of one is many times its size, and little of it stays. */
 const AT_ONCE = 4;
 
-export interface CheckedBootProofs {
+interface CheckedBootProofs {
   readonly checked: readonly CheckedBootProof[];
   readonly verified: readonly (VerifiedBootProof | null)[];
   readonly checklists: readonly Checklist[];

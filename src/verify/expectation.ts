@@ -394,7 +394,7 @@ function listFaults(
 }
 
 /** What an app proof says of itself, as far as the question is about it. */
-export interface Claim {
+interface Claim {
   readonly organizationId: string;
   /** Undefined: it derives no address. */
   readonly address?: string | undefined;
