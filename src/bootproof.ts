@@ -3,10 +3,10 @@ import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
 import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import {
+  type DecodedEvidence,
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
-  type DecodedEvidence,
   type VerifyOptions,
   type VerifySetting,
   copyDocument,

@@ -18,16 +18,16 @@ import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import {
   COMMENT,
-  type PolicyShapes,
   type PolicyShape,
+  type PolicyShapes,
+  anyText,
+  arrayOf,
   choice,
   hex,
-  arrayOf,
   nonEmptyText,
   object,
   oneOrMore,
   record,
-  anyText,
   wholeNumber,
 } from "./shapes.js";
 

@@ -25,18 +25,18 @@ import {
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
 import {
   COMMENT,
-  type PolicyShapes,
   PolicyPlace,
   type PolicyShape,
+  type PolicyShapes,
+  anyText,
+  arrayOf,
   choice,
   duration,
-  trueOrFalse,
-  arrayOf,
   membersSchema,
   object,
   readMembers,
   short,
-  anyText,
+  trueOrFalse,
 } from "./shapes.js";
 
 export type { DeploymentPins, Policy };

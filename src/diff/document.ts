@@ -9,7 +9,7 @@ import { JsonNumber } from "../decode/json.js";
 import { checkCommitment } from "../verify/commitment.js";
 import { sha256 } from "../verify/digest.js";
 import { type ChangeId, type Found, found } from "./changes.js";
-import { type Comparer, bytes, members, ordered, ignored, value } from "./comparers.js";
+import { type Comparer, bytes, ignored, members, ordered, value } from "./comparers.js";
 import type { Content } from "./content.js";
 import { placeIn } from "./place.js";
 

@@ -7,7 +7,7 @@ import { type Manifest, type ManifestEnvelope, manifestHashInput } from "../deco
 import { type Fault, MalformedError } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 import { type Found, found } from "./changes.js";
-import { bytes, members, ignored, value } from "./comparers.js";
+import { bytes, ignored, members, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, rewritten } from "./content.js";
 import { type DecodedDocument, compareDocuments, documentContents, readDocument } from "./document.js";
 import {

@@ -22,7 +22,7 @@ import {
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
-import { type Comparer, bytes, entries, toggle, members, ordered, ignored, value } from "./comparers.js";
+import { type Comparer, bytes, entries, ignored, members, ordered, toggle, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
 
 /** A manifest, or an envelope, with what its bytes say where they are JSON. */

@@ -5,7 +5,7 @@ import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { certificateText } from "./document.js";
-import { type Comparer, entries, toggle, members, ignored, value } from "./comparers.js";
+import { type Comparer, entries, ignored, members, toggle, value } from "./comparers.js";
 import {
   type Content,
   type ContentObject,

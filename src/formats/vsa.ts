@@ -5,7 +5,7 @@ import type { AttestationDocument } from "../decode/attestation-document.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { ownOptions, readInput, copyInput } from "../decode/input.js";
+import { copyInput, ownOptions, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
 import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";

@@ -21,8 +21,8 @@ import {
   membersOf,
   timeOf,
   toldNames,
-  unreadMembers,
   undescribed,
+  unreadMembers,
   within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";

@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { answersNonce, isAws, isGiven, shortList, mergedStatements } from "./statements.js";
+import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
 const CODE_PCRS = [0, 1, 2];

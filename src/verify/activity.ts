@@ -12,8 +12,8 @@ import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
-  type Expected,
   type Expectation,
+  type Expected,
   activityContradictions,
   comparedMembers,
   isEmpty,

@@ -407,7 +407,8 @@ export function proofContradictions(expectation: Expectation, { organizationId, 
     ...(organizationId === expectation.organizationId
       ? []
       : [
-          `the proof speaks of organization ${shown(organizationId)}, ${shown(expectation.organizationId)} was asked for`,
+          `the proof speaks of organization ${shown(organizationId)}, ` +
+            `${shown(expectation.organizationId)} was asked for`,
         ]),
     ...(address === undefined || asked === null || isAmong(address, asked)
       ? []

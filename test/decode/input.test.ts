@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
-import { jsonInput, readInput, copyInput, unwrap } from "../../src/decode/input.js";
+import { copyInput, jsonInput, readInput, unwrap } from "../../src/decode/input.js";
 import { MalformedError } from "../../src/errors.js";
 
 const echo = (value: unknown) => ({ value: { value }, faults: [] });
