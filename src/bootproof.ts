@@ -1,21 +1,21 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
-import { appraise } from "./appraise/parsed-policy.js";
+import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import {
+  type DecodedEvidence,
   type Evidence,
   type NamedEvidence,
   type OptionsBesidePolicy,
-  type TakenEvidence,
   type VerifyOptions,
   type VerifySetting,
-  takeDocument,
-  takeEvidence,
-  takeOptions,
-  takeOptionsUnder,
+  copyDocument,
+  decodeEvidence,
+  readOptions,
+  readOptionsUnder,
 } from "./inputs.js";
 import { attestationClaims, evidenceClaims } from "./report/claims.js";
-import { type Judgement, conclude } from "./report/conclude.js";
+import { type VerdictAndReport, conclude } from "./report/conclude.js";
 import type { Verdict } from "./report/report.js";
 import {
   type ActivityVerification,
@@ -41,14 +41,14 @@ export { type Evidence, NO_POLICY_ANY_ENCLAVE, NamedEvidence, type VerifyOptions
  */
 export async function verifyEvidence(evidence: Evidence, options: VerifyOptions): Promise<Verification> {
   // Taken over before anything is awaited: what the caller does to its objects meanwhile changes nothing.
-  return verifyUnder(evidence, takeOptions(options));
+  return verifyUnder(evidence, readOptions(options));
 }
 
 /** {@link verifyEvidence} in two steps: takes over evidence and options at once, and verifies when it is called. */
-export function takenVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
-  const setting = takeOptions(options);
-  const taken = takeEvidence(evidence, setting);
-  return () => verifyTaken(taken, setting);
+export function preparedVerification(evidence: Evidence, options: VerifyOptions): () => Promise<Verification> {
+  const setting = readOptions(options);
+  const decoded = decodeEvidence(evidence, setting);
+  return () => verifyDecoded(decoded, setting);
 }
 
 /** How evidence is verified under a policy that came with it: in a bundle, or in a page. */
@@ -67,7 +67,7 @@ export async function verifyEvidenceUnder(
   evidence: Evidence,
   { policy, options, code }: MakersPolicy,
 ): Promise<Verification> {
-  return verifyUnder(evidence, takeOptionsUnder(policy, options, code));
+  return verifyUnder(evidence, readOptionsUnder(policy, options, code));
 }
 
 /** {@link verifyAttestation} under a policy that came with the document, as {@link verifyEvidenceUnder}. */
@@ -75,43 +75,43 @@ export async function verifyAttestationUnder(
   document: Uint8Array | NamedEvidence,
   { policy, options, code }: MakersPolicy,
 ): Promise<AttestationVerification> {
-  const { report, attestation } = await judgeDocument(document, takeOptionsUnder(policy, options, code));
+  const { report, attestation } = await judgeDocument(document, readOptionsUnder(policy, options, code));
   return madeVerification({ report: await report(), attestation });
 }
 
 async function verifyUnder(evidence: Evidence, setting: VerifySetting): Promise<Verification> {
-  return verifyTaken(takeEvidence(evidence, setting), setting);
+  return verifyDecoded(decodeEvidence(evidence, setting), setting);
 }
 
-async function verifyTaken(evidence: TakenEvidence, setting: VerifySetting): Promise<Verification> {
-  const { report, bootProofs, appProofs, activity } = await judgeTaken(evidence, setting);
+async function verifyDecoded(evidence: DecodedEvidence, setting: VerifySetting): Promise<Verification> {
+  const { report, bootProofs, appProofs, activity } = await judgeDecoded(evidence, setting);
   return madeVerification({ report: await report(), bootProofs, appProofs, activity });
 }
 
 /** What was judged, before there is a report of it. */
-export interface JudgedEvidence extends Judgement, Omit<Verification, "report"> {
+export interface EvidenceVerdict extends VerdictAndReport, Omit<Verification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
 }
 
 /** {@link verifyEvidence} up to its verdict, under options that were taken over: the report is made on demand. */
-export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<JudgedEvidence> {
-  return judgeTaken(takeEvidence(evidence, setting), setting);
+export async function judgeEvidence(evidence: Evidence, setting: VerifySetting): Promise<EvidenceVerdict> {
+  return judgeDecoded(decodeEvidence(evidence, setting), setting);
 }
 
-async function judgeTaken(taken: TakenEvidence, setting: VerifySetting): Promise<JudgedEvidence> {
+async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): Promise<EvidenceVerdict> {
   const { context, policy } = setting;
-  const boots = await checkBootProofs(taken.bootProofs, context);
-  const apps = await checkAppProofs(taken.appProofs, { boots: boots.checked, activity: taken.activity }, context);
-  const activity = taken.activity && checkActivity(taken.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy && appraise(boots.verified, apps.verified, policy, appraisalSetting(taken, setting));
+  const boots = await checkBootProofs(decoded.bootProofs, context);
+  const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
+  const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
+  const appraisal = policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
     setting,
-    given: taken.given,
-    checklists: [...boots.checklists, ...apps.checklists, ...(taken.activity ? [taken.activity.checklist] : [])],
-    pieces: piecesOf(verified, taken),
+    given: decoded.given,
+    checklists: [...boots.checklists, ...apps.checklists, ...(decoded.activity ? [decoded.activity.checklist] : [])],
+    pieces: piecesOf(verified, decoded),
     appraisal,
     validationTime: boots.checked[0]?.validationTime ?? null,
     claims: () => evidenceClaims(boots.checked, apps.verified, activity, ofCaller(appraisal, setting)),
@@ -126,7 +126,7 @@ async function judgeTaken(taken: TakenEvidence, setting: VerifySetting): Promise
  * about app proofs are not applied, unless `bootProofsOnly` is false.
  */
 export async function verifyBootProof(bootProof: unknown, options: VerifyOptions): Promise<BootProofVerification> {
-  const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, takeOptions(options, true));
+  const { report, bootProofs } = await verifyUnder({ bootProofs: [bootProof] }, readOptions(options, true));
   return madeVerification({ report, bootProof: bootProofs[0]! });
 }
 
@@ -173,12 +173,12 @@ export async function verifyAttestation(
   document: Uint8Array | NamedEvidence,
   options: VerifyOptions,
 ): Promise<AttestationVerification> {
-  const { report, attestation } = await judgeDocument(document, takeOptions(options, true));
+  const { report, attestation } = await judgeDocument(document, readOptions(options, true));
   return madeVerification({ report: await report(), attestation });
 }
 
 /** What was judged of a bare document, before there is a report of it. */
-export interface JudgedDocument extends Judgement, Omit<AttestationVerification, "report"> {
+interface DocumentVerdict extends VerdictAndReport, Omit<AttestationVerification, "report"> {
   /** Null: there is no policy. */
   readonly appraisal: Appraisal | null;
 }
@@ -187,15 +187,15 @@ export interface JudgedDocument extends Judgement, Omit<AttestationVerification,
 export async function judgeDocument(
   document: Uint8Array | NamedEvidence,
   setting: VerifySetting,
-): Promise<JudgedDocument> {
+): Promise<DocumentVerdict> {
   const { context, policy, bootProofsOnly } = setting;
-  const taken = takeDocument(document, setting);
+  const input = copyDocument(document, setting);
 
-  const checked = await checkBareDocument(taken.bytes, context);
+  const checked = await checkBareDocument(input.bytes, context);
   const { checklist, verified: attestation, validationTime } = checked;
   const appraisal =
     policy &&
-    appraise([attestation], [], policy, {
+    appraiseUnder([attestation], [], policy, {
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
@@ -205,7 +205,7 @@ export async function judgeDocument(
 
   const judgement = conclude({
     setting,
-    given: [taken.given],
+    given: [input.given],
     checklists: [checklist],
     pieces: [attestation],
     appraisal,
@@ -222,17 +222,17 @@ function ofCaller(appraisal: Appraisal | null, { policyFrom }: VerifySetting): A
 
 /** What an activity is held against. */
 function demandsOf({ context, policy, uses }: VerifySetting): Parameters<typeof checkActivity>[2] {
-  return { question: context.question, coverage: policy?.appProofs.coverage ?? false, uses };
+  return { expectation: context.expectation, coverage: policy?.appProofs.coverage ?? false, uses };
 }
 
 function appraisalSetting(
-  { activity, given }: TakenEvidence,
+  { activity, given }: DecodedEvidence,
   { context, bootProofsOnly }: VerifySetting,
 ): AppraisalSetting {
-  const { now, question } = context;
+  const { now, expectation } = context;
   return {
     now,
-    organizationId: activity?.value.organizationId ?? question?.organizationId ?? null,
+    organizationId: activity?.value.organizationId ?? expectation?.organizationId ?? null,
     onlyAsked: bootProofsOnly ? "boot proofs were" : null,
     hasActivity: activity !== null,
     names: new Map(given.map(({ subject, piece }) => [subject, piece.name])),
@@ -240,12 +240,15 @@ function appraisalSetting(
 }
 
 /** Every piece that has to be verified; without a boot proof nothing is. */
-function piecesOf({ bootProofs, appProofs, activity }: Omit<Verification, "report">, taken: TakenEvidence): unknown[] {
-  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(taken.activity ? [activity] : [])];
+function piecesOf(
+  { bootProofs, appProofs, activity }: Omit<Verification, "report">,
+  decoded: DecodedEvidence,
+): unknown[] {
+  return bootProofs.length === 0 ? [null] : [...bootProofs, ...appProofs, ...(decoded.activity ? [activity] : [])];
 }
 
 /** The app proofs of an activity that was not rejected stand for it from now on. */
 function recordUses(verdict: Verdict, activity: VerifiedActivity | null, { uses, context }: VerifySetting): void {
   if (verdict === "rejected" || activity === null) return;
-  uses?.record(activity.appProofs, usedFor(context.question, activity.activity));
+  uses?.record(activity.appProofs, usedFor(context.expectation, activity.activity));
 }

@@ -8,14 +8,14 @@ import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type TakenInput, copyPlain, ownMembers, ownOptions, takeInput } from "./decode/input.js";
-import { type OpenedActivity, openActivity } from "./verify/activity.js";
-import { type OpenedAppProof, openAppProof } from "./verify/app-proof.js";
+import { type InputCopy, copyInput, copyPlain, ownMembers, ownOptions } from "./decode/input.js";
+import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
+import { type DecodedAppProof, decodeAppProofInput } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
 import { type BootProofContext, type BootProofInput, VerifiedBootProof } from "./verify/boot-proof.js";
 import type { VerifyContext } from "./verify/context.js";
 import { type Fault, MalformedError, listed } from "./errors.js";
-import { type Expected, type Question, questionOf } from "./verify/expectation.js";
+import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
 import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem, isAwsNitroRoot } from "./verify/trust-anchor.js";
@@ -186,20 +186,20 @@ export interface VerifySetting {
 }
 
 /** A piece of evidence as it was given, and what reports call it. */
-export interface GivenPiece {
+export interface InputPiece {
   readonly subject: CheckSubject;
   readonly piece: NamedEvidence;
 }
 
 /** What a verification is of: evidence; or a bare attestation document, with a name or without. */
-export type JudgedEvidence = Evidence | NamedEvidence | Uint8Array;
+export type EvidenceInput = Evidence | NamedEvidence | Uint8Array;
 
 /** The evidence of one verification, taken over. */
-export interface TakenEvidence {
+export interface DecodedEvidence {
   readonly bootProofs: readonly BootProofInput[];
-  readonly appProofs: readonly OpenedAppProof[];
-  readonly activity: OpenedActivity | null;
-  readonly given: readonly GivenPiece[];
+  readonly appProofs: readonly DecodedAppProof[];
+  readonly activity: DecodedActivity | null;
+  readonly given: readonly InputPiece[];
 }
 
 const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
@@ -222,24 +222,24 @@ const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: tru
  * Takes over options. Throws TypeError for an option of a wrong type or name, or that contradicts another.
  * `asksForOne`: the call itself asks for a boot proof or a document, and no more.
  */
-export function takeOptions(given: VerifyOptions, asksForOne = false): VerifySetting {
+export function readOptions(given: VerifyOptions, asksForOne = false): VerifySetting {
   const options = ownVerifyOptions(given);
   const { at = "document", cache = new SignatureCache(), ephemeralKey, nonce, expected } = options;
-  const bootProofsOnly = takeSwitch(options, "bootProofsOnly", asksForOne);
-  const allowDebug = takeSwitch(options, "allowDebug", false);
-  const policy = takePolicy(options);
+  const bootProofsOnly = readSwitch(options, "bootProofsOnly", asksForOne);
+  const allowDebug = readSwitch(options, "allowDebug", false);
+  const policy = readPolicy(options);
   const context = {
-    trustAnchors: policy?.trustAnchors ?? takeAnchors(options.trustAnchors),
-    now: takeNow(options.now),
-    at: takeValidationTime(at),
+    trustAnchors: policy?.trustAnchors ?? readAnchors(options.trustAnchors),
+    now: readNow(options.now),
+    at: readValidationTime(at),
     allowDebug: allowDebug || policy?.allowDebug === true,
-    measurements: takeMeasurements(options.measurements),
+    measurements: readMeasurements(options.measurements),
     nonce: nonce === undefined ? null : bytesOf("nonce", nonce),
-    question: expected === undefined ? null : questionOf(expected),
-    cache: takeCache(cache),
+    expectation: expected === undefined ? null : expectationOf(expected),
+    cache: readCache(cache),
   };
   const wantedKeys = ephemeralKey === undefined ? [] : [wantedKey(bytesOf("ephemeralKey", ephemeralKey))];
-  return { policy, policyFrom: "caller", context, wantedKeys, uses: takeUses(options.uses), bootProofsOnly };
+  return { policy, policyFrom: "caller", context, wantedKeys, uses: readUses(options.uses), bootProofsOnly };
 }
 
 /** Options beside a policy that came with the evidence. */
@@ -247,13 +247,13 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
 
 /**
  * Options under a policy that came with the evidence. Such a policy may only tighten: trust anchors and debug mode are
- * the caller's. Throws as {@link takeOptions} does, and {@link MalformedError} (`code`) for a policy that loosens.
+ * the caller's. Throws as {@link readOptions} does, and {@link MalformedError} (`code`) for a policy that loosens.
  */
-export function takeOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
+export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
   const faults = looseningFaults(policy, own);
   if (faults.length > 0) throw new MalformedError(code, faults);
-  return { ...takeOptions(own), policy, policyFrom: "maker" };
+  return { ...readOptions(own), policy, policyFrom: "maker" };
 }
 
 /** What a policy that came with the evidence loosens, and the caller's options do not. */
@@ -277,13 +277,13 @@ function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
   return ownOptions("options", options, OPTION_NAMES);
 }
 
-function takeSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
+function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly", byDefault: boolean): boolean {
   const value: unknown = options[name] === undefined ? byDefault : options[name];
   if (typeof value !== "boolean") throw new TypeError(`${name}: true or false wanted`);
   return value;
 }
 
-function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
+function readPolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
   if (policy === NO_POLICY_ANY_ENCLAVE) return null;
   if (!isPolicy(policy))
     throw new TypeError("options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE");
@@ -291,23 +291,23 @@ function takePolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
   return policy;
 }
 
-function takeNow(now: unknown): Date {
+function readNow(now: unknown): Date {
   if (!isInstant(now)) throw new TypeError("now: a valid Date wanted");
   return new Date(now);
 }
 
-function takeValidationTime(at: unknown): VerifyContext["at"] {
+function readValidationTime(at: unknown): VerifyContext["at"] {
   if (at === "document" || at === "now") return at;
   if (!isInstant(at)) throw new TypeError('at: "document", "now" or a valid Date wanted');
   return new Date(at);
 }
 
-function takeCache(cache: unknown): SignatureCache {
+function readCache(cache: unknown): SignatureCache {
   if (!(cache instanceof SignatureCache)) throw new TypeError("cache: a SignatureCache wanted");
   return cache;
 }
 
-function takeUses(uses: unknown): AppProofUses | null {
+function readUses(uses: unknown): AppProofUses | null {
   if (uses === undefined) return null;
   if (!(uses instanceof AppProofUses)) throw new TypeError("uses: an AppProofUses wanted");
   return uses;
@@ -318,7 +318,7 @@ function wantedKey(key: Uint8Array): WantedKey {
 }
 
 /** Decoded anew from a copy, so that what they are is not changed meanwhile. */
-function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
+function readAnchors(anchors: readonly TrustAnchor[] | undefined): readonly TrustAnchor[] {
   if (anchors === undefined) return [AWS_NITRO_ROOT_G1];
   const copies = copyPlain(anchors);
   const isGood =
@@ -329,7 +329,7 @@ function takeAnchors(anchors: readonly TrustAnchor[] | undefined): readonly Trus
 }
 
 /** Of none there would be nothing to ask, and nobody would be told. */
-function takeMeasurements(measurements: unknown): VerifyContext["measurements"] {
+function readMeasurements(measurements: unknown): VerifyContext["measurements"] {
   if (measurements === undefined) return null;
   if (typeof measurements !== "object" || measurements === null || measurements instanceof Uint8Array)
     throw new TypeError("measurements: an object of PCRs by index wanted, such as { 0: pcr0 }");
@@ -391,38 +391,38 @@ function listOf(one: string, value: unknown): readonly unknown[] {
  * Takes over evidence. Throws TypeError where it is none, or where something is expected of what is not there;
  * RangeError for more than {@link MAX_APP_PROOFS} app proofs.
  */
-export function takeEvidence(evidence: Evidence, setting: VerifySetting): TakenEvidence {
+export function decodeEvidence(evidence: Evidence, setting: VerifySetting): DecodedEvidence {
   const { context, wantedKeys } = setting;
   const own = ownEvidence(evidence);
   const { bootProofs, appProofs, activity } = evidenceLists(own);
-  if (setting.bootProofsOnly) refuseMore(own, context.question);
+  if (setting.bootProofsOnly) refuseMore(own, context.expectation);
   if (appProofs.length > MAX_APP_PROOFS) throw new RangeError(`more than ${MAX_APP_PROOFS} app proofs`);
   if (bootProofs.length + appProofs.length === 0 && activity === undefined)
     throw new TypeError("no evidence was given");
-  if (activity === undefined) requireAnswerable(context.question, appProofs.length);
-  const { boots, apps, whole } = givenParts({ bootProofs, appProofs, activity });
-  const opened = whole.map(({ piece }) => openActivity(takeInput(piece.value)))[0] ?? null;
-  const inputs = [...apps.map(({ piece }) => piece.value), ...(opened?.value.appProofs ?? [])];
+  if (activity === undefined) requireAnswerable(context.expectation, appProofs.length);
+  const { boots, apps, whole } = inputParts({ bootProofs, appProofs, activity });
+  const decodedActivity = whole.map(({ piece }) => decodeActivityInput(copyInput(piece.value)))[0] ?? null;
+  const inputs = [...apps.map(({ piece }) => piece.value), ...(decodedActivity?.value.appProofs ?? [])];
   return {
-    bootProofs: boots.map(({ piece }) => takeBootProof(piece, wantedKeys)),
-    appProofs: openAppProofs(inputs),
-    activity: opened,
+    bootProofs: boots.map(({ piece }) => bootProofInput(piece, wantedKeys)),
+    appProofs: decodeAppProofs(inputs),
+    activity: decodedActivity,
     given: [...boots, ...apps, ...whole],
   };
 }
 
 /** An empty list, too: a caller who passes on what a service returned asks for what it may have left out. */
-function refuseMore(evidence: Evidence, question: Question | null): void {
+function refuseMore(evidence: Evidence, expectation: Expectation | null): void {
   for (const name of ["appProofs", "activity"] as const)
     if (evidence[name] !== undefined) throw new TypeError(`evidence.${name}: given, and bootProofsOnly asks for none`);
-  if (question !== null)
+  if (expectation !== null)
     throw new TypeError("expected: only boot proofs are verified here: app proofs or an activity could answer it");
 }
 
-function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
-  readonly boots: GivenPiece[];
-  readonly apps: GivenPiece[];
-  readonly whole: GivenPiece[];
+function inputParts({ bootProofs, appProofs, activity }: EvidenceLists): {
+  readonly boots: InputPiece[];
+  readonly apps: InputPiece[];
+  readonly whole: InputPiece[];
 } {
   return {
     boots: bootProofs.map((input, index) => given(`boot[${index}]`, input)),
@@ -432,52 +432,52 @@ function givenParts({ bootProofs, appProofs, activity }: EvidenceLists): {
 }
 
 /** Whether it is a bare attestation document. */
-export function isDocument(evidence: JudgedEvidence): evidence is NamedEvidence | Uint8Array {
+export function isDocument(evidence: EvidenceInput): evidence is NamedEvidence | Uint8Array {
   return evidence instanceof Uint8Array || evidence instanceof NamedEvidence;
 }
 
 /** The pieces of it, in the order in which a report has them; the app proofs inside an activity are none. */
-export function givenPieces(evidence: JudgedEvidence): readonly GivenPiece[] {
+export function inputPieces(evidence: EvidenceInput): readonly InputPiece[] {
   if (isDocument(evidence)) return [given("boot[0]", evidence)];
-  const { boots, apps, whole } = givenParts(evidenceMembers(evidence));
+  const { boots, apps, whole } = inputParts(evidenceMembers(evidence));
   return [...boots, ...apps, ...whole];
 }
 
-function given(subject: CheckSubject, input: unknown): GivenPiece {
+function given(subject: CheckSubject, input: unknown): InputPiece {
   return { subject, piece: input instanceof NamedEvidence ? input : new NamedEvidence(null, input) };
 }
 
-function takeBootProof({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
-  const input: TakenInput | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : takeInput(value);
+function bootProofInput({ value, ephemeralKey }: NamedEvidence, wantedKeys: readonly WantedKey[]): BootProofInput {
+  const input: InputCopy | VerifiedBootProof = VerifiedBootProof.isVerified(value) ? value : copyInput(value);
   return { input, wantedKeys: ephemeralKey === null ? wantedKeys : [...wantedKeys, wantedKey(ephemeralKey)] };
 }
 
-function openAppProofs(inputs: readonly unknown[]): OpenedAppProof[] {
+function decodeAppProofs(inputs: readonly unknown[]): DecodedAppProof[] {
   const budget = { left: MAX_PAYLOADS_VALUES };
-  return inputs.map((input, index) => openAppProof(takeInput(input), `app[${index}]`, budget));
+  return inputs.map((input, index) => decodeAppProofInput(copyInput(input), `app[${index}]`, budget));
 }
 
 /**
  * Without an activity nothing could answer what is expected of one; without app proofs either, nothing at all. Throws
  * TypeError: what is expected would silently not be checked. An address that no app proof backs is a failed check.
  */
-function requireAnswerable(question: Question | null, appProofs: number): void {
-  if (question === null) return;
-  const [name] = (["id", "type", "parameters"] as const).filter((member) => question[member] !== null);
+function requireAnswerable(expectation: Expectation | null, appProofs: number): void {
+  if (expectation === null) return;
+  const [name] = (["id", "type", "parameters"] as const).filter((member) => expectation[member] !== null);
   if (name !== undefined) throw new TypeError(`expected.${name}: asked of an activity, and none was given`);
-  if (appProofs === 0 && question.addresses === null)
+  if (appProofs === 0 && expectation.addresses === null)
     throw new TypeError("expected: boot proofs alone cannot answer it: app proofs or an activity wanted");
 }
 
 /**
  * Takes over a bare attestation document. Throws TypeError for anything but bytes, and for what no document answers.
  */
-export function takeDocument(
+export function copyDocument(
   document: Uint8Array | NamedEvidence,
   { context, wantedKeys }: VerifySetting,
-): { readonly bytes: Uint8Array; readonly given: GivenPiece } {
+): { readonly bytes: Uint8Array; readonly given: InputPiece } {
   if (wantedKeys.length > 0) throw new TypeError("ephemeralKey: asked of boot proofs only");
-  if (context.question !== null) throw new TypeError("expected: asked of activities and app proofs only");
+  if (context.expectation !== null) throw new TypeError("expected: asked of activities and app proofs only");
   const { subject, piece } = given("boot[0]", document);
   if (!(piece.value instanceof Uint8Array)) throw new TypeError("document: bytes wanted, as a Uint8Array");
   return { bytes: new Uint8Array(piece.value), given: { subject, piece } };

@@ -4,7 +4,7 @@ import { jsonInput, ownMembers } from "../decode/input.js";
 import { MalformedError, listed, shownName } from "../errors.js";
 import { AWS_NITRO_ROOT_G1_NAME, type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
 import { type AcceptedToo, acceptSame, acceptedToo } from "./accepted.js";
-import { appended, changed, type Change, type Entry, entriesAt, insertedBefore, removed } from "./json-edit.js";
+import { appended, changed, type TextEdit, type JsonEntry, entriesAt, insertedBefore, removed } from "./json-edit.js";
 import type { DeploymentPins, Policy } from "./parsed-policy.js";
 import { type MadePolicy, namedApart } from "./pin.js";
 import { type DeploymentFile, type ParsePolicyOptions, ownParseOptions, parsePolicy } from "./policy.js";
@@ -180,11 +180,11 @@ function textOf(policy: string | Uint8Array | object): string {
   return `${JSON.stringify(jsonInput(policy), undefined, 2)}\n`;
 }
 
-function memberOf(text: string, name: string): Entry | undefined {
+function memberOf(text: string, name: string): JsonEntry | undefined {
   return entriesAt(text, text.indexOf("{")).find((member) => member.name === name);
 }
 
-function appendedDeployments(text: string, deployments: readonly DeploymentFile[]): Change {
+function appendedDeployments(text: string, deployments: readonly DeploymentFile[]): TextEdit {
   return appended(text, entriesAt(text, memberOf(text, "deployments")!.value), deployments);
 }
 
@@ -208,7 +208,7 @@ function isSame(one: TrustAnchor, other: TrustAnchor): boolean {
 }
 
 /** Where the policy names none, the default is written beside the new ones: it would count no more. */
-function anchorChanges(text: string, anchors: readonly NewAnchor[]): Change[] {
+function anchorChanges(text: string, anchors: readonly NewAnchor[]): TextEdit[] {
   const entries = anchors.map(({ entry }) => entry);
   if (entries.length === 0) return [];
   const member = memberOf(text, "trustAnchors");

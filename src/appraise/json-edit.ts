@@ -5,7 +5,7 @@
 import { printableJson } from "../decode/json.js";
 
 /** An item of an array or a member of an object, by its place in the text. */
-export interface Entry {
+export interface JsonEntry {
   /** Of a member its name; null of an item. */
   readonly name: string | null;
   /** Where it begins: a member with its name. */
@@ -16,7 +16,7 @@ export interface Entry {
 }
 
 /** Put in place of what stands between the two. */
-export interface Change {
+export interface TextEdit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
@@ -25,8 +25,8 @@ export interface Change {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s"[\]{},:]+/g;
 
 /** The entries of the array or object that begins there. */
-export function entriesAt(text: string, start: number): readonly Entry[] {
-  const entries: Entry[] = [];
+export function entriesAt(text: string, start: number): readonly JsonEntry[] {
+  const entries: JsonEntry[] = [];
   /** The places of the tokens of the entry that is read, those inside its value left out. */
   let own: number[] = [];
   let before = start;
@@ -66,21 +66,21 @@ function isClosing(token: string): boolean {
 }
 
 /** Of one token an item; of a name, a colon and a value a member. */
-function entryOf(text: string, own: readonly number[], end: number): Entry {
+function entryOf(text: string, own: readonly number[], end: number): JsonEntry {
   const [start, colon, value] = own as [number, number?, number?];
   if (colon === undefined || value === undefined) return { name: null, start, value: start, end };
   return { name: JSON.parse(text.slice(start, colon)) as string, start, value, end };
 }
 
 /** The text with all changes made, none of which touches another. */
-export function changed(text: string, changes: readonly Change[]): string {
+export function changed(text: string, changes: readonly TextEdit[]): string {
   return [...changes]
     .sort((a, b) => b.start - a.start)
     .reduce((edited, change) => edited.slice(0, change.start) + change.text + edited.slice(change.end), text);
 }
 
 /** Puts values behind the last entry of an array that is not empty, laid out as that one is. */
-export function appended(text: string, entries: readonly Entry[], values: readonly unknown[]): Change {
+export function appended(text: string, entries: readonly JsonEntry[], values: readonly unknown[]): TextEdit {
   const last = entries.at(-1)!;
   const layout = layoutAt(text, last);
   const between = layout.ownLine ? `,${layout.feed}${layout.indent}` : ", ";
@@ -88,7 +88,7 @@ export function appended(text: string, entries: readonly Entry[], values: readon
 }
 
 /** Puts a member before another one, laid out as that one is. */
-export function insertedBefore(text: string, entry: Entry, name: string, value: unknown): Change {
+export function insertedBefore(text: string, entry: JsonEntry, name: string, value: unknown): TextEdit {
   const layout = layoutAt(text, entry);
   const after = layout.ownLine ? `,${layout.feed}${layout.indent}` : ", ";
   return {
@@ -99,7 +99,7 @@ export function insertedBefore(text: string, entry: Entry, name: string, value: 
 }
 
 /** Takes one of several entries out, with its comma. */
-export function removed(entries: readonly Entry[], index: number): Change {
+export function removed(entries: readonly JsonEntry[], index: number): TextEdit {
   const next = entries[index + 1];
   return index === 0
     ? { start: entries[0]!.start, end: next!.start, text: "" }
@@ -119,7 +119,7 @@ interface Layout {
 
 const INDENTATION = "  ";
 
-function layoutAt(text: string, { start, end }: Entry): Layout {
+function layoutAt(text: string, { start, end }: JsonEntry): Layout {
   const line = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
   const ownLine = start > line.length && line.trim() === "";
   return {

@@ -78,5 +78,5 @@ export function policyBytes(policy: Policy): Uint8Array | null {
  * Holds verified evidence against the policy, as `appraise.ts` does it; null stands for a piece that was rejected. It
  * comes with the policy, so that who verifies without one does not load it.
  */
-export const appraise: Appraise = (bootProofs, appProofs, policy, setting) =>
+export const appraiseUnder: Appraise = (bootProofs, appProofs, policy, setting) =>
   parsedPolicies.get(policy)!.appraise(bootProofs, appProofs, policy, setting);

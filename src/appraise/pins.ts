@@ -18,16 +18,16 @@ import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
 import { adviceOnPcrs } from "../verify/pcr-advice.js";
 import {
   COMMENT,
-  type Members,
-  type Shape,
+  type PolicyShape,
+  type PolicyShapes,
+  anyText,
+  arrayOf,
   choice,
   hex,
-  list,
   nonEmptyText,
   object,
   oneOrMore,
   record,
-  text,
   wholeNumber,
 } from "./shapes.js";
 
@@ -194,7 +194,7 @@ interface PinRow<K extends PinName> {
   readonly check: PolicyCheckId;
   /** The kinds of deployment that it may stand in. */
   readonly kinds: readonly DeploymentKind[];
-  readonly shape: Shape<PinTypes[K]["pin"]>;
+  readonly shape: PolicyShape<PinTypes[K]["pin"]>;
   /** What is compared where a deployment does not name it. */
   readonly unnamed?: PinTypes[K]["pin"];
   /** A pin without which this one means nothing. */
@@ -289,7 +289,7 @@ const pcrValues = record(
   1,
 );
 
-const pcrsShape: Shape<PinTypes["pcrs"]["pin"]> = oneOrMore({
+const pcrsShape: PolicyShape<PinTypes["pcrs"]["pin"]> = oneOrMore({
   ...pcrValues,
   read: (value, place) => {
     const read = pcrValues.read(value, place);
@@ -356,7 +356,7 @@ function ofPivot<P>(
 const digestHex = hex(SHA256_LENGTH);
 const digestWords = `"${DIGEST_PREFIX}" and ${digestHex.words}`;
 
-const digest: Shape<string> = {
+const digest: PolicyShape<string> = {
   schema: { type: "string", pattern: `^${DIGEST_PREFIX}[0-9a-fA-F]{${2 * SHA256_LENGTH}}$` },
   words: digestWords,
   read: (value, place) => {
@@ -424,12 +424,12 @@ function sayable<T>(values: Readonly<Record<string, T>>): Readonly<Record<string
 }
 
 const key = hex(QOS_PUBLIC_KEY_LENGTH);
-const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: list(key) }, [
+const setMembers = object<SetPin, "threshold" | "members">({ threshold: wholeNumber(1), members: arrayOf(key) }, [
   "threshold",
   "members",
 ]);
 
-const setShape: Shape<SetPin> = {
+const setShape: PolicyShape<SetPin> = {
   ...setMembers,
   read: (value, place) => {
     const read = setMembers.read(value, place);
@@ -468,7 +468,7 @@ function writeSet({ threshold, members }: SetPin): SetFile | undefined {
   return whole && threshold >= 1 && threshold <= members.length ? { threshold, members } : undefined;
 }
 
-const LABELS: Members<Required<LabelsPin>> = { enclaveApp: text, owner: text, deploymentLabel: text };
+const LABELS: PolicyShapes<Required<LabelsPin>> = { enclaveApp: anyText, owner: anyText, deploymentLabel: anyText };
 
 const compareLabels: OfBootProof<LabelsPin> = (pin, { labels }) => {
   const names = Object.keys(pin) as (keyof LabelsPin)[];
@@ -534,7 +534,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pivotArgs: {
     check: "policy.args",
     kinds: QOS,
-    shape: list(text, { least: 0 }),
+    shape: arrayOf(anyText, { least: 0 }),
     compare: ofPivot((pin, { args }) =>
       answer(
         pin.length === args.length && pin.every((argument, index) => argument === args[index]),
@@ -548,7 +548,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   pivotEnv: {
     check: "policy.args",
     kinds: QOS,
-    shape: record("an object", { name: () => null, nameSchema: {}, value: text }),
+    shape: record("an object", { name: () => null, nameSchema: {}, value: anyText }),
     compare: ofPivot((pin, { env }) => compareEnv(pin, env)),
     write: ({ pivot }) => (pivot ? sayable(pivot.env) : undefined),
   },
@@ -627,7 +627,7 @@ export const PINS: { readonly [K in PinName]: PinRow<K> } = {
   labels: {
     check: "policy.labels",
     kinds: QOS,
-    shape: object<LabelsPin>(LABELS as Members<LabelsPin>),
+    shape: object<LabelsPin>(LABELS as PolicyShapes<LabelsPin>),
     compare: ofBootProof(compareLabels),
     write: null,
   },

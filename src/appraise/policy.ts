@@ -25,18 +25,18 @@ import {
 import { QUESTIONS, type Question, openFaults } from "./questions.js";
 import {
   COMMENT,
-  type Members,
-  Place,
-  type Shape,
+  PolicyPlace,
+  type PolicyShape,
+  type PolicyShapes,
+  anyText,
+  arrayOf,
   choice,
   duration,
-  flag,
-  list,
   membersSchema,
   object,
   readMembers,
   short,
-  text,
+  trueOrFalse,
 } from "./shapes.js";
 
 export type { DeploymentPins, Policy };
@@ -104,14 +104,14 @@ interface PolicyMembers {
   allowDebug: boolean;
 }
 
-const typesShape = list(short(1));
+const typesShape = arrayOf(short(1));
 
-const APP_PROOFS: Members<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
+const APP_PROOFS: PolicyShapes<{ [K in keyof AppProofRules]: NonNullable<AppProofRules[K]> }> = {
   types: typesShape,
   maxAge: duration,
-  required: flag,
-  coverage: flag,
-  decision: flag,
+  required: trueOrFalse,
+  coverage: trueOrFalse,
+  decision: trueOrFalse,
 };
 
 interface DeploymentMembers extends Pins {
@@ -121,32 +121,32 @@ interface DeploymentMembers extends Pins {
   appProofs: { readonly types: readonly string[] };
 }
 
-const DEPLOYMENT: Members<DeploymentMembers> = {
+const DEPLOYMENT: PolicyShapes<DeploymentMembers> = {
   name: short(0),
   kind: choice(DEPLOYMENT_KINDS),
-  open: list(choice(QUESTIONS), { most: QUESTIONS.length }),
+  open: arrayOf(choice(QUESTIONS), { most: QUESTIONS.length }),
   appProofs: object<{ types: readonly string[] }, "types">({ types: typesShape }, ["types"]),
-  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as Members<{
+  ...(Object.fromEntries(PIN_NAMES.map((name) => [name, PINS[name].shape])) as PolicyShapes<{
     [K in PinName]: PinTypes[K]["pin"];
   }>),
 };
 
-const DEPLOYMENT_SHAPE: Shape<DeploymentPins> = {
+const DEPLOYMENT_SHAPE: PolicyShape<DeploymentPins> = {
   schema: membersSchema(DEPLOYMENT, []),
   words: "an object",
   read: readDeployment,
 };
 
-function policyMembers(options: ParsePolicyOptions): Members<PolicyMembers> {
+function policyMembers(options: ParsePolicyOptions): PolicyShapes<PolicyMembers> {
   return {
-    $schema: text,
+    $schema: anyText,
     policy: choice(["bootproof/1"]),
     name: short(0),
-    trustAnchors: list(anchorShape(options), { most: MAX_TRUST_ANCHORS }),
-    deployments: list(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
+    trustAnchors: arrayOf(anchorShape(options), { most: MAX_TRUST_ANCHORS }),
+    deployments: arrayOf(DEPLOYMENT_SHAPE, { most: MAX_DEPLOYMENTS }),
     maxAge: duration,
-    appProofs: object<Partial<AppProofRules>>(APP_PROOFS as Members<Partial<AppProofRules>>),
-    allowDebug: flag,
+    appProofs: object<Partial<AppProofRules>>(APP_PROOFS as PolicyShapes<Partial<AppProofRules>>),
+    allowDebug: trueOrFalse,
   };
 }
 
@@ -173,7 +173,7 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const bytes = bytesOf(input);
   const value = jsonInput(typeof input === "string" ? input : (bytes ?? input));
   if (bytes === null) refuseSize(JSON.stringify(value ?? null).length);
-  const place = new Place();
+  const place = new PolicyPlace();
   const read = readMembers(value as JsonValue, policyMembers(own), REQUIRED, place);
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
@@ -223,7 +223,7 @@ function anchorCopy({ name, der }: AnchorSource): TrustAnchor {
 
 const NOTHING_OPEN: readonly Question[] = Object.freeze([]);
 
-function readDeployment(value: JsonValue, place: Place): DeploymentPins | undefined {
+function readDeployment(value: JsonValue, place: PolicyPlace): DeploymentPins | undefined {
   const read = readMembers(value, DEPLOYMENT, [], place);
   if (read === undefined) return undefined;
   const { name = place.path, kind = "qos", open = NOTHING_OPEN, appProofs, ...named } = read;
@@ -259,7 +259,7 @@ function mayStand(member: string, kind: DeploymentKind): boolean {
   return !Object.hasOwn(PINS, member) || PINS[member as PinName].kinds.includes(kind);
 }
 
-function refuseTogether(pins: Pins, place: Place): void {
+function refuseTogether(pins: Pins, place: PolicyPlace): void {
   for (const name of PIN_NAMES.filter((pin) => Object.hasOwn(pins, pin))) {
     const { needs, excludes = [] } = PINS[name];
     if (needs !== undefined && !Object.hasOwn(pins, needs))
@@ -271,7 +271,7 @@ function refuseTogether(pins: Pins, place: Place): void {
 }
 
 /** Names stand once; and where the policy names types, deployments of different applications name their own. */
-function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: Place): void {
+function refuseAlike(deployments: readonly DeploymentPins[], namesTypes: boolean, place: PolicyPlace): void {
   const names = new Set<string>();
   deployments.forEach(({ name }, index) => {
     if (names.has(name))
@@ -305,10 +305,10 @@ function applicationOf({ namespace, pivotHash, workloads, manifestHash }: Pins):
   return JSON.stringify([sorted(namespace), program ?? sorted(manifestHash)]);
 }
 
-function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
+function anchorShape(options: ParsePolicyOptions): PolicyShape<AnchorSource> {
   const entry = (name: string): JsonObject => ({
     type: "object",
-    properties: { [name]: text.schema, [COMMENT]: text.schema },
+    properties: { [name]: anyText.schema, [COMMENT]: anyText.schema },
     required: [name],
     additionalProperties: false,
   });
@@ -322,12 +322,12 @@ function anchorShape(options: ParsePolicyOptions): Shape<AnchorSource> {
   };
 }
 
-function trustAnchor(value: JsonValue, place: Place, options: ParsePolicyOptions): AnchorSource {
+function trustAnchor(value: JsonValue, place: PolicyPlace, options: ParsePolicyOptions): AnchorSource {
   if (value === AWS_NITRO_ROOT_G1_NAME) return AWS_ROOT;
   if (isJsonObject(value)) {
     const { [COMMENT]: comment, ...rest } = value;
     const { pem, file } = rest;
-    if (comment !== undefined) text.read(comment, place.at(COMMENT));
+    if (comment !== undefined) anyText.read(comment, place.at(COMMENT));
     if (Object.keys(rest).length === 1 && typeof pem === "string")
       return namedBySubject(parseTrustAnchor(place.path, pem));
     if (Object.keys(rest).length === 1 && typeof file === "string")

@@ -6,13 +6,13 @@ import { fromHex, toHex } from "../bytes.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind } from "../decode/json.js";
 import { type Fault, shownName } from "../errors.js";
 
-export interface Shape<T> {
+export interface PolicyShape<T> {
   /** JSON Schema (draft 2020-12). */
   readonly schema: JsonObject;
   /** What is wanted, such as `hex of 96 digits`. */
   readonly words: string;
   /** Undefined where there is a fault, which the place keeps. */
-  readonly read: (value: JsonValue, place: Place) => T | undefined;
+  readonly read: (value: JsonValue, place: PolicyPlace) => T | undefined;
 }
 
 /** The most faults that are kept: the input decides how many there are. */
@@ -21,17 +21,20 @@ const MAX_FAULTS = 100;
 const MAX_COMPARED_NAME = 64;
 
 /** Where a value stands in its input. The path is made only for a fault that is kept. */
-export class Place {
+export class PolicyPlace {
   readonly faults: Fault[];
-  readonly #within: { readonly place: Place; readonly step: string | number } | null;
+  readonly #within: { readonly place: PolicyPlace; readonly step: string | number } | null;
 
-  constructor(faults: Fault[] = [], within: { readonly place: Place; readonly step: string | number } | null = null) {
+  constructor(
+    faults: Fault[] = [],
+    within: { readonly place: PolicyPlace; readonly step: string | number } | null = null,
+  ) {
     this.faults = faults;
     this.#within = within;
   }
 
-  at(step: string | number): Place {
-    return new Place(this.faults, { place: this, step });
+  at(step: string | number): PolicyPlace {
+    return new PolicyPlace(this.faults, { place: this, step });
   }
 
   fault(message: string | (() => string)): undefined {
@@ -50,7 +53,7 @@ export class Place {
 }
 
 /** The value of a shape by a test of what it is. */
-function simple<T>(schema: JsonObject, words: string, read: (value: JsonValue) => T | undefined): Shape<T> {
+function simple<T>(schema: JsonObject, words: string, read: (value: JsonValue) => T | undefined): PolicyShape<T> {
   return {
     schema,
     words,
@@ -58,18 +61,20 @@ function simple<T>(schema: JsonObject, words: string, read: (value: JsonValue) =
   };
 }
 
-export const text = simple({ type: "string" }, "a string", (value) => (typeof value === "string" ? value : undefined));
+export const anyText = simple({ type: "string" }, "a string", (value) =>
+  typeof value === "string" ? value : undefined,
+);
 
 /** Of what reports repeat. */
 const MAX_NAME = 256;
 
 /** A text of so many characters, that reports repeat. */
-export function short(least: number): Shape<string> {
+export function short(least: number): PolicyShape<string> {
   return {
     schema: { type: "string", minLength: least, maxLength: MAX_NAME },
     words: "a string",
     read: (value, place) => {
-      const read = text.read(value, place);
+      const read = anyText.read(value, place);
       if (read === undefined) return undefined;
       // As JSON Schema counts: an emoji is one character.
       if ([...read].length > MAX_NAME) return place.fault(`longer than ${MAX_NAME} characters`);
@@ -78,18 +83,18 @@ export function short(least: number): Shape<string> {
   };
 }
 
-export const nonEmptyText: Shape<string> = {
+export const nonEmptyText: PolicyShape<string> = {
   schema: { type: "string", minLength: 1 },
   words: "a string",
-  read: (value, place) => (value === "" ? place.fault("empty") : text.read(value, place)),
+  read: (value, place) => (value === "" ? place.fault("empty") : anyText.read(value, place)),
 };
 
-export const flag = simple({ type: "boolean" }, "true or false", (value) =>
+export const trueOrFalse = simple({ type: "boolean" }, "true or false", (value) =>
   typeof value === "boolean" ? value : undefined,
 );
 
 /** One of a list of texts. */
-export function choice<T extends string>(choices: readonly T[]): Shape<T> {
+export function choice<T extends string>(choices: readonly T[]): PolicyShape<T> {
   const words = choices
     .map((one) => JSON.stringify(one))
     .join(", ")
@@ -104,7 +109,7 @@ export function choice<T extends string>(choices: readonly T[]): Shape<T> {
 }
 
 /** A whole number of 32 bits. */
-export function wholeNumber(least: number): Shape<number> {
+export function wholeNumber(least: number): PolicyShape<number> {
   const most = 0xffffffff;
   const words = `a whole number of ${least} or more`;
   return {
@@ -135,7 +140,7 @@ export const duration = simple(
  * A byte string of that many bytes, in hex of either case. Once read it is hex in lower case: a Uint8Array cannot be
  * frozen, and of this spelling each value has one, so that equal texts are equal bytes.
  */
-export function hex(least: number, most = least): Shape<string> {
+export function hex(least: number, most = least): PolicyShape<string> {
   const digits = least === most ? `${2 * least}` : `${2 * least} to ${2 * most}`;
   const words = `hex of ${digits} digits`;
   return {
@@ -157,10 +162,10 @@ interface ListLimits {
   readonly most?: number;
 }
 
-export function list<T>(
-  item: Shape<T>,
+export function arrayOf<T>(
+  item: PolicyShape<T>,
   { least = 1, most = Number.POSITIVE_INFINITY }: ListLimits = {},
-): Shape<readonly T[]> {
+): PolicyShape<readonly T[]> {
   return {
     schema: { type: "array", items: item.schema, minItems: least, ...(Number.isFinite(most) && { maxItems: most }) },
     words: "an array",
@@ -175,8 +180,8 @@ export function list<T>(
 }
 
 /** One value, or an array of accepted ones; an array once read. */
-export function oneOrMore<T>(one: Shape<T>): Shape<readonly T[]> {
-  const many = list(one);
+export function oneOrMore<T>(one: PolicyShape<T>): PolicyShape<readonly T[]> {
+  const many = arrayOf(one);
   return {
     schema: { anyOf: [one.schema, many.schema] },
     words: one.words,
@@ -194,13 +199,17 @@ export const COMMENT = "comment";
 /** An object whose members' names are data, by which they are read. */
 export function record<T>(
   words: string,
-  entry: { readonly name: (name: string) => string | null; readonly nameSchema: JsonObject; readonly value: Shape<T> },
+  entry: {
+    readonly name: (name: string) => string | null;
+    readonly nameSchema: JsonObject;
+    readonly value: PolicyShape<T>;
+  },
   least = 0,
-): Shape<Readonly<Record<string, T>>> {
+): PolicyShape<Readonly<Record<string, T>>> {
   return {
     schema: {
       type: "object",
-      properties: { [COMMENT]: text.schema },
+      properties: { [COMMENT]: anyText.schema },
       propertyNames: entry.nameSchema,
       additionalProperties: entry.value.schema,
       ...(least > 0 && { minProperties: least }),
@@ -213,7 +222,7 @@ export function record<T>(
       let count = 0;
       for (const [name, member] of Object.entries(value)) {
         if (name === COMMENT) {
-          whole = text.read(member, place.at(name)) !== undefined && whole;
+          whole = anyText.read(member, place.at(name)) !== undefined && whole;
           continue;
         }
         count++;
@@ -230,7 +239,7 @@ export function record<T>(
 }
 
 /** The shapes of an object's members, by name. */
-export type Members<T> = { readonly [K in keyof T]-?: Shape<T[K]> };
+export type PolicyShapes<T> = { readonly [K in keyof T]-?: PolicyShape<T[K]> };
 
 /**
  * Reads the members of an object, and refuses every other. A member that is named and has a fault is there as
@@ -238,16 +247,16 @@ export type Members<T> = { readonly [K in keyof T]-?: Shape<T[K]> };
  */
 export function readMembers<T>(
   value: JsonValue,
-  members: Members<T>,
+  members: PolicyShapes<T>,
   required: readonly (keyof T & string)[],
-  place: Place,
+  place: PolicyPlace,
 ): Partial<T> | undefined {
   if (!isJsonObject(value)) return place.fault(() => `${jsonKind(value)}, an object wanted`);
   const result: Partial<T> = Object.create(null) as Partial<T>;
   for (const [name, member] of Object.entries(value)) {
     if (Object.hasOwn(members, name))
       result[name as keyof T] = members[name as keyof T].read(member, place.at(name)) as T[keyof T];
-    else if (name === COMMENT) text.read(member, place.at(name));
+    else if (name === COMMENT) anyText.read(member, place.at(name));
     else place.at(name).fault(() => `unknown member${nearest(name, Object.keys(members))}`);
   }
   for (const name of required) {
@@ -256,11 +265,14 @@ export function readMembers<T>(
   return result;
 }
 
-export function membersSchema<T>(members: Members<T>, required: readonly (keyof T & string)[]): JsonObject {
-  const shapes = Object.entries(members) as [string, Shape<unknown>][];
+export function membersSchema<T>(members: PolicyShapes<T>, required: readonly (keyof T & string)[]): JsonObject {
+  const shapes = Object.entries(members) as [string, PolicyShape<unknown>][];
   return {
     type: "object",
-    properties: { ...Object.fromEntries(shapes.map(([name, shape]) => [name, shape.schema])), [COMMENT]: text.schema },
+    properties: {
+      ...Object.fromEntries(shapes.map(([name, shape]) => [name, shape.schema])),
+      [COMMENT]: anyText.schema,
+    },
     required: [...required],
     additionalProperties: false,
   };
@@ -268,9 +280,9 @@ export function membersSchema<T>(members: Members<T>, required: readonly (keyof 
 
 /** An object of these members. */
 export function object<T extends object, R extends keyof T & string = never>(
-  members: Members<T>,
+  members: PolicyShapes<T>,
   required: readonly R[] = [],
-): Shape<Readonly<Partial<T> & Pick<T, R>>> {
+): PolicyShape<Readonly<Partial<T> & Pick<T, R>>> {
   return {
     schema: membersSchema(members, required),
     words: "an object",

@@ -1,12 +1,12 @@
 /** Judges entries, one after the other or several at once: what was verified once is remembered, within bounds. */
-import { type Evidence, type JudgedEvidence, judgeDocument, judgeEvidence } from "../bootproof.js";
+import { type Evidence, type EvidenceVerdict, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
 import { bootProofList, readBootProof } from "../decode/boot-proof.js";
 import { evidenceBeside } from "../decode/evidence-members.js";
 import { type JsonValue, isJsonObject, jsonKey, parseJson } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
-import { type VerifySetting, evidenceMembers, takeOptions } from "../inputs.js";
+import { type VerifySetting, evidenceMembers, readOptions } from "../inputs.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import { ApprovedManifests } from "../verify/approved-manifests.js";
 import type { CheckedManifest, VerifiedBootProof } from "../verify/boot-proof.js";
@@ -49,7 +49,7 @@ export class Auditor {
   static async of(given: AuditSetting): Promise<Auditor> {
     const setting = ownSetting(given);
     const cache = new SignatureCache(MAX_SIGNATURES);
-    const options = takeOptions({ ...verifyOptionsOf(setting), cache });
+    const options = readOptions({ ...verifyOptionsOf(setting), cache });
     const manifests = new ApprovedManifests<CheckedManifest>();
     const taken = { ...options, context: { ...options.context, manifests, appProofsOnce: true } };
     return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
@@ -120,7 +120,7 @@ function keyTextOf(appProof: unknown): string {
   return typeof text === "string" ? text.toLowerCase() : "";
 }
 
-function attestationsOf({ bootProofs }: JudgedEvidence): readonly (VerifiedAttestation | null)[] {
+function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAttestation | null)[] {
   return bootProofs.map((bootProof) => bootProof && bootProof.attestation);
 }
 

@@ -1,12 +1,12 @@
 /** What both sides of a queue do alike: they join it, make themselves known, and tell each thing once. */
 import { TOOL } from "../version.js";
 import { type Peer, Seal, newRunId, queueName } from "./node-queue-wire.js";
-import { type Connection, connect } from "./node-redis.js";
+import { type RedisConnection, connectRedis } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
 /** A producer or a worker, connected. */
 export interface Member {
-  readonly connection: Connection;
+  readonly connection: RedisConnection;
   readonly seal: Seal;
   readonly peer: Peer;
   readonly notes: Notes;
@@ -29,7 +29,7 @@ export async function joinQueue(
 ): Promise<Member> {
   const policy = await policyDigest(held);
   const seal = new Seal(secret);
-  const connection = await connect(url, onNote);
+  const connection = await connectRedis(url, onNote);
   const notes = new Notes(connection.shown, onNote, most);
   if (!seal.isThere) notes.tell(TRUSTED);
   const peer: Peer = { id: newRunId(), queue: queueName(policy, seal), policy, version: TOOL.version };

@@ -9,7 +9,7 @@ import { ownOptions } from "../decode/input.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
 import { UNJUDGED_REASON, joined } from "./judge.js";
 import { type Member, joinQueue } from "./node-queue-member.js";
-import { type Connection, isOutage, isPassing } from "./node-redis.js";
+import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type DeadLetter,
@@ -107,7 +107,7 @@ type JudgedPart = Omit<JudgedBatch, "index">;
 
 class QueueJudge implements Judge {
   readonly concurrency: number;
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #run: Run;
   readonly #queue: Queue;
   readonly #reader: Redis;

@@ -88,7 +88,7 @@ const PATIENT: ClientOptions = {
 };
 
 /** A server that answered once. From then on outages are told, once when one begins and once when it ends. */
-export class Connection {
+export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
   readonly bullmq: typeof BullMq;
@@ -174,11 +174,11 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** Connects. Throws QueueError where the packages are missing, or there is no server within ten seconds. */
-export async function connect(
+export async function connectRedis(
   url: string,
   note: (text: string) => void,
   startMs: number = START_MS,
-): Promise<Connection> {
+): Promise<RedisConnection> {
   const address = parseQueueUrl(url);
   const { bullmq, Client } = await loadPackages();
   const client = new Client({ ...PATIENT, ...address.options });
@@ -188,7 +188,7 @@ export async function connect(
     client.disconnect();
     throw error;
   }
-  return new Connection(address, client, bullmq, note);
+  return new RedisConnection(address, client, bullmq, note);
 }
 
 /** Loaded when they are needed: whoever uses no queue installs neither. */

@@ -25,7 +25,7 @@ function auditorOfThread(): Promise<Auditor> {
 }
 
 /** What the pool calls. */
-export default async function judge({ index, first, bytes, ends }: PackedBatch): Promise<JudgedBatch> {
+export default async function judgeInThread({ index, first, bytes, ends }: PackedBatch): Promise<JudgedBatch> {
   const entries = ends.map((end, at) => bytes.subarray(at === 0 ? 0 : ends[at - 1]!, end));
   return judgeBatch(await auditorOfThread(), { index, first, entries }, () => performance.now());
 }

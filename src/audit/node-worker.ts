@@ -8,7 +8,7 @@ import { Auditor } from "./auditor.js";
 import type { Judge } from "./batch.js";
 import { UNJUDGED_REASON } from "./judge.js";
 import { type Member, joinQueue } from "./node-queue-member.js";
-import { type Connection, isOutage, isPassing } from "./node-redis.js";
+import { type RedisConnection, isOutage, isPassing } from "./node-redis.js";
 import {
   type Answer,
   type Job,
@@ -105,7 +105,7 @@ function taken(seat: Seat): Seat {
 }
 
 class QueueWorker {
-  readonly #connection: Connection;
+  readonly #connection: RedisConnection;
   readonly #standing: Standing;
   readonly #threads: number;
   readonly #lockMs: number;

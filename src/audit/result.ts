@@ -1,5 +1,5 @@
 /** What an entry came to, and its one spelling as a line. */
-import type { JudgedEvidence } from "../bootproof.js";
+import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
 import type { Verdict } from "../report/report.js";
@@ -60,7 +60,7 @@ export function malformedResult(n: number, reason: string): AuditResult {
 
 /** What verification came to, in a result. `attestations`: of the boot proofs, or of the document itself. */
 export function resultOf(
-  { verdict, stale, checks, appraisal }: Pick<JudgedEvidence, "verdict" | "stale" | "checks" | "appraisal">,
+  { verdict, stale, checks, appraisal }: Pick<EvidenceVerdict, "verdict" | "stale" | "checks" | "appraisal">,
   attestations: readonly (VerifiedAttestation | null)[],
 ): EntryResult {
   const failed = new Set(checks.filter(({ status }) => status === "fail").map(({ id }) => id));

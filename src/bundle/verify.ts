@@ -4,7 +4,7 @@ import {
   type Evidence,
   NO_POLICY_ANY_ENCLAVE,
   type VerifyOptions,
-  takenVerification,
+  preparedVerification,
   verifyEvidence,
   verifyEvidenceUnder,
 } from "../bootproof.js";
@@ -142,7 +142,7 @@ function packedComparison(
   options: Pick<VerifyOptions, "cache" | "nonce">,
 ): () => Promise<PackedReport> {
   const made = new Date(now);
-  const judge = takenVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
+  const judge = preparedVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
   const copied = copyPlain(report);
   const said = statements(copied);
   const names = new Set(Object.keys(copied));

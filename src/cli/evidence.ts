@@ -12,7 +12,7 @@ import { type Connection, NO_ORGANIZATION } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import { type FilePlace, ofKind } from "./kinds.js";
-import { type EvidenceFiles, readActivity, readEvidence, readPiece, verifying } from "./pieces.js";
+import { type EvidenceFiles, readActivityFile, readEvidence, readPiece, verifying } from "./pieces.js";
 
 /** `demandsOrganization`: the command line has --organization-id, where there is no connection that it belongs to. */
 export type Source =
@@ -121,7 +121,7 @@ async function reportOnActivity(
   io: Io,
 ): Promise<Reported> {
   const { file, connection } = source;
-  const given = file === undefined ? undefined : await readActivity(files, file, "verify");
+  const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
   files.throwFaults();
   const { fetchActivityEvidence } = await import("./fetch.js");
   const wanted =

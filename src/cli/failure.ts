@@ -2,7 +2,7 @@
  * How a command that could not be carried out says so: sentences on stderr for people; and where the command line names
  * a format that machines read, the same in one document on stdout.
  */
-import type { Failure } from "../formats/parts.js";
+import type { CommandFailure } from "../formats/parts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { TOOL } from "../version.js";
@@ -10,7 +10,7 @@ import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
 /** For JSON each problem has its own advice. */
-interface ToldFailure extends Failure {
+interface ToldFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
 }
@@ -18,9 +18,9 @@ interface ToldFailure extends Failure {
 /** The formats that say why there is no result; of any other stdout stays empty. */
 const DOCUMENTS = {
   json: (failure: ToldFailure) => Promise.resolve(document(failure)),
-  junit: async (failure: Failure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
-  sarif: async (failure: Failure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
-  github: async (failure: Failure) => (await import("../formats/github.js")).renderGithubFailure(failure),
+  junit: async (failure: CommandFailure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
+  sarif: async (failure: CommandFailure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
+  github: async (failure: CommandFailure) => (await import("../formats/github.js")).renderGithubFailure(failure),
 } as const;
 
 export type FailureFormat = keyof typeof DOCUMENTS;

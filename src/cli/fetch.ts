@@ -115,9 +115,9 @@ async function fetchWanted(wanted: Wanted, connection: Connection, io: Io): Prom
 
 /** The activity of a file, which has to be done, and of the organization that is asked about. */
 async function activityOf(path: string, { organizationId }: Connection, io: Io): Promise<JsonValue> {
-  const { readActivity } = await import("./pieces.js");
+  const { readActivityFile } = await import("./pieces.js");
   const files = new InputFiles(io);
-  const read = await readActivity(files, path, "fetch");
+  const read = await readActivityFile(files, path, "fetch");
   const activity = unwrap(read?.value, "activity") as JsonValue;
   const { organizationId: own, status } = isJsonObject(activity) ? activity : {};
   if (typeof own === "string" && own !== organizationId)

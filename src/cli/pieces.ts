@@ -24,7 +24,7 @@ export async function readEvidence(
   const boots = await readBootProofs(files, bootProofs, command);
   const apps: NamedEvidence[] = [];
   for (const path of appProofs) apps.push(...(await readAppProofs(files, path, command)));
-  const named = activity === undefined ? undefined : await readActivity(files, activity, command);
+  const named = activity === undefined ? undefined : await readActivityFile(files, activity, command);
   files.throwFaults();
   return {
     bootProofs: boots,
@@ -65,7 +65,7 @@ async function readAppProofs(files: InputFiles, path: string, command: FileComma
 }
 
 /** The activity of a file, bare or in its wrapper. */
-export async function readActivity(
+export async function readActivityFile(
   files: InputFiles,
   path: string,
   command: FileCommand,

@@ -1,7 +1,7 @@
 /** `bootproof watch`: hears of every new boot of applications, verifies it, and keeps a log of it. */
 import type { Command } from "commander";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
-import { Place, duration } from "../appraise/shapes.js";
+import { PolicyPlace, duration } from "../appraise/shapes.js";
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Format } from "../report/report.js";
@@ -128,7 +128,7 @@ const DAY_MS = 86_400_000;
 /** As policies have durations. */
 function intervalOf(args: ArgumentReader, text: string): number | undefined {
   if (args.isEmpty("interval")) return undefined;
-  const milliseconds = duration.read(text, new Place());
+  const milliseconds = duration.read(text, new PolicyPlace());
   return milliseconds !== undefined && milliseconds <= DAY_MS
     ? milliseconds
     : args.fault(`--interval ${text}: a duration such as 60s, 5m or 1h wanted, of a day at most`);

@@ -6,7 +6,7 @@ import { toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
 import { readAppProof } from "../decode/app-proof.js";
 import { type Piece, evidenceBesideMember } from "../decode/evidence-members.js";
-import { takeInput } from "../decode/input.js";
+import { copyInput } from "../decode/input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { shownName } from "../errors.js";
 import { ServiceError, answerError } from "./errors.js";
@@ -50,7 +50,7 @@ export async function fetchEvidence<T>(
   given: JsonValue,
   bootProofOf: (key: string, index: number, count: number) => Promise<T | null>,
 ): Promise<ActivityEvidence<T>> {
-  const activity = takeInput(given).value ?? given;
+  const activity = copyInput(given).value ?? given;
   const proofs = readActivity({ activity }).value.appProofs ?? [];
   const keys = [...new Set(proofs.flatMap((proof) => readAppProof(proof).value.publicKey ?? []).map(toHex))];
   const wanted = keys.slice(0, MAX_BOOT_PROOFS);
@@ -97,7 +97,7 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
 
 /** The activity, with the app proofs that the service lists for it where it carries none. */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
-  const activity = takeInput(given).value ?? given;
+  const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
   const { id } = activity;
   const holders = [activity, outcomeOf(activity).repetition];

@@ -16,7 +16,7 @@ import type { Report } from "../report/report.js";
 import type { Verification } from "../verification.js";
 import type { VerifiedActivity } from "../verify/activity.js";
 import { AppProofUses } from "../verify/app-proof-uses.js";
-import { type Expected, copyExpected, questionOf, soleMember } from "../verify/expectation.js";
+import { type Expected, copyExpected, expectationOf, soleMember } from "../verify/expectation.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { BootProofCache, type FetchedBootProof } from "./boot-proof-cache.js";
 import { ClientError, RejectedActivityError, answerError } from "./errors.js";
@@ -224,7 +224,7 @@ function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOpti
   if ((organizationId ?? named) !== named) throw new TypeError("organizationId and expected.organizationId differ");
   const whole = { ...expected, organizationId: named };
   // Before anything is fetched: it throws for what is no question.
-  questionOf(whole);
+  expectationOf(whole);
   return whole;
 }
 

@@ -15,17 +15,17 @@ export function jsonInput(input: unknown): JsonValue | undefined {
 }
 
 /** An input as it was when it was taken: a value, or why it is no JSON. */
-export interface TakenInput {
+export interface InputCopy {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];
 }
 
-export function takeInput(input: unknown): TakenInput {
+export function copyInput(input: unknown): InputCopy {
   return attempt(() => jsonInput(input));
 }
 
 /** Reads a taken input: what makes it no JSON is a fault like any other. */
-export function readInput<T>(input: TakenInput, read: (value: unknown) => Reading<T>): Reading<T> {
+export function readInput<T>(input: InputCopy, read: (value: unknown) => Reading<T>): Reading<T> {
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
 

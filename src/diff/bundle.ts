@@ -9,7 +9,7 @@ import {
   type Compared,
   type EvidenceParts,
   compareParts,
-  ephemeralKeyOf,
+  matchingKey,
   readBootProofParts,
   together,
 } from "./evidence.js";
@@ -17,7 +17,7 @@ import { ToldPlaces, placeIn } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 
 /** A bundle, with what is in it read. */
-export interface BundleFacts {
+export interface DecodedBundle {
   readonly json: ContentObject;
   readonly bootProofs: readonly EvidenceParts[];
   /** Null: none is packed, or it was judged without one. */
@@ -25,7 +25,7 @@ export interface BundleFacts {
 }
 
 /** `json`: with its numbers as they are written. Throws `MalformedError` with the faults of every piece. */
-export async function readBundle(file: Uint8Array, json: Content): Promise<BundleFacts> {
+export async function readBundle(file: Uint8Array, json: Content): Promise<DecodedBundle> {
   decodeBundle(file);
   const members = json as ContentObject;
   const faults: Fault[] = [];
@@ -75,7 +75,7 @@ function placeOf([before, after]: Pair, list: string): string {
   return before === null ? `${placeIn(list, after!)} (new)` : placeIn(list, before);
 }
 
-export function compareBundles(before: BundleFacts, after: BundleFacts): Compared {
+export function compareBundles(before: DecodedBundle, after: DecodedBundle): Compared {
   const [one, other] = [before.json, after.json];
   return together([
     compareBootProofs(before.bootProofs, after.bootProofs),
@@ -99,11 +99,11 @@ function restOf(json: ContentObject): Content {
 }
 
 function compareBootProofs(before: readonly EvidenceParts[], after: readonly EvidenceParts[]): Compared {
-  const all = pairs(before.map(ephemeralKeyOf), after.map(ephemeralKeyOf)).map((pair) => {
+  const all = pairs(before.map(matchingKey), after.map(matchingKey)).map((pair) => {
     const place = placeOf(pair, "bootProofs");
     const [one, other] = [before[pair[0] ?? -1], after[pair[1] ?? -1]];
     if (one !== undefined && other !== undefined) return compareParts(one, other, place, false);
-    return told(value("bundle.boot-proof", ephemeralKeyOf)(one, other, place));
+    return told(value("bundle.boot-proof", matchingKey)(one, other, place));
   });
   return together(all);
 }

@@ -49,7 +49,7 @@ export function ordered(what: ChangeId, show: (value: number) => string = String
 }
 
 /** On or off; not there is off. */
-export function flag(what: ChangeId): Comparer<boolean> {
+export function toggle(what: ChangeId): Comparer<boolean> {
   const compare = value<boolean>(what, String, (before) => (before === true ? "lower" : "changed"));
   return (before = false, after = false, place) => compare(before, after, place);
 }
@@ -60,7 +60,7 @@ export function bytes(what: ChangeId): Comparer<Uint8Array> {
 }
 
 /** Nothing that is told of its own. */
-export const untold: Comparer<unknown> = () => [];
+export const ignored: Comparer<unknown> = () => [];
 
 /** Entries that go by a key: one that is there on one side only, and one that is on both. */
 export function entries<T>(
@@ -68,7 +68,7 @@ export function entries<T>(
   keyOf: (entry: T) => string,
   rule: { readonly show?: (entry: T) => string; readonly both?: Comparer<T> },
 ): Comparer<readonly T[]> {
-  const { show = keyOf, both = untold } = rule;
+  const { show = keyOf, both = ignored } = rule;
   return (before = [], after = [], place) => {
     const [one, other] = [byKey(before, keyOf), byKey(after, keyOf)];
     return [...new Set([...one.keys(), ...other.keys()])].flatMap((key, index) => {

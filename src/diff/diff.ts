@@ -5,12 +5,12 @@ import { fromUtf8 } from "../bytes.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError } from "../errors.js";
 import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
-import { type BundleFacts, compareBundles, readBundle } from "./bundle.js";
+import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
 import { type Content, Untold } from "./content.js";
 import { readDocument } from "./document.js";
 import { type Compared, type EvidenceParts, compareParts, readBootProofParts, comparableParts } from "./evidence.js";
-import { readEnvelope, readManifest } from "./manifest.js";
+import { encodedEnvelope, encodedManifest } from "./manifest.js";
 import { ToldPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { compareReleases } from "./release.js";
@@ -122,7 +122,7 @@ export type Side =
     }
   | { readonly kind: "policy"; readonly policy: PolicyFacts }
   | { readonly kind: "release"; readonly release: Content }
-  | { readonly kind: "bundle"; readonly bundle: BundleFacts };
+  | { readonly kind: "bundle"; readonly bundle: DecodedBundle };
 
 interface Given {
   readonly recognised: Recognised;
@@ -137,9 +137,9 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
   "attestation document": async ({ recognised: { bytes } }) => {
     return { kind: "attestation document", parts: { attestationDocument: await readDocument(bytes, null) } };
   },
-  manifest: async ({ recognised: { bytes } }) => ({ kind: "manifest", parts: { manifest: readManifest(bytes) } }),
+  manifest: async ({ recognised: { bytes } }) => ({ kind: "manifest", parts: { manifest: encodedManifest(bytes) } }),
   "manifest envelope": async ({ recognised: { bytes } }) => {
-    return { kind: "manifest envelope", parts: { manifestEnvelope: readEnvelope(bytes) } };
+    return { kind: "manifest envelope", parts: { manifestEnvelope: encodedEnvelope(bytes) } };
   },
   policy: async ({ recognised: { bytes }, literal, input: { readFile } }) => {
     return { kind: "policy", policy: await readPolicy(bytes, literal(), readFile === undefined ? {} : { readFile }) };

@@ -9,12 +9,12 @@ import { JsonNumber } from "../decode/json.js";
 import { checkCommitment } from "../verify/commitment.js";
 import { sha256 } from "../verify/digest.js";
 import { type ChangeId, type Found, found } from "./changes.js";
-import { type Comparer, bytes, members, ordered, untold, value } from "./comparers.js";
+import { type Comparer, bytes, ignored, members, ordered, value } from "./comparers.js";
 import type { Content } from "./content.js";
 import { placeIn } from "./place.js";
 
 /** A document, with what takes computing. */
-export interface DocumentFacts {
+export interface DecodedDocument {
   readonly encoding: Uint8Array;
   readonly document: AttestationDocument;
   readonly signature: Uint8Array;
@@ -27,7 +27,7 @@ export interface DocumentFacts {
  * `manifestHash`: of the manifest that is shown with it; null: what the document itself says it is. Throws
  * `MalformedError`.
  */
-export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Array | null): Promise<DocumentFacts> {
+export async function readDocument(encoding: Uint8Array, manifestHash: Uint8Array | null): Promise<DecodedDocument> {
   const document = decodeAttestationDocument(encoding);
   const hash = manifestHash ?? document.userData ?? undefined;
   const commitment = await checkCommitment(document, hash, new Checklist("boot[0]"));
@@ -126,13 +126,13 @@ function isZero(pcr: Uint8Array | undefined): boolean {
 /** How the document calls its members. */
 const WIRE_NAMES = { moduleId: "module_id", publicKey: "public_key", userData: "user_data" } as const;
 
-export const compareDocuments: Comparer<DocumentFacts> = (before, after, place) => {
+export const compareDocuments: Comparer<DecodedDocument> = (before, after, place) => {
   if (before === undefined || after === undefined) return [];
   const certificate = (one: Certificate): string => (before.certificates.get(one) ?? after.certificates.get(one))!;
   const compare = members<AttestationDocument>(
     {
       moduleId: value("document.module-id"),
-      digest: untold,
+      digest: ignored,
       timestamp: ordered("document.time", (time) => new Date(time).toISOString()),
       pcrs: comparePcrs,
       certificate: value("certificate.leaf", certificate),
@@ -162,7 +162,7 @@ function compareIntermediates(before: readonly string[], after: readonly string[
 
 const NO_COMMITMENT = "none";
 
-function compareCommitments(before: DocumentFacts, after: DocumentFacts, place: string): readonly Found[] {
+function compareCommitments(before: DecodedDocument, after: DecodedDocument, place: string): readonly Found[] {
   if (before.commitment === after.commitment) return [];
   const [one, other] = [before, after].map(({ commitment }) => commitment ?? NO_COMMITMENT);
   const turn = after.commitment ?? "changed";

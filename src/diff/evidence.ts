@@ -7,16 +7,16 @@ import { type Manifest, type ManifestEnvelope, manifestHashInput } from "../deco
 import { type Fault, MalformedError } from "../errors.js";
 import { manifestHash } from "../verify/manifest-binding.js";
 import { type Found, found } from "./changes.js";
-import { bytes, members, untold, value } from "./comparers.js";
+import { bytes, ignored, members, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, rewritten } from "./content.js";
-import { type DocumentFacts, compareDocuments, documentContents, readDocument } from "./document.js";
+import { type DecodedDocument, compareDocuments, documentContents, readDocument } from "./document.js";
 import {
   type Encoded,
   compareEnvelopes,
   compareManifests,
   contentsOf,
-  readEnvelope,
-  readManifest,
+  encodedEnvelope,
+  encodedManifest,
 } from "./manifest.js";
 import { placeIn } from "./place.js";
 
@@ -39,7 +39,7 @@ export function together(all: readonly Compared[]): Compared {
 /** What evidence consists of; each input has some of it. */
 export interface EvidenceParts {
   readonly members?: ServiceMembers;
-  readonly attestationDocument?: DocumentFacts;
+  readonly attestationDocument?: DecodedDocument;
   readonly manifest?: Encoded<Manifest>;
   readonly manifestEnvelope?: Encoded<ManifestEnvelope>;
 }
@@ -59,8 +59,8 @@ export async function readBootProofParts(json: Content): Promise<EvidenceParts> 
   const bootProof = decodeBootProof(inner);
   const faults: Fault[] = [];
   const read = <T>(name: keyof EvidenceParts, decode: () => T): T | undefined => attemptWithin(name, decode, faults);
-  const manifest = read("manifest", () => readManifest(bootProof.manifest));
-  const manifestEnvelope = read("manifestEnvelope", () => readEnvelope(bootProof.manifestEnvelope));
+  const manifest = read("manifest", () => encodedManifest(bootProof.manifest));
+  const manifestEnvelope = read("manifestEnvelope", () => encodedEnvelope(bootProof.manifestEnvelope));
   const hash = manifest ? await manifestHash(manifest.value) : null;
   const attestationDocument = await readDocument(bootProof.attestationDocument, hash).catch((error: unknown) =>
     attemptWithin("attestationDocument", () => rethrown(error), faults),
@@ -105,9 +105,9 @@ const MEMBER_RULES: Rules = {
 const compareMembers = members<BootProof>(
   {
     ephemeralPublicKey: bytes("ephemeral-key"),
-    attestationDocument: untold,
-    manifest: untold,
-    manifestEnvelope: untold,
+    attestationDocument: ignored,
+    manifest: ignored,
+    manifestEnvelope: ignored,
     labels: (before, after, place) =>
       (["enclaveApp", "owner", "deploymentLabel"] as const).flatMap((name) =>
         value<string>("labels")(before?.[name] ?? undefined, after?.[name] ?? undefined, besides(place, name)).map(
@@ -182,8 +182,8 @@ function compareServiceMembers(
 }
 
 function compareDocumentParts(
-  before: DocumentFacts | undefined,
-  after: DocumentFacts | undefined,
+  before: DecodedDocument | undefined,
+  after: DecodedDocument | undefined,
   place: string,
 ): Compared {
   if (before === undefined || after === undefined) return NOTHING;
@@ -211,6 +211,6 @@ function compareEncoded<T>(
 }
 
 /** A key for matching: which boot proof of one bundle is which of the other. */
-export function ephemeralKeyOf({ members: service }: EvidenceParts): string {
+export function matchingKey({ members: service }: EvidenceParts): string {
   return service === undefined ? "" : toHex(service.bootProof.ephemeralPublicKey);
 }

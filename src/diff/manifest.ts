@@ -22,7 +22,7 @@ import {
   decodeManifestEnvelope,
 } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
-import { type Comparer, bytes, entries, flag, members, ordered, untold, value } from "./comparers.js";
+import { type Comparer, bytes, entries, ignored, members, ordered, toggle, value } from "./comparers.js";
 import { type Content, type ContentObject, type Rules, anyCase, keyed, memberText, rewritten } from "./content.js";
 
 /** A manifest, or an envelope, with what its bytes say where they are JSON. */
@@ -33,14 +33,14 @@ export interface Encoded<T> {
 }
 
 /** Throws `MalformedError`. */
-export function readManifest(encoding: Uint8Array): Encoded<Manifest> {
+export function encodedManifest(encoding: Uint8Array): Encoded<Manifest> {
   const manifest = decodeManifest(encoding);
   const json = jsonOf(encoding);
   return { value: manifest, json: json && rewritten(json, MANIFEST_RULES) };
 }
 
 /** Throws `MalformedError`. */
-export function readEnvelope(encoding: Uint8Array): Encoded<ManifestEnvelope> {
+export function encodedEnvelope(encoding: Uint8Array): Encoded<ManifestEnvelope> {
   const envelope = decodeManifestEnvelope(encoding);
   const json = jsonOf(encoding);
   if (json === null) return { value: envelope, json };
@@ -112,7 +112,7 @@ function keyOf(hex: string): string {
   return hex.toLowerCase().replace(/^0x/, "");
 }
 
-const compareMember = members<QuorumMember>({ alias: value("member.alias"), pubKey: untold });
+const compareMember = members<QuorumMember>({ alias: value("member.alias"), pubKey: ignored });
 
 function memberSet(what: "manifest-set" | "share-set"): Comparer<MemberSet> {
   return members<MemberSet>({
@@ -155,7 +155,7 @@ const comparePivot = members<Pivot>({
   restart: value("restart-policy"),
   args: value("arguments", asJson),
   bridgeConfig: value("bridge", asJson),
-  debugMode: flag("debug.application"),
+  debugMode: toggle("debug.application"),
   env: byName(
     entries<Named<string>>("environment", ([name]) => name, {
       show: assignment,
@@ -182,7 +182,7 @@ const compareWorkloads = entries<Workload>("workload", ({ name }) => name, {
   show: ({ name, imageDigest }) => `${name} ${imageDigestText(imageDigest)}`,
   both: members<Workload>(
     {
-      name: untold,
+      name: ignored,
       imageDigest: value("workload.image", imageDigestText),
       restart: value("restart-policy"),
       mounts: value("workload.mounts", asJson),

@@ -5,7 +5,7 @@ import { PIN_NAMES, type PcrPin, type PinName, type PinTypes, type SetPin } from
 import { type ParsePolicyOptions, type Policy, parsePolicy } from "../appraise/policy.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { certificateText } from "./document.js";
-import { type Comparer, entries, flag, members, untold, value } from "./comparers.js";
+import { type Comparer, entries, ignored, members, toggle, value } from "./comparers.js";
 import {
   type Content,
   type ContentObject,
@@ -101,7 +101,7 @@ const compareBesidePins = members<BesidePins>({
   name: value("policy.deployment-name"),
   kind: value("policy.kind"),
   open: entries<string>("policy.open", String, {}),
-  appProofTypes: untold,
+  appProofTypes: ignored,
 });
 
 const compareTypes = accepted("policy.app-proof-types", acceptsListOrAny, typesText);
@@ -244,7 +244,7 @@ const POLICY_ROWS: { readonly [K in keyof Policy]: PolicyRow } = {
       place,
     })),
   allowDebug: (before, after, place) =>
-    flag("policy.allow-debug")(before.policy.allowDebug, after.policy.allowDebug, place),
+    toggle("policy.allow-debug")(before.policy.allowDebug, after.policy.allowDebug, place),
   deployments: (before, after, place) => {
     const pairs = pairsOf(before.policy.deployments, after.policy.deployments);
     return [...comparePairs(pairs, place), ...compareOrder(pairs, after.policy.deployments, place)];

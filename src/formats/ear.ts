@@ -12,9 +12,9 @@ import {
   OWN_CLAIM,
   type OwnClaim,
   TOOL_URI,
+  checkedPiece,
   meetsCallersPolicy,
   ownClaim,
-  pieceOf,
   policyUri,
   toBase64url,
   whyNotPassed,
@@ -262,7 +262,7 @@ function warnsOfUnknown({ checks }: Report): boolean {
 function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, floor: Tier): Appraisal {
   const index = indexOf(label, report);
   const boot = index === null ? undefined : report.claims?.bootProofs[index];
-  const checks = report.checks.filter((check) => pieceOf(check) === label);
+  const checks = report.checks.filter((check) => checkedPiece(check) === label);
   const vector = vectorOf(checks, boot, { floor, isPinned: meetsCallersPolicy(report, bundle) });
   const policy = policyUri(report);
   const nonce = index !== null && answersNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;

@@ -5,7 +5,7 @@ import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { type Notice, WANTED } from "../report/text.js";
 import {
-  type Failure,
+  type CommandFailure,
   badChecks,
   besideVerdict,
   detailOf,
@@ -30,7 +30,7 @@ export function renderGithub(report: Report, notices: readonly Notice[] = []): s
 }
 
 /** In place of a report: one error, with every problem in it. */
-export function renderGithubFailure(failure: Failure): string {
+export function renderGithubFailure(failure: CommandFailure): string {
   const [first = "", ...others] = failureLines(failure);
   return `${command("error", { title: "bootproof" }, [`${failure.headline}: ${first}`, ...others])}\n`;
 }

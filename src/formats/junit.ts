@@ -6,7 +6,7 @@ import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { type Notice, WANTED, butsOf } from "../report/text.js";
 import {
-  type Failure,
+  type CommandFailure,
   badChecks,
   besideVerdict,
   detailOf,
@@ -51,7 +51,7 @@ export function renderJunit(report: Report, notices: readonly Notice[] = []): st
 }
 
 /** In place of a report: one test case, in error. A file without any would look as if there were nothing to test. */
-export function renderJunitFailure(failure: Failure): string {
+export function renderJunitFailure(failure: CommandFailure): string {
   const counts = { tests: 1, failures: 0, errors: 1 };
   const type = `exit code ${failure.exitCode}`;
   const error = leaf("error", { type, message: failure.headline }, failureLines(failure));

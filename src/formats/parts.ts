@@ -20,7 +20,7 @@ const MAX_LINES = 16;
 const WHOLE = pageOf({ detail: "verbose" });
 
 /** Why nothing was judged: what keeps a command from being carried out. */
-export interface Failure {
+export interface CommandFailure {
   /** In one sentence. */
   readonly headline: string;
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
@@ -30,7 +30,7 @@ export interface Failure {
 }
 
 /** Each problem with its file, and what to do, a line each. */
-export function failureLines({ problems, advice }: Failure): string[] {
+export function failureLines({ problems, advice }: CommandFailure): string[] {
   const told = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
   return [...told, ...advice].flatMap((text) => text.split("\n"));
 }
@@ -144,10 +144,10 @@ export function fileOf({ subject, about = subject, name: own }: Check, { evidenc
     evidence.find((one) => one.subject === about) ??
     (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);
   const name = own ?? piece?.name ?? "";
-  return name === "" || (piece !== undefined && Object.hasOwn(piece, "latestOf")) ? null : pathOf(name);
+  return name === "" || (piece !== undefined && Object.hasOwn(piece, "latestOf")) ? null : pathWithoutIndex(name);
 }
 
 /** `boot.json` of `boot.json[3]`. */
-export function pathOf(name: string): string {
+export function pathWithoutIndex(name: string): string {
   return name.replace(/(?<=.)\[\d+\]$/, "");
 }

@@ -3,7 +3,7 @@
  * it is asked for.
  */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import { type JudgedEvidence, type VerifyOptions, givenPieces, isDocument, plainOptions } from "../inputs.js";
+import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument, plainOptions } from "../inputs.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
@@ -17,7 +17,7 @@ export interface Judged {
   /** What became of the bundle that the evidence came in; null where it came in none. */
   readonly bundle: BundleFacts | null;
   /** As it was given. */
-  readonly evidence: JudgedEvidence;
+  readonly evidence: EvidenceInput;
   /** As they were given; of a policy that is undefined, the bundle's own. */
   readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
   /** The caller refuses what has a BUT. */
@@ -70,7 +70,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
     const { report, bundle, evidence } = judged;
     const { vsaStatement } = await import("./vsa.js");
     // Taken apart here: what is loaded later may know classes of its own, in a bundle.
-    const shown = { pieces: givenPieces(evidence), isDocument: isDocument(evidence) };
+    const shown = { pieces: inputPieces(evidence), isDocument: isDocument(evidence) };
     return vsaStatement(report, shown, bundle, refusalOf(judged).length > 0 ? REFUSED : null);
   },
 };
@@ -85,8 +85,8 @@ function noticesOf(judged: Judged): readonly Notice[] {
 }
 
 /** The bundle's file, which each of its pieces names. */
-function bundleBytes(evidence: JudgedEvidence): { readonly bundle: Uint8Array; readonly name: string } {
-  const { bytes, name } = givenPieces(evidence)[0]!.piece;
+function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {
+  const { bytes, name } = inputPieces(evidence)[0]!.piece;
   return { bundle: bytes!, name: name! };
 }
 

@@ -55,7 +55,7 @@ export function ownClaim(report: Report, bundle: BundleFacts | null): OwnClaim {
 }
 
 /** The piece that a check is about. */
-export function pieceOf({ subject, about = subject }: Check): string {
+export function checkedPiece({ subject, about = subject }: Check): string {
   return about;
 }
 

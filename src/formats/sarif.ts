@@ -10,7 +10,7 @@ import { grouped, provenStatements } from "../report/statements.js";
 import { type Notice, WANTED, butsOf } from "../report/text.js";
 import { TOOL } from "../version.js";
 import {
-  type Failure,
+  type CommandFailure,
   badChecks,
   besideVerdict,
   fileOf,
@@ -19,7 +19,7 @@ import {
   notesOf,
   openLines,
   openParts,
-  pathOf,
+  pathWithoutIndex,
   reasonLines,
   whoOf,
 } from "./parts.js";
@@ -46,7 +46,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
     // Of the tool, which did what it was asked for: a rejection is an answer.
     invocations: [{ executionSuccessful: true }],
-    artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathOf(name || subject)))].map(artifactOf),
+    artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
     columnKind: "utf16CodeUnits",
     results: results.map((result) => ({ ...result, ruleIndex: places.get(result.ruleId)! })),
     properties: propertiesOf(report, notices),
@@ -58,7 +58,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
  * In place of a report: the run failed, and why. It has no `results`: an empty list would say that nothing was found,
  * and code scanning would close every alert.
  */
-export function renderSarifFailure(failure: Failure): string {
+export function renderSarifFailure(failure: CommandFailure): string {
   const notifications = failure.problems.map(({ message, file }) => ({
     level: "error",
     message: { text: literal([failure.headline, message, ...failure.advice].join("\n")) },
@@ -168,7 +168,7 @@ function literal(text: string): string {
 
 /** The file that stands for a report where a check has none: code scanning takes no result without a place. */
 function firstFile({ evidence }: Report): string {
-  return pathOf(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
+  return pathWithoutIndex(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
 }
 
 /**
@@ -186,7 +186,7 @@ function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]):
   const subjects = pieces.map(({ subject }) => subject).join(", ");
   return {
     location: { uri },
-    description: { text: literal(name === null ? subjects : `${subjects} = ${printable(pathOf(name))}`) },
+    description: { text: literal(name === null ? subjects : `${subjects} = ${printable(pathWithoutIndex(name))}`) },
     ...(sha256 !== null && { hashes: { "sha-256": sha256 } }),
   };
 }

@@ -5,10 +5,10 @@ import type { AttestationDocument } from "../decode/attestation-document.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { ownOptions, readInput, takeInput } from "../decode/input.js";
+import { copyInput, ownOptions, readInput } from "../decode/input.js";
 import { type Manifest, decodeManifest } from "../decode/manifest/index.js";
 import { attempt } from "../errors.js";
-import { type JudgedEvidence, givenPieces, isDocument } from "../inputs.js";
+import { type EvidenceInput, inputPieces, isDocument } from "../inputs.js";
 import { jsonDocument, renderJson } from "../report/json.js";
 import type { Report } from "../report/report.js";
 import { WANTED } from "../report/text.js";
@@ -60,9 +60,9 @@ export interface VsaOptions {
  * The report as an in-toto statement with SLSA's VSA predicate, JSON with a line feed at its end. Its subjects are what
  * the evidence shows, whatever the verdict is. It is not signed. Throws TypeError for what is no report.
  */
-export async function renderVsa(report: Report, evidence: JudgedEvidence, options: VsaOptions = {}): Promise<string> {
+export async function renderVsa(report: Report, evidence: EvidenceInput, options: VsaOptions = {}): Promise<string> {
   const { bundle = null } = ownOptions("options", options, { bundle: true });
-  return vsaStatement(report, { pieces: givenPieces(evidence), isDocument: isDocument(evidence) }, bundle);
+  return vsaStatement(report, { pieces: inputPieces(evidence), isDocument: isDocument(evidence) }, bundle);
 }
 
 /** As {@link renderVsa}, of pieces that were taken out of the evidence. `refusal`: why the caller refuses it. */
@@ -155,7 +155,7 @@ interface Shown {
 function shownIn(value: unknown, isDocument: boolean): Shown {
   if (VerifiedBootProof.isVerified(value)) return { pcrs: value.attestation.document.pcrs, manifest: value.manifest };
   if (isDocument) return { pcrs: value instanceof Uint8Array ? pcrsOf(value) : undefined, manifest: undefined };
-  const { attestationDocument, manifest } = readInput(takeInput(value), readBootProof).value;
+  const { attestationDocument, manifest } = readInput(copyInput(value), readBootProof).value;
   return {
     pcrs: attestationDocument && pcrsOf(attestationDocument),
     manifest: manifest && attempt(() => decodeManifest(manifest)).value,

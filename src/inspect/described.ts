@@ -105,17 +105,17 @@ export function toldNames(...names: readonly string[]): Readonly<Record<string, 
  * What of a value its description does not tell, as it is; undefined where that is nothing. What is null where there
  * could be more is told: there is none.
  */
-export function untold(value: unknown, told: Told): Described | undefined {
+export function undescribed(value: unknown, told: Told): Described | undefined {
   if (told === true || value === null || value === undefined) return undefined;
   if (isItemTold(told)) {
     if (!Array.isArray(value)) return value as Described;
-    return objectOf(value.map((item: JsonValue, index) => [`[${index}]`, untold(item, told[0])]));
+    return objectOf(value.map((item: JsonValue, index) => [`[${index}]`, undescribed(item, told[0])]));
   }
   if (!isJsonObject(value)) return value as Described;
   return objectOf(
     Object.entries(value).map(([name, member]) => [
       name,
-      Object.hasOwn(told, name) ? untold(member, told[name]!) : (member as Described),
+      Object.hasOwn(told, name) ? undescribed(member, told[name]!) : (member as Described),
     ]),
   );
 }
@@ -131,7 +131,7 @@ function objectOf(entries: readonly (readonly [string, Described | undefined])[]
 }
 
 /** Of the members, by name, those that are there and were not read. */
-export function unread(
+export function unreadMembers(
   object: DescribedObject,
   isRead: Readonly<Record<string, boolean>>,
 ): DescribedObject | undefined {

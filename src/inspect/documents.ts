@@ -15,7 +15,7 @@ import {
   hexOf,
   inspectedAs,
   timeOf,
-  unread,
+  unreadMembers,
 } from "./described.js";
 
 export async function inspectDocument(bytes: Uint8Array): Promise<Inspected> {
@@ -89,7 +89,7 @@ function describeRest(payload: Uint8Array, read: PartOfDocument): DescribedObjec
   const pcrs = map.get("pcrs");
   const hasAllPcrs = !(pcrs instanceof Map) || pcrs.size === read.pcrs?.size;
   return {
-    [UNREADABLE]: unread(members, { ...Object.fromEntries(isRead), ...(!hasAllPcrs && { pcrs: false }) }),
+    [UNREADABLE]: unreadMembers(members, { ...Object.fromEntries(isRead), ...(!hasAllPcrs && { pcrs: false }) }),
     [UNKNOWN]: rest.length === 0 ? undefined : Object.fromEntries(rest),
   };
 }

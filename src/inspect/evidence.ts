@@ -21,8 +21,8 @@ import {
   membersOf,
   timeOf,
   toldNames,
-  unread,
-  untold,
+  undescribed,
+  unreadMembers,
   within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
@@ -70,7 +70,10 @@ export function inspectBootProofs(list: readonly unknown[]): ReturnType<typeof i
 /** What no reader makes use of: inside a piece of evidence, and beside it in its wrapper. */
 function rest(json: unknown, wrapper: string, told: Told): DescribedObject {
   const inside = unwrap(json, wrapper);
-  return { [UNKNOWN]: untold(inside, told), [BESIDE]: inside === json ? undefined : untold(json, { [wrapper]: true }) };
+  return {
+    [UNKNOWN]: undescribed(inside, told),
+    [BESIDE]: inside === json ? undefined : undescribed(json, { [wrapper]: true }),
+  };
 }
 
 /** The members whose text is not what it has to be, and those of which nothing could be read. */
@@ -83,7 +86,7 @@ function unreadOfBootProof(
   const hasLabels = value.labels !== undefined;
   const members = membersOf(unwrap(json, "bootProof"));
   const [own, alias] = [members[DOCUMENT_MEMBER.name] ?? null, members[DOCUMENT_MEMBER.alias]];
-  return unread(members, {
+  return unreadMembers(members, {
     ephemeralPublicKeyHex: value.ephemeralPublicKey !== undefined,
     [DOCUMENT_MEMBER.name]: isTold(parts.document),
     [DOCUMENT_MEMBER.alias]: isTold(parts.document) && (own === null || own === alias),
@@ -130,7 +133,7 @@ export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX
     time: timestampMs === undefined ? undefined : timeOf(new Date(timestampMs)),
     payload: (payloadJson ?? value.proofPayload) as Described | undefined,
     signature: hexOf(value.signature),
-    [UNREADABLE]: unread(membersOf(proof), {
+    [UNREADABLE]: unreadMembers(membersOf(proof), {
       scheme: isText,
       publicKey: value.publicKey !== undefined,
       proofPayload: value.proofPayload !== undefined,
@@ -178,7 +181,7 @@ export async function inspectActivity(json: JsonValue): Promise<Inspected> {
     ...inspectedAs("activity", "JSON", faults, {
       "(requested)": requested,
       ...says,
-      [BESIDE]: inside === json ? undefined : untold(json, { activity: true }),
+      [BESIDE]: inside === json ? undefined : undescribed(json, { activity: true }),
     }),
     faults: [...faultList(faults), ...proofFaults],
   };
@@ -195,7 +198,7 @@ async function describeActivity(activity: unknown): Promise<{ says: DescribedObj
       ...known,
       result: repeated?.says ?? result,
       appProofs: proofs?.says ?? appProofs,
-      [UNKNOWN]: untold(activity, toldNames(...ACTIVITY_MEMBERS)),
+      [UNKNOWN]: undescribed(activity, toldNames(...ACTIVITY_MEMBERS)),
     },
     faults: [...within("appProofs", proofs), ...within("result.activity", repeated)],
   };

@@ -14,7 +14,7 @@ import {
   bounded,
   faultList,
   type inspectEach,
-  untold,
+  undescribed,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
 import { inspectActivity, inspectAppProof, inspectAppProofs, inspectBootProof, inspectBootProofs } from "./evidence.js";
@@ -129,7 +129,7 @@ async function inspectList(
   inspect: (items: readonly unknown[]) => ReturnType<typeof inspectEach>,
 ): Promise<Part> {
   const { faults, says } = await inspect(Array.isArray(list) ? list : []);
-  const beside = isJsonObject(json) ? untold(json, { [wrapper]: true }) : undefined;
+  const beside = isJsonObject(json) ? undescribed(json, { [wrapper]: true }) : undefined;
   const all = [...faultList(evidenceBesideMember(json, wrapper, piece)), ...faults];
   return { faults: all, says: beside === undefined ? says : { [wrapper]: says, [BESIDE]: beside } };
 }

@@ -28,7 +28,7 @@ import {
   UNREADABLE,
   inspectedAs,
   toldNames,
-  untold,
+  undescribed,
 } from "./described.js";
 
 export async function inspectManifest(bytes: Uint8Array, encoding: string): Promise<Inspected> {
@@ -67,7 +67,7 @@ function unreadJson(bytes: Uint8Array): DescribedObject | null {
 
 /** Older versions ignore members that they do not know, in JSON: nothing of them is hashed. */
 function unknownIn(bytes: Uint8Array, told: Told): DescribedObject {
-  return { [UNKNOWN]: untold(jsonOf(bytes), told) };
+  return { [UNKNOWN]: undescribed(jsonOf(bytes), told) };
 }
 
 const SET: Told = { threshold: true, members: [toldNames("alias", "pubKey")] };

@@ -4,7 +4,7 @@ import { isBad } from "../report/pieces.js";
 import { known } from "../report/check-lines.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
-import { type Fact, factsOf } from "./facts.js";
+import { type Fact, linkFacts } from "./facts.js";
 import { ABSENT, DECIDED_BY, LINKS, LINK_OF, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
 
 export interface Link {
@@ -69,7 +69,7 @@ function chainOfTrust(
       ...judge({ id, checks, rejected, claims, above }),
       warnings: checks.filter(({ status }) => status === "warn").map(({ detail }) => detail),
       checks,
-      statements: rejected ? [] : factsOf(id, report, boot),
+      statements: rejected ? [] : linkFacts(id, report, boot),
     });
   }
   return links;

@@ -13,9 +13,9 @@ import {
   type JudgedPage,
   type PageDifference,
   type PageSetting,
-  type TakenPageSetting,
+  type PageSettingCopy,
   judgePage,
-  takePageSetting,
+  readPageSetting,
 } from "./verify.js";
 
 /**
@@ -79,7 +79,7 @@ export async function checkPage(html: string | Uint8Array, options: PageCheckOpt
   const own = ownOptions("options", options, OPTION_NAMES);
   const { script: ownScript, policy } = own;
   // The caller says nothing of a policy: good for a page without evidence.
-  const setting = policy === undefined ? null : takePageSetting(otherMembers(own, "script") as PageSetting);
+  const setting = policy === undefined ? null : readPageSetting(otherMembers(own, "script") as PageSetting);
   const text = fromUtf8(bytes) ?? "";
   const version = GENERATOR.exec(text)?.[1] ?? null;
   const data = between(text, DATA_START);
@@ -145,7 +145,7 @@ async function checkVerifier(parts: PageParts, { policy, expected }: Partial<Pag
   return { ...NOTHING, kind: "verifier", html: await renderVerifier(parts) };
 }
 
-async function checkData(text: string, parts: PageParts, setting: TakenPageSetting | null): Promise<Checked> {
+async function checkData(text: string, parts: PageParts, setting: PageSettingCopy | null): Promise<Checked> {
   if (setting === null) throw new PolicyWantedError(POLICY_WANTED);
   const policyFrom = setting.policy === "bundle" ? "bundle" : "caller";
   const cache = new SignatureCache();

@@ -16,7 +16,7 @@ import { decodeFile } from "../decode/text-encoding.js";
 import { FaultList, MalformedError, attempt, faultText } from "../errors.js";
 import {
   type Evidence,
-  type JudgedEvidence,
+  type EvidenceInput,
   NamedEvidence,
   type PlainOptions,
   evidenceMembers,
@@ -42,7 +42,7 @@ export interface BundleBytes {
 }
 
 /** Evidence, a bare attestation document, or a bundle. */
-export type PageEvidence = JudgedEvidence | BundleBytes;
+export type PageEvidence = EvidenceInput | BundleBytes;
 
 /** What was judged, how, and what came of it. */
 export interface PageContent {

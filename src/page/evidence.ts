@@ -4,13 +4,13 @@ import { MAX_APP_PROOFS, readAppProof } from "../decode/app-proof.js";
 import { readAttestationDocument } from "../decode/attestation-document.js";
 import { readBootProof } from "../decode/boot-proof.js";
 import { decodeCoseSign1 } from "../decode/cose-sign1.js";
-import { type TakenInput, ownMembers, takeInput, unwrap } from "../decode/input.js";
+import { type InputCopy, copyInput, ownMembers, unwrap } from "../decode/input.js";
 import { attempt } from "../errors.js";
-import type { GivenPiece } from "../inputs.js";
+import type { InputPiece } from "../inputs.js";
 import { type Described, type Inspected, bounded } from "../inspect/described.js";
 import { inspectDocument } from "../inspect/documents.js";
 import { inspectActivity, inspectAppProof, inspectBootProof } from "../inspect/evidence.js";
-import { labelOf, pieceOf } from "../report/check-lines.js";
+import { evidencePiece, labelOf } from "../report/check-lines.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -32,7 +32,7 @@ const MAX_SHOWN_VALUES = 150_000;
 
 /** Each piece behind its name; `isBare`: an attestation document alone. */
 export async function evidencePieces(
-  pieces: readonly GivenPiece[],
+  pieces: readonly InputPiece[],
   isBare: boolean,
   report: Report,
 ): Promise<readonly Markup[]> {
@@ -45,8 +45,8 @@ export async function evidencePieces(
   return shown;
 }
 
-function pieceDetails({ subject, piece }: GivenPiece, { bytes, faults, says }: Content, report: Report): Markup {
-  const entry = pieceOf(subject, report.evidence);
+function pieceDetails({ subject, piece }: InputPiece, { bytes, faults, says }: Content, report: Report): Markup {
+  const entry = evidencePiece(subject, report.evidence);
   const asked = piece.latestOf ?? (entry && ownMembers(entry, { latestOf: true }).latestOf);
   return element(
     "details",
@@ -88,14 +88,14 @@ function bytesDetails(name: string, bytes: Uint8Array): Markup {
   );
 }
 
-async function contentOf({ subject, piece }: GivenPiece, isBare: boolean): Promise<Content> {
+async function contentOf({ subject, piece }: InputPiece, isBare: boolean): Promise<Content> {
   const { value } = piece;
   if (VerifiedBootProof.isVerified(value)) return { bytes: [], faults: [], says: describedObject(value) };
   if (isBare) {
     const bytes = value instanceof Uint8Array ? value : new Uint8Array();
     return { ...described(await inspectDocument(bytes)), bytes: documentBytes(bytes) };
   }
-  const input = takeInput(value);
+  const input = copyInput(value);
   if (input.value === undefined) return unreadable(value, input);
   const kind = subject.split("[", 1)[0];
   if (kind === "boot") return { ...described(await inspectBootProof(input.value)), bytes: bootBytes(input.value) };
@@ -108,7 +108,7 @@ function described({ faults, says }: Inspected): Omit<Content, "bytes"> {
 }
 
 /** As it was given: nothing of it could be read. */
-function unreadable(value: unknown, { faults }: TakenInput): Content {
+function unreadable(value: unknown, { faults }: InputCopy): Content {
   const bytes = typeof value === "string" ? toUtf8(value) : value;
   return {
     bytes: bytes instanceof Uint8Array ? [["As it was given", bytes]] : [],

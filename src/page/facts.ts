@@ -46,7 +46,7 @@ const MEMBERS: Readonly<Record<LinkId, (report: Report, boot: BootProofClaims, i
 };
 
 /** Of a report with claims; nothing where it has none of that boot proof. */
-export function factsOf(id: LinkId, report: Report, boot: number): readonly Fact[] {
+export function linkFacts(id: LinkId, report: Report, boot: number): readonly Fact[] {
   const claims = report.claims?.bootProofs[boot];
   if (claims === undefined) return [];
   return Object.entries(MEMBERS[id](report, claims, boot)).flatMap(([name, value]) => {

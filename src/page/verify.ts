@@ -18,12 +18,12 @@ import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input
 import { type JsonObject, memberPath } from "../decode/json.js";
 import { MalformedError, cut } from "../errors.js";
 import {
-  type JudgedEvidence,
+  type EvidenceInput,
   type OptionsBesidePolicy,
   type PlainOptions,
   isDocument,
   ownPlainOptions,
-  takeOptions,
+  readOptions,
 } from "../inputs.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
@@ -52,7 +52,7 @@ export interface PageDifference {
 /** What evidence comes to, as far as pages show it. */
 export interface JudgedPage {
   /** What was judged; of a bundle what is in it. */
-  readonly evidence: JudgedEvidence;
+  readonly evidence: EvidenceInput;
   /** Made anew. */
   readonly report: Report;
   /** What became of the bundle; null where the evidence is in none. */
@@ -92,14 +92,14 @@ export async function reproducePage(content: PageContent, cache = new SignatureC
  */
 export async function verifyPageData(given: PageContent, setting: PageSetting): Promise<PageVerification> {
   const content = ownContent(given);
-  const taken = takePageSetting(setting);
+  const copied = readPageSetting(setting);
   const cache = new SignatureCache();
   const { same, differences } = await reproducePage(content, cache);
-  return { ...(await judgePage(content, taken, cache)), same, differences };
+  return { ...(await judgePage(content, copied, cache)), same, differences };
 }
 
 /** A {@link PageSetting}, copied and read. */
-export interface TakenPageSetting extends Omit<PageSetting, "policy" | "trustAnchors"> {
+export interface PageSettingCopy extends Omit<PageSetting, "policy" | "trustAnchors"> {
   readonly policy: Policy | "bundle" | null;
   readonly trustAnchors?: readonly TrustAnchor[];
 }
@@ -114,7 +114,7 @@ const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
 };
 
 /** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a policy that is none. */
-export function takePageSetting(setting: PageSetting): TakenPageSetting {
+export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const own = ownOptions("options", setting, SETTING_NAMES);
   const { policy, trustAnchors } = own;
   if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
@@ -124,7 +124,7 @@ export function takePageSetting(setting: PageSetting): TakenPageSetting {
     policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
   });
   // What is wrong with an option is thrown before anything is verified.
-  takeOptions({ ...taken, policy: callersPolicy(taken.policy) });
+  readOptions({ ...taken, policy: callersPolicy(taken.policy) });
   return taken;
 }
 
@@ -134,7 +134,7 @@ export function takePageSetting(setting: PageSetting): TakenPageSetting {
  */
 export async function judgePage(
   content: PageContent,
-  setting: TakenPageSetting,
+  setting: PageSettingCopy,
   cache = new SignatureCache(),
 ): Promise<JudgedPage> {
   const { policy, expected } = setting;
@@ -155,7 +155,7 @@ export async function judgePage(
 /** What a page's maker demanded tightens. */
 const DEMANDED_AGAIN = { measurements: true, nonce: true, ephemeralKey: true } as const;
 
-function callersPolicy(policy: TakenPageSetting["policy"]): VerifyOptions["policy"] {
+function callersPolicy(policy: PageSettingCopy["policy"]): VerifyOptions["policy"] {
   return typeof policy === "object" && policy !== null ? policy : NO_POLICY_ANY_ENCLAVE;
 }
 

@@ -1,5 +1,5 @@
 /** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
-import { type JudgedEvidence, NamedEvidence, givenPieces } from "../inputs.js";
+import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
 import { headlineFacts } from "../report/facts.js";
 import { countWords, isBad } from "../report/pieces.js";
 import { printable, quoted } from "../report/printable.js";
@@ -16,14 +16,14 @@ import { type Markup, type MarkupNode, element } from "./markup.js";
 
 export interface Shown {
   readonly report: Report;
-  readonly evidence: JudgedEvidence;
+  readonly evidence: EvidenceInput;
   readonly notices: readonly Notice[];
 }
 
 /** The report's nodes, which stand inside `main`: a header with the one `h1`, then a section for each part. */
 export async function reportView({ report, evidence, notices }: Shown): Promise<MarkupNode[]> {
   const isBare = evidence instanceof NamedEvidence || evidence instanceof Uint8Array;
-  const pieces = await evidencePieces(givenPieces(evidence), isBare, report);
+  const pieces = await evidencePieces(inputPieces(evidence), isBare, report);
   return [
     verdictHeader(report, butsOf(report, notices)),
     ...noticeList(notices),

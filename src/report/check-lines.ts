@@ -29,7 +29,7 @@ export function known<K extends string, V>(table: Readonly<Record<K, V>>, key: K
 
 /** `boot[0]`, or `boot[0] = boot.json` where the caller has a name for it. */
 export function labelOf(subject: CheckSubject, { evidence }: Pick<Report, "evidence">): string {
-  return printable(subjectLabel(subject, pieceOf(subject, evidence)?.name));
+  return printable(subjectLabel(subject, evidencePiece(subject, evidence)?.name));
 }
 
 type Pieces = Report["evidence"];
@@ -38,7 +38,7 @@ type Pieces = Report["evidence"];
 const PLACES = new WeakMap<Pieces, ReadonlyMap<CheckSubject, number>>();
 
 /** The first piece of that subject. */
-export function pieceOf(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {
+export function evidencePiece(subject: CheckSubject, evidence: Pieces): Pieces[number] | undefined {
   const place = placesIn(evidence).get(subject);
   const piece = place === undefined ? undefined : evidence[place];
   // A caller's report may have changed meanwhile.

@@ -35,7 +35,7 @@ interface Conclusion {
 }
 
 /** What a verification came to, in as much as decides. */
-export interface Judgement {
+export interface VerdictAndReport {
   readonly verdict: Verdict;
   /** As in the report. */
   readonly stale: boolean;
@@ -46,7 +46,7 @@ export interface Judgement {
 }
 
 /** The verdict, at once; the report is made where it is wanted. */
-export function conclude(conclusion: Conclusion): Judgement {
+export function conclude(conclusion: Conclusion): VerdictAndReport {
   const { setting, checklists, pieces, appraisal } = conclusion;
   const checks: Check[] = [];
   for (const checklist of checklists) checklist.appendTo(checks);
@@ -56,7 +56,7 @@ export function conclude(conclusion: Conclusion): Judgement {
   return { ...judged, report: () => reportOf(conclusion, judged) };
 }
 
-async function reportOf(conclusion: Conclusion, judged: Omit<Judgement, "report">): Promise<Report> {
+async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "report">): Promise<Report> {
   const { setting, given, appraisal, validationTime, claims } = conclusion;
   const policy = callersPolicy(setting);
   const { verdict, stale, checks } = judged;

@@ -2,7 +2,7 @@
 import { type CheckSubject, subjectLabel } from "../checks.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
-import { listed, speakerOf } from "./statements.js";
+import { shortList, speakerOf } from "./statements.js";
 
 /** What the head says of one boot proof. All text is printable. */
 interface EnclaveFacts {
@@ -80,7 +80,7 @@ function ageText(milliseconds: number): string {
 /** No claim of rejected evidence is repeated here: a reader would take it for a finding. */
 function rejectedLine(report: Report): string {
   const boots = report.evidence.filter(({ subject }) => subject.startsWith("boot["));
-  const labels = listed(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
+  const labels = shortList(boots.map(({ subject, name }) => printable(subjectLabel(subject, name))));
   return `not proven: namespace, deployment and date of ${labels || "the evidence"}`;
 }
 
@@ -95,7 +95,7 @@ function enclaveLines(enclaves: readonly EnclaveFacts[], most: number): string[]
 
 /** Of many: the oldest document and the newest, each deployment and namespace once. */
 function togetherLine(enclaves: readonly EnclaveFacts[]): string {
-  const each = (text: (enclave: EnclaveFacts) => string): string => listed([...new Set(enclaves.map(text))]);
+  const each = (text: (enclave: EnclaveFacts) => string): string => shortList([...new Set(enclaves.map(text))]);
   const timeOf = ({ documentDate }: EnclaveFacts): number => Date.parse(documentDate);
   const byDate = [...enclaves].sort((one, other) => timeOf(one) - timeOf(other));
   const dates = datesText([byDate[0]!, byDate.at(-1)!]);

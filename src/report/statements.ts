@@ -114,7 +114,7 @@ export function grouped<T, K extends string>(items: readonly T[], keyOf: (item: 
 
 /** `boot[0], boot[2] … boot[5]` of 0, 2, 3, 4, 5. */
 export function subjectRanges(kind: string, indices: readonly number[]): string {
-  return listed(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
+  return shortList(runsOf(indices).map((run) => [...new Set(run)].map((index) => `${kind}[${index}]`).join(" … ")));
 }
 
 /**
@@ -216,7 +216,7 @@ function manifestStatements(manifest: ManifestClaims, basis: string, hex: Wordin
       `${quoted(manifest.namespace)}, nonce ${manifest.nonce}, quorum key ${hex(manifest.quorumKey)}${basis}.`,
     applicationStatement(manifest, hex),
     `${manifest.approvedBy.length} of the ${manifest.members} members of its manifest set approved it ` +
-      `(${manifest.threshold} needed): ${listed(approvers)}.`,
+      `(${manifest.threshold} needed): ${shortList(approvers)}.`,
   ];
 }
 
@@ -228,14 +228,14 @@ function applicationStatement(
     const images = Object.entries(workloads ?? {}).map(
       ([name, digest]) => `${quoted(name)} ${shownDigest(digest, hex)}`,
     );
-    return `that manifest runs the workloads ${listed(images)}.`;
+    return `that manifest runs the workloads ${shortList(images)}.`;
   }
   const args = (pivotArgs ?? []).map((text) => shownValue(text, hex));
-  const run = args.length === 0 ? "without arguments" : `with the arguments ${listed(args, " ")}`;
+  const run = args.length === 0 ? "without arguments" : `with the arguments ${shortList(args, " ")}`;
   const env = Object.entries(pivotEnv ?? {}).map(
     ([name, value]) => `${printableStart(name, 80)}=${shownValue(value, hex)}`,
   );
-  const environment = env.length === 0 ? "" : `, in the environment ${listed(env, " ")}`;
+  const environment = env.length === 0 ? "" : `, in the environment ${shortList(env, " ")}`;
   return `that manifest runs the application binary with SHA-256 ${hex(pivotHash)}, ${run}${environment}.`;
 }
 
@@ -322,7 +322,7 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
       ? []
       : [
           `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
-            `${listed(activity.asked.map((name) => printableStart(name, 40)))}.`,
+            `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
         ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),
   ];
@@ -332,7 +332,7 @@ function coverageStatements({ id, coveredAddresses }: ActivityClaims): string[] 
   if (coveredAddresses.length === 0) return [];
   const addresses = coveredAddresses.map((address) => printableStart(address, 120));
   const [words, are] = addresses.length === 1 ? ["the address", "is"] : [`the ${addresses.length} addresses`, "are"];
-  return [`in activity ${quoted(id)}, ${words} ${listed(addresses)} ${are} backed by an app proof.`];
+  return [`in activity ${quoted(id)}, ${words} ${shortList(addresses)} ${are} backed by an app proof.`];
 }
 
 /** The check passes for AWS's own root only, whatever an anchor is named; another one makes it a warning. */
@@ -353,7 +353,7 @@ function passedFor(report: Report, id: CheckId, index: number): boolean {
 }
 
 /** The first of the items, and how many more there are. */
-export function listed(items: readonly string[], separator = ", "): string {
+export function shortList(items: readonly string[], separator = ", "): string {
   const more = items.length - MAX_LISTED;
   return items.slice(0, MAX_LISTED).join(separator) + (more > 0 ? `${separator}and ${more} more` : "");
 }

@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { answersNonce, isAws, isGiven, listed, mergedStatements } from "./statements.js";
+import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
 
 /** The PCRs that say which release of an image runs; PCR8 says who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -45,7 +45,7 @@ export function caveats(report: Report): string[] {
 /** The rules that were not applied: as a BUT, and as what is not proven. */
 function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; readonly open: string }[] {
   if (notApplied.length === 0) return [];
-  const rules = listed(notApplied.map(printable), " and ");
+  const rules = shortList(notApplied.map(printable), " and ");
   if (notApplied.every((rule) => rule === "appProofs.coverage"))
     return [
       {
@@ -80,7 +80,9 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
   if (told.length > 0) return told;
   const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
   if (open.length === 0) return [];
-  return [`the policy leaves the ${listed(open.map(printable), " and the ")} open: somebody else's enclave may pass.`];
+  return [
+    `the policy leaves the ${shortList(open.map(printable), " and the ")} open: somebody else's enclave may pass.`,
+  ];
 }
 
 function claimCaveats(report: Report, { activity }: Claims): string[] {
@@ -183,7 +185,7 @@ function openLatest({ evidence, verdict }: Report): string[] {
   if (apps.length === 0) return [];
   const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
   const what = "That what was asked for by its application is that application's, and booted last";
-  return [`${what} (${listed(apps)}): the service's word.${proven}`];
+  return [`${what} (${shortList(apps)}): the service's word.${proven}`];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {
@@ -250,7 +252,7 @@ function openActivity(activity: ActivityClaims): string[] {
     ...(resultWithoutProof.length === 0
       ? []
       : [
-          `Of the result, ${listed(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof ` +
+          `Of the result, ${shortList(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof ` +
             `speaks of ` +
             `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
         ]),
@@ -274,7 +276,7 @@ function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): 
 function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {
   if (uncovered.length === 0) return [];
   const [addresses, them] = uncovered.length === 1 ? ["The address", "it"] : ["The addresses", "them"];
-  const which = listed(uncovered.map((address) => printableStart(address, 120)));
+  const which = shortList(uncovered.map((address) => printableStart(address, 120)));
   return [`${addresses} ${which} in activity ${quoted(id)}: no app proof speaks of ${them}.`];
 }
 

@@ -5,17 +5,17 @@
 import { Checklist } from "../checks.js";
 import { type Activity, COMPLETED, readActivity } from "../decode/activity.js";
 import type { AddressDerivationProof, PolicyOutcome } from "../decode/app-proof.js";
-import { type TakenInput, readInput } from "../decode/input.js";
+import { type InputCopy, readInput } from "../decode/input.js";
 import { type JsonValue, isJsonObject, jsonKey, memberPath } from "../decode/json.js";
 import { type Reading, faultText, listed, wholeOf } from "../errors.js";
 import { type Coverage, coverageOf } from "./addresses.js";
 import type { AppProofUses, UsedFor } from "./app-proof-uses.js";
 import type { VerifiedAppProof } from "./app-proof.js";
 import {
+  type Expectation,
   type Expected,
-  type Question,
   activityContradictions,
-  askedMembers,
+  comparedMembers,
   isEmpty,
   isSubOrganizationType,
   isVotedOn,
@@ -30,7 +30,7 @@ interface ActivityFacts {
   readonly activity: Activity;
   readonly appProofs: readonly VerifiedAppProof[];
   readonly coverage: Coverage;
-  readonly question: Question | null;
+  readonly expectation: Expectation | null;
   readonly wallet: string | null;
   readonly subOrganizationId: string | null;
 }
@@ -53,11 +53,11 @@ export class VerifiedActivity {
   readonly resultWithoutProof: readonly string[];
 
   /** @internal */
-  constructor({ activity, appProofs, coverage, question, wallet, subOrganizationId }: ActivityFacts, token: symbol) {
+  constructor({ activity, appProofs, coverage, expectation, wallet, subOrganizationId }: ActivityFacts, token: symbol) {
     if (token !== TOKEN) throw new TypeError("a VerifiedActivity is made by verification only");
     this.activity = activity;
     this.appProofs = appProofs;
-    this.asked = askedMembers(question, activity);
+    this.asked = comparedMembers(expectation, activity);
     this.coveredAddresses = coverage.covered;
     this.uncoveredAddresses = coverage.uncovered;
     this.walletId = wallet;
@@ -77,7 +77,7 @@ const TOKEN = Symbol();
 type ReadActivity = Reading<Activity>["value"];
 
 /** What could be read of an activity: its app proofs are judged before it is. */
-export interface OpenedActivity {
+export interface DecodedActivity {
   readonly checklist: Checklist;
   readonly value: ReadActivity;
   /** Null where there is a fault. */
@@ -85,7 +85,7 @@ export interface OpenedActivity {
 }
 
 /** Checks `activity.decode` of the input, bare or in its wrapper. */
-export function openActivity(input: TakenInput): OpenedActivity {
+export function decodeActivityInput(input: InputCopy): DecodedActivity {
   const checklist = new Checklist("activity");
   const reading = readInput(input, readActivity);
   checklist.conclude("activity.decode", reading.faults.length > 0 ? [faultText(reading.faults)] : []);
@@ -93,8 +93,8 @@ export function openActivity(input: TakenInput): OpenedActivity {
 }
 
 /** What an activity is held against. */
-export interface ActivityDemands {
-  readonly question: Question | null;
+interface ActivityDemands {
+  readonly expectation: Expectation | null;
   /** An address without a proof fails, instead of warning. */
   readonly coverage: boolean;
   /** Null: reuse is not asked. */
@@ -106,11 +106,11 @@ export interface ActivityDemands {
  * inside it or beside it: who gives them together says that they are about it. Null stands for one that was rejected.
  */
 export function checkActivity(
-  opened: OpenedActivity,
+  decoded: DecodedActivity,
   appProofs: readonly (VerifiedAppProof | null)[],
-  { question, coverage: required, uses }: ActivityDemands,
+  { expectation, coverage: required, uses }: ActivityDemands,
 ): VerifiedActivity | null {
-  const { checklist, value, whole } = opened;
+  const { checklist, value, whole } = decoded;
   const proofs = appProofs.filter((proof) => proof !== null);
   const wallet = walletOf(value);
   const derivations = proofs.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
@@ -119,11 +119,11 @@ export function checkActivity(
     result: soleMember(value.result),
     walletId: wallet.id,
     // An intent that was held against what was submitted is the caller's own word.
-    mayRepeatIntent: isJsonObject(question?.parameters) || !MAKES_KEYS.test(String(value.type)),
+    mayRepeatIntent: isJsonObject(expectation?.parameters) || !MAKES_KEYS.test(String(value.type)),
     proofs: derivations,
   });
-  const answers = checkRequest(question, value, coverage, checklist);
-  const organization = spokenOf(value, proofs, question);
+  const answers = checkRequest(expectation, value, coverage, checklist);
+  const organization = spokenOf(value, proofs, expectation);
   // Of what could not be read nothing is known to differ.
   const isRead = value.intent !== undefined && value.result !== undefined;
   const contradictions = [
@@ -131,7 +131,7 @@ export function checkActivity(
     ...(isRead ? [...wallet.contradictions, ...walletContradictions(wallet, derivations)] : []),
     ...coverage.stray.map(({ address, derivationPath }) => strayText(address, derivationPath)),
     ...outcomeContradictions(proofs, value.status),
-    ...reuseContradictions(proofs, usedFor(question, value), uses),
+    ...reuseContradictions(proofs, usedFor(expectation, value), uses),
   ];
   const { subOrganizationId } = organization;
   const compared = { contradictions, proofs: proofs.length, given: appProofs.length, subOrganizationId };
@@ -142,7 +142,7 @@ export function checkActivity(
     activity: whole,
     appProofs: proofs,
     coverage,
-    question,
+    expectation,
     wallet: wallet.id,
     subOrganizationId,
   };
@@ -150,29 +150,33 @@ export function checkActivity(
 }
 
 /** What an activity's app proofs stand for: the request that was sent, where one was, and the activity's id. */
-export function usedFor(question: Question | null, activity: ReadActivity): UsedFor {
-  const { organizationId, type, parameters, requestedAt } = question ?? {};
-  const isSubmitted = parameters && requestedAt && !isVotedOn(question, activity);
+export function usedFor(expectation: Expectation | null, activity: ReadActivity): UsedFor {
+  const { organizationId, type, parameters, requestedAt } = expectation ?? {};
+  const isSubmitted = parameters && requestedAt && !isVotedOn(expectation, activity);
   const submitted = isSubmitted ? jsonKey([organizationId ?? null, type ?? null, parameters, requestedAt]) : null;
   return { activityId: activity.id ?? "", submitted };
 }
 
 function checkRequest(
-  question: Question | null,
+  expectation: Expectation | null,
   activity: ReadActivity,
   coverage: Coverage,
   checklist: Checklist,
 ): boolean {
-  if (question === null) {
+  if (expectation === null) {
     checklist.skip("activity.request", "nobody said what was asked: whose activity it should be is open");
     return true;
   }
-  const missing = unansweredAddresses(question, coverage.covered);
+  const missing = unansweredAddresses(expectation, coverage.covered);
   const reasons = [
-    ...activityContradictions(question, activity),
+    ...activityContradictions(expectation, activity),
     ...(missing.length === 0 ? [] : [`no app proof in it backs ${listed(missing, ", ")}, which was asked for`]),
   ];
-  return checklist.conclude("activity.request", reasons, `as asked: ${askedMembers(question, activity).join(", ")}`);
+  return checklist.conclude(
+    "activity.request",
+    reasons,
+    `as asked: ${comparedMembers(expectation, activity).join(", ")}`,
+  );
 }
 
 interface Organizations {
@@ -185,13 +189,13 @@ interface Organizations {
 function spokenOf(
   activity: ReadActivity,
   proofs: readonly VerifiedAppProof[],
-  question: Question | null,
+  expectation: Expectation | null,
 ): Organizations {
   const { organizationId } = activity;
   if (organizationId === undefined) return { contradictions: [], subOrganizationId: null };
   const spoken = [...new Set(proofs.flatMap(({ payload }) => claimedOrganization(payload) ?? []))];
   const foreign = spoken.filter((claimed) => claimed !== organizationId);
-  const made = madeOrganization(activity, question);
+  const made = madeOrganization(activity, expectation);
   return {
     contradictions: foreign
       .filter((claimed) => claimed !== made)
@@ -208,8 +212,8 @@ function claimedOrganization({
 }
 
 /** The one place where the result may name an organization: and only of the one type, where no other was asked for. */
-function madeOrganization(activity: ReadActivity, question: Question | null): string | null {
-  const asked = question?.type ?? activity.type;
+function madeOrganization(activity: ReadActivity, expectation: Expectation | null): string | null {
+  const asked = expectation?.type ?? activity.type;
   if (!isSubOrganizationType(activity.type) || !isSubOrganizationType(asked)) return null;
   return textMember(soleMember(activity.result), "subOrganizationId");
 }

@@ -32,7 +32,7 @@ export interface Coverage {
 }
 
 /** What coverage is asked of. */
-export interface CoverageInput {
+interface CoverageInput {
   readonly intent: JsonValue | undefined;
   readonly result: JsonValue | undefined;
   readonly walletId: string | null;

@@ -2,13 +2,13 @@
 import { equalBytes, toUtf8 } from "../bytes.js";
 import { Checklist, type CheckSubject } from "../checks.js";
 import { type AppProof, type AppProofPayload, readAppProof, readAppProofPayloadText } from "../decode/app-proof.js";
-import { type TakenInput, readInput } from "../decode/input.js";
+import { type InputCopy, readInput } from "../decode/input.js";
 import type { ValueBudget } from "../decode/json.js";
 import { type Reading, faultText, wholeOf } from "../errors.js";
 import type { VerifiedBootProof } from "./boot-proof.js";
 import { COMMITMENTS, type CommitmentKind } from "./commitment.js";
 import { SKEW_MS, type VerifyContext } from "./context.js";
-import { type Question, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
+import { type Expectation, proofContradictions, requestTime, unansweredAddresses } from "./expectation.js";
 import { isQosPublicKey, signingPoint } from "./qos-key.js";
 import { PublicKey } from "./signature-cache.js";
 
@@ -44,13 +44,13 @@ export class VerifiedAppProof {
 const TOKEN = Symbol();
 
 /** A boot proof that an app proof may speak of; `verified` is null where it was rejected. */
-export interface BootProofCandidate {
+interface BootProofCandidate {
   readonly statedKey: Uint8Array | null;
   readonly verified: VerifiedBootProof | null;
 }
 
 /** What app proofs are given with. */
-export interface AppProofCompany {
+interface AppProofCompany {
   readonly boots: readonly BootProofCandidate[];
   /** It is what the question is about; null where none was given. */
   readonly activity: { readonly value: ActivityTimes } | null;
@@ -77,7 +77,7 @@ type ReadAppProof = Reading<AppProof>["value"];
 type ReadPayload = Reading<AppProofPayload>["value"];
 
 /** An app proof and its payload, as far as they could be read. */
-export interface OpenedAppProof {
+export interface DecodedAppProof {
   readonly checklist: Checklist;
   readonly proof: ReadAppProof;
   readonly payload: ReadPayload;
@@ -86,17 +86,17 @@ export interface OpenedAppProof {
 }
 
 /** Checks `app.decode` and `app.payload` of the input. `budget`: of all payloads that are opened together. */
-export function openAppProof(input: TakenInput, subject: CheckSubject, budget: ValueBudget): OpenedAppProof {
+export function decodeAppProofInput(input: InputCopy, subject: CheckSubject, budget: ValueBudget): DecodedAppProof {
   const checklist = new Checklist(subject);
   const read = readInput(input, readAppProof);
   checklist.conclude("app.decode", read.faults.length > 0 ? [faultText(read.faults)] : []);
-  const payload = openPayload(read.value, checklist, budget);
+  const payload = decodePayload(read.value, checklist, budget);
   const [wholeProof, wholePayload] = [wholeOf(read), payload && wholeOf(payload)];
   const whole = wholeProof && wholePayload && { proof: wholeProof, payload: wholePayload };
   return { checklist, proof: read.value, payload: payload?.value ?? {}, whole };
 }
 
-function openPayload(
+function decodePayload(
   { proofPayload }: ReadAppProof,
   checklist: Checklist,
   budget: ValueBudget,
@@ -110,33 +110,33 @@ function openPayload(
   return reading;
 }
 
-export interface CheckedAppProofs {
+interface CheckedAppProofs {
   readonly verified: readonly (VerifiedAppProof | null)[];
   readonly checklists: readonly Checklist[];
 }
 
 /** Checks app proofs that were opened, each under the one of the boot proofs whose attested key it names. */
 export async function checkAppProofs(
-  opened: readonly OpenedAppProof[],
+  decoded: readonly DecodedAppProof[],
   { boots, activity }: AppProofCompany,
   context: VerifyContext,
 ): Promise<CheckedAppProofs> {
-  const { question } = context;
+  const { expectation } = context;
   const setting = {
     candidates: boots,
     withActivity: activity !== null,
-    requestedAt: requestTime(question, activity?.value),
+    requestedAt: requestTime(expectation, activity?.value),
     unanswered: [],
   };
-  const derived = opened.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
+  const derived = decoded.flatMap(({ payload }) => payload.addressDerivationProof ?? []);
   const unanswered = unansweredAddresses(
-    question,
+    expectation,
     derived.map(({ address }) => address),
   );
   const checked = await Promise.all(
-    opened.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
+    decoded.map((app, index) => checkAppProof(app, index === 0 ? { ...setting, unanswered } : setting, context)),
   );
-  const missing = opened.length === 0 && activity === null ? missingProofs(question) : [];
+  const missing = decoded.length === 0 && activity === null ? missingProofs(expectation) : [];
   return {
     verified: checked.map(({ verified }) => verified),
     checklists: [...missing, ...checked.map(({ checklist }) => checklist)],
@@ -144,10 +144,10 @@ export async function checkAppProofs(
 }
 
 /** What is expected of app proofs, where neither they nor an activity were given. */
-function missingProofs(question: Question | null): Checklist[] {
-  if (question === null) return [];
+function missingProofs(expectation: Expectation | null): Checklist[] {
+  if (expectation === null) return [];
   const checklist = new Checklist("app[0]");
-  if (question.addresses !== null)
+  if (expectation.addresses !== null)
     checklist.fail("app.request", "addresses were asked about, and no app proof was given");
   else
     checklist.skip(
@@ -159,11 +159,11 @@ function missingProofs(question: Question | null): Checklist[] {
 
 /** Checks the rest of an app proof, under the one of the boot proofs whose attested key it names. */
 async function checkAppProof(
-  opened: OpenedAppProof,
+  decoded: DecodedAppProof,
   setting: AppProofSetting,
   context: VerifyContext,
 ): Promise<CheckedAppProof> {
-  const { checklist, proof, payload, whole } = opened;
+  const { checklist, proof, payload, whole } = decoded;
   const named = checkKey(proof, setting.candidates, checklist);
   const isSigned = await checkSignature(proof, named.bootProof, context, checklist);
   const isTimely = checkTime(
@@ -293,7 +293,7 @@ function iso(milliseconds: number): string {
 function checkRequest(
   payload: ReadPayload,
   { withActivity, unanswered }: AppProofSetting,
-  { question }: VerifyContext,
+  { expectation }: VerifyContext,
   checklist: Checklist,
 ): boolean {
   const skipped = (reason: string): true => {
@@ -301,14 +301,14 @@ function checkRequest(
     return true;
   };
   if (withActivity) return skipped("an activity is given: that is held against the question");
-  if (question === null) return skipped("nobody said what was asked: whose proof it should be is open");
+  if (expectation === null) return skipped("nobody said what was asked: whose proof it should be is open");
   const claim = payload.addressDerivationProof ?? payload.policyOutcomeProof;
   const missing = unanswered.map((address) => `no app proof speaks of address ${address}, which was asked for`);
   if (claim === undefined && missing.length === 0) {
     return checklist.warn("app.request", "a payload of its type names no organization: whose it is, is not known");
   }
   return checklist.conclude("app.request", [
-    ...(claim === undefined ? [] : proofContradictions(question, claim)),
+    ...(claim === undefined ? [] : proofContradictions(expectation, claim)),
     ...missing,
   ]);
 }

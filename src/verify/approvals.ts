@@ -4,7 +4,7 @@ import type { Approval, MemberSet, QuorumMember } from "../decode/manifest/index
 import { encryptionPoint, isQosPublicKey, signingPoint } from "./qos-key.js";
 import type { SignatureCache } from "./signature-cache.js";
 
-export interface CheckedApprovals {
+interface CheckedApprovals {
   readonly faults: readonly string[];
   /** Approvals that repeat one of the same member. */
   readonly repeated: readonly string[];

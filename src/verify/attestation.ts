@@ -16,7 +16,7 @@ import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-bi
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
-export const ATTESTATION_CHECKS = [
+const ATTESTATION_CHECKS = [
   "cose.structure",
   "cose.algorithm",
   "cose.signature",
@@ -74,7 +74,7 @@ export async function checkAttestation(
   checklist: Checklist,
 ): Promise<CheckedAttestation> {
   const message = checkStructure(bytes, checklist);
-  if (message === undefined) return unread(checklist, "the COSE_Sign1 could not be read");
+  if (message === undefined) return skippedAttestation(checklist, "the COSE_Sign1 could not be read");
   const isEs384 = checklist.conclude("cose.algorithm", algorithmFaults(message));
   const { value: document, whole } = checkDocument(message, checklist);
   const validationTime = validationTimeOf(document, context);
@@ -114,7 +114,7 @@ export function verifiedAttestation({ facts }: CheckedAttestation): VerifiedAtte
 }
 
 /** The result where there is no document to check. */
-export function unread(checklist: Checklist, reason: string): CheckedAttestation {
+export function skippedAttestation(checklist: Checklist, reason: string): CheckedAttestation {
   checklist.skipRest(ATTESTATION_CHECKS, reason);
   return { document: {}, validationTime: null, facts: null };
 }

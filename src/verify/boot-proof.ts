@@ -2,7 +2,7 @@
 import { equalBytes } from "../bytes.js";
 import { type Check, type CheckId, Checklist, type CheckSubject, type EvidenceCheckId } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
-import type { TakenInput } from "../decode/input.js";
+import type { InputCopy } from "../decode/input.js";
 import {
   type Manifest,
   type ManifestEnvelope,
@@ -19,7 +19,7 @@ import {
   type CheckedAttestation,
   type VerifiedAttestation,
   checkAttestation,
-  unread,
+  skippedAttestation,
   validationTimeOf,
   verifiedAttestation,
 } from "./attestation.js";
@@ -134,14 +134,14 @@ export interface CheckedBootProof {
 
 /** A boot proof as it was taken over, with the keys that it was asked for by. */
 export interface BootProofInput {
-  readonly input: TakenInput | VerifiedBootProof;
+  readonly input: InputCopy | VerifiedBootProof;
   readonly wantedKeys: readonly WantedKey[];
 }
 
 /** So many boot proofs are verified at once: what is decoded of one is many times its size, and little of it stays. */
 const AT_ONCE = 4;
 
-export interface CheckedBootProofs {
+interface CheckedBootProofs {
   readonly checked: readonly CheckedBootProof[];
   readonly verified: readonly (VerifiedBootProof | null)[];
   readonly checklists: readonly Checklist[];
@@ -260,7 +260,7 @@ const CHECKED_AGAIN: readonly CheckId[] = [
 ];
 
 function checkDecoding(
-  input: TakenInput,
+  input: InputCopy,
   checklist: Checklist,
 ): { readonly value: ReadBootProof; readonly whole: BootProof | null } {
   const reading =
@@ -280,7 +280,7 @@ async function checkDocument(
   checklist: Checklist,
 ): Promise<CheckedAttestation> {
   if (proof.attestationDocument === undefined)
-    return unread(checklist, "the attestation document's field could not be read");
+    return skippedAttestation(checklist, "the attestation document's field could not be read");
   return checkAttestation(proof.attestationDocument, context, checklist);
 }
 

@@ -60,7 +60,7 @@ class Placed {
 }
 
 /** What a path is held against. */
-export interface PathDemands {
+interface PathDemands {
   readonly trustAnchors: readonly TrustAnchor[];
   /** Null where it could not be read. */
   readonly validationTime: Date | null;

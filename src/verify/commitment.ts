@@ -40,7 +40,7 @@ export type CommitmentKind = keyof typeof COMMITMENTS;
 export const COMMITMENT_KINDS = Object.keys(COMMITMENTS) as readonly CommitmentKind[];
 
 /** The kinds that stand in a register. */
-export type RegisteredKind = {
+type RegisteredKind = {
   [K in CommitmentKind]: (typeof COMMITMENTS)[K]["register"] extends null ? never : K;
 }[CommitmentKind];
 

@@ -1,5 +1,5 @@
 /** What verification takes from its caller: nothing is read from a clock or a network inside. */
-import type { Question } from "./expectation.js";
+import type { Expectation } from "./expectation.js";
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
@@ -16,7 +16,7 @@ export interface VerifyContext {
   /** The nonce that was asked for; null where none was. */
   readonly nonce: Uint8Array | null;
   /** What was asked of activities and app proofs; null where nobody said. */
-  readonly question: Question | null;
+  readonly expectation: Expectation | null;
   readonly cache: SignatureCache;
   /** The same app proof is not expected again: what is valid of those is not remembered. */
   readonly appProofsOnce?: boolean;

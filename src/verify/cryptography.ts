@@ -31,14 +31,14 @@ export interface VerifyingKey {
 }
 
 /** What verifies evidence: SHA-2, and ECDSA over the curves. */
-export interface Cryptography {
+interface Cryptography {
   digest(hash: Hash, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
   /** The key of an uncompressed point (SEC1, `04 ‖ x ‖ y`, of the curve's length); null for no point of the curve. */
   importPoint(curve: Curve, point: Uint8Array): VerifyingKey | null | Promise<VerifyingKey | null>;
 }
 
 /** Whether the signature, 64 bytes, over the message is that of the key, 32 bytes (Ed25519, RFC 8032). */
-export type Ed25519 = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>;
+type Ed25519 = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean | Promise<boolean>;
 
 /** What verifies evidence in this runtime, the same each time. */
 export const cryptography = /* @__PURE__ */ once(() =>

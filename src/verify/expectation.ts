@@ -26,7 +26,7 @@ export interface Expected {
 }
 
 /** The question as it was taken over from the caller; null for what was not asked. */
-export interface Question {
+export interface Expectation {
   readonly organizationId: string;
   readonly id: string | null;
   readonly type: string | null;
@@ -53,7 +53,7 @@ export function copyExpected(expected: Partial<Expected>): Partial<Expected> {
 /**
  * The question of a caller, copied. Throws TypeError for what is no question: nothing of it may go unasked silently.
  */
-export function questionOf(expected: Expected): Question {
+export function expectationOf(expected: Expected): Expectation {
   const own = ownOptions("expected", expected, EXPECTED_MEMBERS);
   const { organizationId, id, type, parameters, requestedAt, addresses } = own;
   return {
@@ -99,11 +99,13 @@ function addressesOf(value: unknown): readonly string[] {
  * What of the question the activity was held against, for the report. Of a vote that was answered with the activity
  * voted on neither type nor parameters are: only its fingerprint, which nobody signs.
  */
-export function askedMembers(question: Question | null, activity: ReadActivity): readonly (keyof Expected)[] {
-  if (question === null) return [];
-  const open: readonly (keyof Expected)[] = isVotedOn(question, activity) ? ["type", "parameters", "requestedAt"] : [];
+export function comparedMembers(expectation: Expectation | null, activity: ReadActivity): readonly (keyof Expected)[] {
+  if (expectation === null) return [];
+  const open: readonly (keyof Expected)[] = isVotedOn(expectation, activity)
+    ? ["type", "parameters", "requestedAt"]
+    : [];
   return (Object.keys(EXPECTED_MEMBERS) as (keyof Expected)[]).filter(
-    (name) => question[name] !== null && !open.includes(name),
+    (name) => expectation[name] !== null && !open.includes(name),
   );
 }
 
@@ -220,36 +222,36 @@ const VOTES: readonly (string | null | undefined)[] = [
 type ReadActivity = Reading<Activity>["value"];
 
 /** Whether a vote was answered with the activity that it was about. */
-export function isVotedOn(question: Question | null, activity: ReadActivity): boolean {
-  return VOTES.includes(question?.type) && activity.type !== question?.type;
+export function isVotedOn(expectation: Expectation | null, activity: ReadActivity): boolean {
+  return VOTES.includes(expectation?.type) && activity.type !== expectation?.type;
 }
 
 /**
  * The moment that app proofs may not be older than, in milliseconds: that of the request; of a vote that was answered
  * with the activity voted on, that activity's own request. Null: nobody said.
  */
-export function requestTime(question: Question | null, activity?: ReadActivity): number | null {
-  if (question === null || question.requestedAt === null) return null;
-  if (activity === undefined || !isVotedOn(question, activity)) return question.requestedAt;
+export function requestTime(expectation: Expectation | null, activity?: ReadActivity): number | null {
+  if (expectation === null || expectation.requestedAt === null) return null;
+  if (activity === undefined || !isVotedOn(expectation, activity)) return expectation.requestedAt;
   // The activity's own word can only be earlier than the vote on it.
-  return Math.min(question.requestedAt, activity.requestedAt ?? question.requestedAt);
+  return Math.min(expectation.requestedAt, activity.requestedAt ?? expectation.requestedAt);
 }
 
 /** Every way in which the activity is not the answer. Values are not quoted: parameters may be confidential. */
-export function activityContradictions(question: Question, activity: ReadActivity): string[] {
-  const votedOn = isVotedOn(question, activity);
+export function activityContradictions(expectation: Expectation, activity: ReadActivity): string[] {
+  const votedOn = isVotedOn(expectation, activity);
   const rule = ruleOf(activity.type);
   return [
-    ...differs("organizationId", activity.organizationId, question.organizationId),
-    ...(question.id === null ? [] : differs("id", activity.id, question.id)),
+    ...differs("organizationId", activity.organizationId, expectation.organizationId),
+    ...(expectation.id === null ? [] : differs("id", activity.id, expectation.id)),
     ...differs("status", activity.status, COMPLETED),
-    ...(votedOn ? fingerprintFaults(question, activity) : typeFaults(question, activity)),
+    ...(votedOn ? fingerprintFaults(expectation, activity) : typeFaults(expectation, activity)),
     ...memberFaults("intent", activity.intent, rule.intentMember),
     ...memberFaults("result", activity.result, rule.resultMember),
-    ...(votedOn || question.parameters === null
+    ...(votedOn || expectation.parameters === null
       ? []
-      : intentFaults(soleMember(activity.intent), question.parameters, rule.filledIn)),
-    ...resultFaults(activity, votedOn ? { ...question, parameters: null } : question, rule),
+      : intentFaults(soleMember(activity.intent), expectation.parameters, rule.filledIn)),
+    ...resultFaults(activity, votedOn ? { ...expectation, parameters: null } : expectation, rule),
   ];
 }
 
@@ -261,12 +263,12 @@ function shown(value: string | undefined): string {
   return value === undefined ? "not there" : value.slice(0, 100);
 }
 
-function typeFaults({ type }: Question, activity: ReadActivity): string[] {
+function typeFaults({ type }: Expectation, activity: ReadActivity): string[] {
   return type === null ? [] : differs("type", activity.type, type);
 }
 
 /** Votes name an activity by its fingerprint, with or without the name of the hash. */
-function fingerprintFaults({ parameters }: Question, activity: ReadActivity): string[] {
+function fingerprintFaults({ parameters }: Expectation, activity: ReadActivity): string[] {
   const submitted = parameters?.["fingerprint"];
   const bare = (text: string): string => text.replace(/^sha256:/, "");
   const same =
@@ -340,11 +342,11 @@ export function isEmpty(value: JsonValue | undefined): boolean {
   );
 }
 
-function resultFaults(activity: ReadActivity, question: Question, rule: ActivityRule): string[] {
+function resultFaults(activity: ReadActivity, expectation: Expectation, rule: ActivityRule): string[] {
   const [result, intent] = [objectOf(soleMember(activity.result)), objectOf(soleMember(activity.intent))];
-  const stated = question.parameters === null ? [intent] : [intent, question.parameters];
+  const stated = expectation.parameters === null ? [intent] : [intent, expectation.parameters];
   const wanted = ({ of }: Repetition): (JsonValue | undefined)[] => {
-    if (of === "organizationId") return [question.organizationId];
+    if (of === "organizationId") return [expectation.organizationId];
     // What was not sent may have been filled in.
     return stated
       .map((holder) => holder[of.intent])
@@ -355,7 +357,7 @@ function resultFaults(activity: ReadActivity, question: Question, rule: Activity
   );
   return [
     ...differing.map((repetition) => `the result's ${repetition.result} is not what was submitted`),
-    ...listFaults(result, intent, question, rule),
+    ...listFaults(result, intent, expectation, rule),
   ];
 }
 
@@ -374,7 +376,12 @@ function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return asSent(a, b, "", []);
 }
 
-function listFaults(result: JsonObject, intent: JsonObject, question: Question, { lists }: ActivityRule): string[] {
+function listFaults(
+  result: JsonObject,
+  intent: JsonObject,
+  expectation: Expectation,
+  { lists }: ActivityRule,
+): string[] {
   if (lists === undefined) return [];
   const entries = [result[lists.result]].flat().filter(isJsonObject);
   const holds = (said: JsonObject): boolean => {
@@ -382,24 +389,27 @@ function listFaults(result: JsonObject, intent: JsonObject, question: Question, 
     const named = entries.filter((entry) => isSame(said[key!], entry[key!]));
     return named.length === 1 && rest.every((name) => isSame(said[name], named[0]![name]));
   };
-  const good = [intent, ...(question.parameters === null ? [] : [question.parameters])].every(holds);
+  const good = [intent, ...(expectation.parameters === null ? [] : [expectation.parameters])].every(holds);
   return good ? [] : [`the result's ${lists.result} do not hold what was submitted`];
 }
 
 /** What an app proof says of itself, as far as the question is about it. */
-export interface Claim {
+interface Claim {
   readonly organizationId: string;
   /** Undefined: it derives no address. */
   readonly address?: string | undefined;
 }
 
 /** How a proof that came without an activity is not about what was asked. */
-export function proofContradictions(question: Question, { organizationId, address }: Claim): string[] {
-  const asked = question.addresses;
+export function proofContradictions(expectation: Expectation, { organizationId, address }: Claim): string[] {
+  const asked = expectation.addresses;
   return [
-    ...(organizationId === question.organizationId
+    ...(organizationId === expectation.organizationId
       ? []
-      : [`the proof speaks of organization ${shown(organizationId)}, ${shown(question.organizationId)} was asked for`]),
+      : [
+          `the proof speaks of organization ${shown(organizationId)}, ` +
+            `${shown(expectation.organizationId)} was asked for`,
+        ]),
     ...(address === undefined || asked === null || isAmong(address, asked)
       ? []
       : [`the proof speaks of address ${shown(address)}, which was not asked for`]),
@@ -407,8 +417,8 @@ export function proofContradictions(question: Question, { organizationId, addres
 }
 
 /** The asked addresses that none of the others is. */
-export function unansweredAddresses(question: Question | null, addresses: readonly string[]): readonly string[] {
-  return (question?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
+export function unansweredAddresses(expectation: Expectation | null, addresses: readonly string[]): readonly string[] {
+  return (expectation?.addresses ?? []).filter((asked) => !isAmong(asked, addresses));
 }
 
 function isAmong(address: string, addresses: readonly string[]): boolean {

@@ -13,7 +13,7 @@ import {
   factsOf,
 } from "../../src/appraise/pins.js";
 import { policySchema } from "../../src/appraise/policy.js";
-import { Place } from "../../src/appraise/shapes.js";
+import { PolicyPlace } from "../../src/appraise/shapes.js";
 import { CHECK_IDS } from "../../src/checks.js";
 import type { JsonObject, JsonValue } from "../../src/decode/json.js";
 import { NO_POLICY_ANY_ENCLAVE, parsePolicy, parseTrustAnchor, verifyBootProof } from "../../src/index.js";
@@ -101,7 +101,7 @@ const LABELS = 'owner "lab"\ndeploymentLabel "lab.1"';
 
 /** As it is read in a policy, and compared. */
 function compared(name: PinName, file: JsonValue, against: DocumentFacts): ReturnType<typeof comparePin> {
-  const place = new Place();
+  const place = new PolicyPlace();
   const pin = PINS[name].shape.read(file, place);
   expect(place.faults).toEqual([]);
   return comparePin(name, { [name]: pin }, against);
@@ -130,7 +130,7 @@ describe.each(PIN_NAMES)("%s", (name) => {
 
   it("reads no null, and nothing of another type", () => {
     for (const value of [null, true, [null], [[]], 0.5] satisfies JsonValue[]) {
-      const place = new Place();
+      const place = new PolicyPlace();
       expect(PINS[name].shape.read(value, place)).toBeUndefined();
       expect(place.faults.length).toBeGreaterThan(0);
     }
@@ -237,7 +237,7 @@ describe("pin writes what a policy can say, and nothing else", () => {
   ])("of a set of %s", (_, threshold, members, said) => {
     const { manifestSet } = written({ manifestSet: { threshold, members } });
     expect(manifestSet).toEqual(said ? { threshold, members } : undefined);
-    const place = new Place();
+    const place = new PolicyPlace();
     PINS.manifestSet.shape.read({ threshold, members }, place);
     expect(place.faults.length === 0).toBe(said);
   });
@@ -282,7 +282,7 @@ it("a pin with a fault in it is not read, whatever stands beside the fault", () 
     { "0": good, "32": good },
   ];
   for (const file of faulty) {
-    const place = new Place();
+    const place = new PolicyPlace();
     expect(PINS.pcrs.shape.read(file, place)).toBeUndefined();
     expect(place.faults.length).toBe(1);
   }

@@ -1,6 +1,6 @@
 /** Shapes beside those that the policy file uses: the rest is tested as the policy is read. */
 import { describe, expect, it } from "vitest";
-import { Place, hex } from "../../src/appraise/shapes.js";
+import { PolicyPlace, hex } from "../../src/appraise/shapes.js";
 import { fits } from "../support/json-schema.js";
 
 describe("hex of two or three bytes", () => {
@@ -17,7 +17,7 @@ describe("hex of two or three bytes", () => {
     ["abcg", "not hex, 4 to 6 digits wanted"],
     [7, "a number, hex of 4 to 6 digits wanted"],
   ])("%j", (value, fault) => {
-    const place = new Place();
+    const place = new PolicyPlace();
     expect(shape.read(value, place)).toBe(fault === null ? String(value).toLowerCase() : undefined);
     expect(place.faults).toEqual(fault === null ? [] : [{ path: "", message: fault }]);
     // A schema has no word for whole bytes.

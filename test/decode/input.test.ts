@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
-import { jsonInput, readInput, takeInput, unwrap } from "../../src/decode/input.js";
+import { copyInput, jsonInput, readInput, unwrap } from "../../src/decode/input.js";
 import { MalformedError } from "../../src/errors.js";
 
 const echo = (value: unknown) => ({ value: { value }, faults: [] });
 
-describe("takeInput", () => {
+describe("copyInput", () => {
   it("makes a fault of what is not JSON, and hands the reader's own errors on", () => {
     for (const input of [
       "{",
@@ -18,11 +18,11 @@ describe("takeInput", () => {
       { a: new Uint8Array(2) },
       [undefined],
     ]) {
-      expect(takeInput(input).faults).toHaveLength(1);
-      expect(readInput(takeInput(input), echo).value).toEqual({});
+      expect(copyInput(input).faults).toHaveLength(1);
+      expect(readInput(copyInput(input), echo).value).toEqual({});
     }
     expect(() =>
-      readInput(takeInput("{}"), () => {
+      readInput(copyInput("{}"), () => {
         throw new RangeError("bug");
       }),
     ).toThrow(RangeError);
@@ -31,12 +31,12 @@ describe("takeInput", () => {
   it("reads text, bytes and values alike", () => {
     const value = { a: [1, "b", null, true], c: { d: {} } };
     for (const input of [value, JSON.stringify(value), toUtf8(JSON.stringify(value))])
-      expect(readInput(takeInput(input), echo).value).toEqual({ value });
+      expect(readInput(copyInput(input), echo).value).toEqual({ value });
   });
 
   it("copies, so that later changes change nothing", () => {
     const given = { a: { b: 1 } };
-    const taken = takeInput(given);
+    const taken = copyInput(given);
     given.a.b = 2;
     expect(taken.value).toEqual({ a: { b: 1 } });
   });

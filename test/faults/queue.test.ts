@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { type TestContext, describe, expect, it, vi } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
 import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/node.js";
-import { connect } from "../../src/audit/node-redis.js";
+import { connectRedis } from "../../src/audit/node-redis.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
 import { type FaultyServer, faultyServer, writeForever } from "./servers.js";
@@ -64,7 +64,7 @@ const SERVERS: Readonly<Record<string, readonly [(socket: Socket) => void, RegEx
 
 describe.concurrent("the server of a queue", () => {
   const refusalOf = async (url: string): Promise<Error> => {
-    const error: unknown = await connect(url, () => {}, START_MS).then(
+    const error: unknown = await connectRedis(url, () => {}, START_MS).then(
       (connection) => connection.close(),
       (refused: unknown) => refused,
     );

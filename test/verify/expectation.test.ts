@@ -5,11 +5,11 @@ import { type JsonObject, type JsonValue, parseJson } from "../../src/decode/jso
 import {
   type Expected,
   activityContradictions,
-  askedMembers,
+  comparedMembers,
+  expectationOf,
   isEmpty,
   isVotedOn,
   proofContradictions,
-  questionOf,
   requestTime,
   sameAddress,
   unansweredAddresses,
@@ -31,7 +31,7 @@ function activity(members: JsonObject): JsonObject {
 function contradictions(expected: Partial<Expected>, given: JsonObject): string[] {
   // As it arrives: parsed, without prototypes.
   const { value } = readActivity(parseJson(JSON.stringify(given)));
-  return activityContradictions(questionOf({ organizationId: ORGANIZATION, ...expected }), value);
+  return activityContradictions(expectationOf({ organizationId: ORGANIZATION, ...expected }), value);
 }
 
 const wallet = (intent: JsonObject, result: JsonObject = { walletId: "w1" }): JsonObject =>
@@ -500,7 +500,7 @@ describe("an answer", () => {
 
 describe("the time of the request", () => {
   const { value } = readActivity(wallet({ walletId: "w1" }));
-  const vote = questionOf({
+  const vote = expectationOf({
     organizationId: ORGANIZATION,
     type: "ACTIVITY_TYPE_APPROVE_ACTIVITY",
     parameters: { fingerprint: "x" },
@@ -509,11 +509,11 @@ describe("the time of the request", () => {
 
   it("is what was asked; nobody's where nobody said", () => {
     expect(requestTime(null, value)).toBeNull();
-    expect(requestTime(questionOf({ organizationId: ORGANIZATION }), value)).toBeNull();
-    expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt: 0 }), value)).toBe(0);
+    expect(requestTime(expectationOf({ organizationId: ORGANIZATION }), value)).toBeNull();
+    expect(requestTime(expectationOf({ organizationId: ORGANIZATION, requestedAt: 0 }), value)).toBe(0);
     expect(requestTime({ ...vote, requestedAt: null }, value)).toBeNull();
     for (const requestedAt of [new Date(5000), 5000, "5000"])
-      expect(requestTime(questionOf({ organizationId: ORGANIZATION, requestedAt }), value)).toBe(5000);
+      expect(requestTime(expectationOf({ organizationId: ORGANIZATION, requestedAt }), value)).toBe(5000);
   });
 
   it("of a vote without an activity is that of the vote", () => {
@@ -566,7 +566,7 @@ describe("a question", () => {
       value,
     ]),
   )("is not %s", (_, value) => {
-    expect(() => questionOf(value as Expected)).toThrow(TypeError);
+    expect(() => expectationOf(value as Expected)).toThrow(TypeError);
   });
 
   it.each([
@@ -578,41 +578,43 @@ describe("a question", () => {
     ["parameters", { parameters: { a: 1n } }],
     ["requestedAt", { requestedAt: -1 }],
   ])("that is none is told by its member: %s", (name, members) => {
-    expect(() => questionOf({ organizationId: "o", ...members } as unknown as Expected)).toThrow(`expected.${name}: `);
+    expect(() => expectationOf({ organizationId: "o", ...members } as unknown as Expected)).toThrow(
+      `expected.${name}: `,
+    );
   });
 
   it("with parameters that are no JSON is told what is wrong in them", () => {
     const cause = /^expected\.parameters: (?!an object wanted)/;
-    expect(() => questionOf({ organizationId: "o", parameters: { a: 1n } })).toThrow(cause);
+    expect(() => expectationOf({ organizationId: "o", parameters: { a: 1n } })).toThrow(cause);
   });
 
   it("is what an answer was held against; of a vote, without what only the fingerprint ties", () => {
     const { value } = readActivity(wallet({ walletId: "w1" }));
     const asked = (type: string): readonly string[] =>
-      askedMembers(questionOf({ organizationId: "o", type, parameters: {}, requestedAt: 0 }), value);
+      comparedMembers(expectationOf({ organizationId: "o", type, parameters: {}, requestedAt: 0 }), value);
     expect(asked("ACTIVITY_TYPE_UPDATE_WALLET")).toEqual(["organizationId", "type", "parameters", "requestedAt"]);
     expect(asked("ACTIVITY_TYPE_APPROVE_ACTIVITY")).toEqual(["organizationId"]);
     expect(asked("ACTIVITY_TYPE_REJECT_ACTIVITY")).toEqual(["organizationId"]);
-    expect(askedMembers(null, value)).toEqual([]);
+    expect(comparedMembers(null, value)).toEqual([]);
     expect(isVotedOn(null, value)).toBe(false);
     expect(isVotedOn(null, {})).toBe(false);
   });
 
   it("is the caller's as it was when it was taken over", () => {
     const expected = { organizationId: "o", parameters: { a: ["x"] }, addresses: ["0x1"] };
-    const question = questionOf(expected);
+    const expectation = expectationOf(expected);
     expected.parameters.a[0] = "y";
     expected.addresses[0] = "0x2";
-    expect(question).toMatchObject({ parameters: { a: ["x"] }, addresses: ["0x1"] });
+    expect(expectation).toMatchObject({ parameters: { a: ["x"] }, addresses: ["0x1"] });
   });
 });
 
 it("proofs without an activity are of the organization and addresses that were asked for", () => {
-  const question = questionOf({ organizationId: "o", addresses: ["0xAb", "addr"] });
-  expect(proofContradictions(question, { organizationId: "o", address: "0xaB" })).toEqual([]);
-  expect(proofContradictions(question, { organizationId: "o" })).toEqual([]);
-  expect(proofContradictions(question, { organizationId: "p", address: "Addr" })).toHaveLength(2);
-  expect(unansweredAddresses(question, ["0xab"])).toEqual(["addr"]);
+  const expectation = expectationOf({ organizationId: "o", addresses: ["0xAb", "addr"] });
+  expect(proofContradictions(expectation, { organizationId: "o", address: "0xaB" })).toEqual([]);
+  expect(proofContradictions(expectation, { organizationId: "o" })).toEqual([]);
+  expect(proofContradictions(expectation, { organizationId: "p", address: "Addr" })).toHaveLength(2);
+  expect(unansweredAddresses(expectation, ["0xab"])).toEqual(["addr"]);
   expect(unansweredAddresses(null, [])).toEqual([]);
   expect(sameAddress("0xAB", "0xab")).toBe(true);
   for (const text of ["AB", "x0xAB", "0xABg", "0x"]) expect(sameAddress(text, text.toLowerCase())).toBe(text === "0x");
