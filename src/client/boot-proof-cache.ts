@@ -1,6 +1,4 @@
-/**
- * Boot proofs by ephemeral key: each fetched once for concurrent callers, and cached within a size and an age.
- */
+/** Boot proofs by ephemeral key. Concurrent callers share one fetch; the cache has a limit of size and of age. */
 import { fromHex } from "../bytes.js";
 import { verifyBootProof } from "../bootproof.js";
 import type { Policy } from "../appraise/policy.js";
@@ -11,9 +9,8 @@ import { type AskService, fetchBootProof } from "./evidence.js";
 import { query } from "./requests.js";
 import type { Transport } from "./transport.js";
 
-/** What the service answers for a key. */
 export interface FetchedBootProof {
-  /** Verified; or the answer as it came, where it was rejected. */
+  /** The verified boot proof, or the raw one where verification rejected it. */
   readonly evidence: VerifiedBootProof | JsonValue;
   readonly verified: VerifiedBootProof | null;
 }
@@ -29,7 +26,7 @@ export class BootProofCache {
   readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
-  /** The least recently used first. */
+  /** Ordered by use, least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(
@@ -45,7 +42,7 @@ export class BootProofCache {
     this.#maxAgeMs = bounds.maxAgeMs;
   }
 
-  /** The boot proof of a key in lower-case hex; null where the service says that it has none. */
+  /** The boot proof of a key in lower-case hex; null where the service has none. */
   get(key: string): Promise<FetchedBootProof | null> {
     const now = this.#transport.now().getTime();
     const known = this.#entries.get(key);
@@ -58,7 +55,7 @@ export class BootProofCache {
     return entry.fetched;
   }
 
-  /** Only what was verified stays cached: the next call fetches everything else again. */
+  /** Only verified boot proofs stay: the next call fetches anything else again. */
   #forgetUnlessVerified(key: string, entry: Entry): void {
     const forget = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
@@ -68,7 +65,7 @@ export class BootProofCache {
     }, forget);
   }
 
-  /** Without the signal of the caller: another caller may be waiting for the same key. */
+  /** Ignores the caller's signal: another caller may wait for the same key. */
   async #fetch(key: string): Promise<FetchedBootProof | null> {
     const queryService: AskService = (name, parameters) => query(this.#transport, { name }, parameters);
     const answer = await fetchBootProof(queryService, key);

@@ -1,8 +1,8 @@
-/** Bytes that come in pieces from somebody else, who decides how many and how small they are. */
+/** A buffer for bytes from an untrusted sender, who chooses how many pieces there are and how small they are. */
 
 const FIRST_BUFFER = 65_536;
 
-/** In one buffer that grows: an object for each piece is many times the size of small ones. */
+/** One buffer that grows: an object for each small piece would be many times the size of the piece. */
 export class BoundedBytes {
   readonly #limit: number;
   #buffer: Uint8Array;
@@ -13,12 +13,11 @@ export class BoundedBytes {
     this.#buffer = new Uint8Array(Math.min(FIRST_BUFFER, limit));
   }
 
-  /** Those that came so far. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Takes a copy of the piece. False: it does not fit under the limit, and nothing was taken. */
+  /** Copies the piece. Returns false, and copies nothing, where it exceeds the limit. */
   add(piece: Uint8Array): boolean {
     const length = this.#length + piece.length;
     if (length > this.#limit) return false;

@@ -1,4 +1,4 @@
-/** The client: one function for each documented operation, and two for those that are not. */
+/** The client: one function for each documented operation, and two for undocumented ones. */
 import type { Policy } from "../appraise/policy.js";
 import type { JsonObject } from "../decode/json.js";
 import {
@@ -30,32 +30,31 @@ import type { Transport } from "./transport.js";
 import { type VerificationOptions, type VerifiedClient, verifiedClient } from "./verified.js";
 
 export interface ClientOptions {
-  /** Where the service is: `https://…`, without `/public/v1`. */
+  /** The service's address: `https://…`, without `/public/v1`. */
   readonly baseUrl: string;
-  /** The organization that requests are of, where a call names no other. */
+  /** The organization of a request, unless the call names another. */
   readonly organizationId: string;
-  /** `apiKeyStamper(…)`, `webauthnStamper(…)`, that of a session, or one of a published package of this family. */
+  /** From `apiKeyStamper(…)`, `webauthnStamper(…)`, a session, or a published package of this family. */
   readonly stamper: AnyStamper;
   readonly fetch?: Fetch;
   readonly now?: () => Date;
-  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
+  /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep?: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** From 0 up to, and not including, 1: for the jitter between retries. */
+  /** A number in [0, 1) for the jitter between retries. */
   readonly random?: () => number;
-  /** For one attempt. */
+  /** For one attempt, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** How often a query is repeated. */
+  /** How often a query is repeated. Default: 3. */
   readonly maxRetries?: number;
   /**
-   * Repeat submits too, by the same bytes under the same stamp. Only for a service that promises to make one activity
-   * of them, however often they are delivered.
+   * Repeats submits too, with the same bytes and the same stamp. Only for a service that promises to make one activity
+   * of repeated requests. Default: false.
    */
   readonly resendSubmits?: boolean;
-  /** Of an answer, decompressed. Default: 8 MiB; of a boot proof never more than 1 MiB. */
+  /** Limit of a response, decompressed. Default: 8 MiB. A boot proof never has more than 1 MiB. */
   readonly maxResponseBytes?: number;
 }
 
-/** What a client takes from its surroundings where it is given nothing else. */
 const DEFAULTS = {
   fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
   now: () => new Date(),
@@ -78,21 +77,27 @@ export type QueryFunctions = {
   readonly [N in QueryName]: (parameters: QueryParameters<N>, options?: CallOptions) => Promise<QueryResult<N>>;
 };
 
-/** Results are the service's word: {@link Client.withVerification} is what proves them. */
+/** Results of these calls are unverified claims of the service: use {@link Client.withVerification} to verify them. */
 export interface Client extends SubmitFunctions, QueryFunctions {
   readonly organizationId: string;
-  /** A submit that is not documented; answers the whole body. */
+  /** An undocumented submit; returns the whole body. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: SubmitOptions): Promise<JsonObject>;
-  /** A query that is not documented, by the last segment of its path; answers the whole body. */
+  /** An undocumented query, by the last segment of its path; returns the whole body. */
   query(name: string, parameters: object, options?: CallOptions): Promise<JsonObject>;
   /**
-   * The same submits, of which nothing reaches the caller that the policy's enclaves did not vouch for. What was
-   * verified is remembered for this policy and by the object that this answers: keep it.
+   * The same submits. Each returns only what an enclave pinned by the policy has vouched for. The returned object
+   * caches verified evidence for this policy: keep it.
    */
   withVerification(policy: Policy, options?: VerificationOptions): VerifiedClient;
 }
 
-/** Makes a client. Throws TypeError for options that cannot be. */
+/**
+ * Makes a client. Throws TypeError for invalid options.
+ *
+ * @example
+ * const client = createClient({ baseUrl, organizationId, stamper: await apiKeyStamper(key) });
+ * const { user } = await client.getUser({ userId });
+ */
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
   const submits = Object.entries(SUBMIT_OPERATIONS).map(

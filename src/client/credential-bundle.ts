@@ -1,5 +1,5 @@
 /**
- * Sealed to a public key: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, by HPKE (RFC 9180) in base
+ * Encrypts to a public key: `base58check(33-byte compressed encapsulated key ‖ ciphertext)`, by HPKE (RFC 9180) in base
  * mode with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM (client/README.md, "Sessions").
  */
 import { Aes256Gcm, CipherSuite, DhkemP256HkdfSha256, HkdfSha256 } from "@hpke/core";
@@ -24,7 +24,6 @@ function keysOf(encapsulated: Uint8Array, receiver: Uint8Array): Uint8Array {
   return concatBytes(encapsulated, receiver);
 }
 
-/** Seals to the uncompressed point of a P-256 key. */
 export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): Promise<string> {
   const recipientPublicKey = await subtleCrypto().importKey("raw", receiver as BufferSource, ECDH, true, []);
   const sender = await suite().createSenderContext({ recipientPublicKey, info: INFO });
@@ -33,7 +32,7 @@ export async function sealBundle(plaintext: Uint8Array, receiver: Uint8Array): P
   return base58check.encode(concatBytes(compressed(encapsulated), new Uint8Array(ciphertext)));
 }
 
-/** Opens what was sealed to the pair. Throws {@link ClientError} (`bundle`) where it was not, or was changed. */
+/** Opens a bundle. Throws {@link ClientError} (`bundle`) where it was sealed to another key, or changed. */
 export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<Uint8Array> {
   const bytes = decodedBundle(bundle);
   const encapsulated = await uncompressed(bytes.subarray(0, P256_COMPRESSED_LENGTH));
@@ -49,7 +48,7 @@ export async function openBundle(bundle: string, receiver: WebKeyPair): Promise<
   }
 }
 
-/** A session's has 116 characters, and what base58 takes grows with their square. */
+/** A session's bundle has 116 characters; the time of base58 grows with the square of the length. */
 const MAX_BUNDLE = 4096;
 
 function decodedBundle(bundle: string): Uint8Array {

@@ -1,4 +1,4 @@
-/** The errors of the client. None of them holds a key, a stamp, or what a passkey said. */
+/** The errors of the client. No error holds a key, a stamp or a passkey's response. */
 import { rejectedText } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { type Fault, faultText } from "../errors.js";
@@ -6,15 +6,19 @@ import type { Report } from "../report/report.js";
 import { RejectedError } from "../verification.js";
 
 /**
- * `request`: the parameters are not what the interface wants; nothing was sent.
- * `key`: a key is malformed, or is not the one it is said to be.
- * `stamp`: the request could not be stamped; nothing was sent.
- * `aborted`: the caller's signal said so. `timeout`: no answer in time. `unreachable`: no connection, or a broken one.
- * `service`: the service answered with an error ({@link ServiceError}).
- * `answer`: an answer that is not what the interface promises.
- * `evidence`: an activity was answered, and the evidence for it could not be fetched; `cause` says why.
- * `bundle`: a credential bundle that does not open.
- * `webhook`: a delivery that is not accepted ({@link WebhookError}).
+ * Why a call failed:
+ *
+ * - `request`: the parameters do not match the interface; nothing was sent.
+ * - `key`: a key is malformed, or its halves do not belong together.
+ * - `stamp`: the request could not be stamped; nothing was sent.
+ * - `aborted`: the caller's signal was aborted.
+ * - `timeout`: no response in time.
+ * - `unreachable`: no connection, or a broken one.
+ * - `service`: the service returned an error ({@link ServiceError}).
+ * - `answer`: the response does not match the interface.
+ * - `evidence`: the evidence of an activity could not be fetched; see `cause`.
+ * - `bundle`: a credential bundle does not open.
+ * - `webhook`: a delivery is not accepted ({@link WebhookError}).
  */
 export type ClientErrorCode =
   | "request"
@@ -30,16 +34,16 @@ export type ClientErrorCode =
   | "webhook";
 
 export interface ClientErrorFacts {
-  /** The operation's name in its path; null where the error is of none. */
+  /** The operation's name in its path; null for an error outside of operations. */
   readonly operation?: string | null;
   /**
-   * What the service may have done: `none` (never sent, refused, or a query), or `unknown`: look before you submit
-   * again, for a second submit would be a second activity.
+   * What the service may have done. `none`: never sent, refused, or a query. `unknown`: check before you submit again,
+   * for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
-  /** What is wrong with parameters or answer, by path. */
+  /** Faults of the parameters or the response, by path. */
   readonly faults?: readonly Fault[];
-  /** Of an activity that was answered, and is not verified. */
+  /** The id of an unverified activity. */
   readonly activityId?: string | null;
   /** Another error of this package; never the platform's, which may quote a header. */
   readonly cause?: Error;
@@ -63,20 +67,20 @@ export class ClientError extends Error {
   }
 }
 
-/** What an error answer says (client/README.md, "Errors"); each null or empty where it does not say it in that form. */
+/** A parsed error response (client/README.md, "Errors"). Members that it lacks are null or empty. */
 export interface ServiceFacts {
   readonly status: number;
-  /** The number of `code`, as gRPC counts. */
+  /** `code`: a gRPC status number. */
   readonly grpcCode: number | null;
   readonly serviceMessage: string | null;
   readonly details: readonly JsonValue[];
   /** The category in the details, such as `SIGNATURE_INVALID`. */
   readonly category: string | null;
-  /** How long the service asks to wait; null where it does not. */
+  /** The wait that `Retry-After` wants; null without one. */
   readonly retryAfterMs: number | null;
 }
 
-/** The service answered with an error. */
+/** An error response of the service. */
 export class ServiceError extends ClientError implements ServiceFacts {
   override readonly name = "ServiceError";
   readonly status: number;
@@ -107,7 +111,6 @@ function serviceText({ status, serviceMessage, category }: ServiceFacts): string
   );
 }
 
-/** What to do about a category; about a status where the category is not known. */
 const ADVICE_BY_CATEGORY: Readonly<Record<string, string>> = {
   SIGNATURE_MISSING: "Something between here and the service removes the stamp's header.",
   SIGNATURE_INVALID: "Something between here and the service changes the body, or the key is another one.",
@@ -129,13 +132,13 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
 function adviceFor(status: number, category: string | null): string {
   const known = ADVICE_BY_CATEGORY[category ?? ""] ?? ADVICE_BY_STATUS[status];
   if (known !== undefined) return known;
-  // 0: a redirect that is not followed, in some runtimes.
+  // Some runtimes report status 0 for a redirect that they do not follow.
   if (status === 0 || (status >= 300 && status < 400))
     return "It points elsewhere, and redirects are not followed: give the service's own base address.";
   return status >= 500 ? "Try again later." : "Check the request and the base address.";
 }
 
-/** Reads an error answer; one in another form yields its status alone. */
+/** Parses an error response; one in another form yields its status alone. */
 export function serviceFacts(status: number, body: JsonValue | undefined, retryAfterMs: number | null): ServiceFacts {
   const json: JsonObject = isJsonObject(body) ? body : {};
   const details = Array.isArray(json["details"]) ? json["details"] : [];
@@ -150,12 +153,10 @@ export function serviceFacts(status: number, body: JsonValue | undefined, retryA
   };
 }
 
-/** Parameters that the interface does not take. */
 export function requestError(operation: string, faults: readonly Fault[]): ClientError {
   return new ClientError("request", `not sent: ${faultText(faults)}`, { operation, faults });
 }
 
-/** An answer that is not what the interface promises. */
 export function answerError(operation: string, faults: readonly Fault[], effect: "none" | "unknown"): ClientError {
   return new ClientError("answer", `the answer is not what the interface promises: ${faultText(faults)}`, {
     operation,
@@ -165,8 +166,8 @@ export function answerError(operation: string, faults: readonly Fault[], effect:
 }
 
 /**
- * An activity whose evidence was rejected. The service may have carried it out all the same: id and status are its
- * word, for looking into it, and nothing else of the answer is handed on.
+ * An activity whose evidence was rejected. The service may have executed it all the same: `activityId` and
+ * `activityStatus` are unverified, and only for investigating. The rest of the response is withheld.
  */
 export class RejectedActivityError extends RejectedError {
   override readonly name = "RejectedActivityError";
@@ -199,22 +200,26 @@ function rejectionText(report: Report, operation: string | null, activityId: str
 }
 
 /**
- * `header`: one is missing, there twice, or malformed. `version`, `algorithm`: not the ones that are accepted. `key`:
- * not in the key set, or not an Ed25519 key. `signature`: not the key's over these bytes. `stale`: its time is too far
- * from ours. `body`: not an activity. `replayed`: an event that was accepted before. `full`: the store holds no more
- * events. `organization`: an activity of an organization that is not among the receiver's.
+ * Why a delivery is not accepted:
+ *
+ * - `header`: a header is missing, repeated or malformed.
+ * - `version`, `algorithm`: not supported.
+ * - `key`: not in the key set, or not an Ed25519 key.
+ * - `signature`: not the key's signature over these bytes.
+ * - `stale`: its time is too far from the receiver's.
+ * - `body`: not an activity.
+ * - `replayed`: the event was accepted before.
+ * - `full`: the store can hold no more events.
+ * - `organization`: not one of the receiver's organizations.
  */
 export type WebhookFault =
   "header" | "version" | "algorithm" | "stale" | "key" | "signature" | "body" | "replayed" | "full" | "organization";
 
-/**
- * A delivery that is not accepted. What is after `signature` in the list of faults was found in a delivery with a valid
- * one.
- */
+/** A delivery that is not accepted. The faults after `signature` occur only where the signature is valid. */
 export class WebhookError extends ClientError {
   override readonly name = "WebhookError";
   readonly fault: WebhookFault;
-  /** Where it is known, and the signature is valid. */
+  /** The event's id where the signature is valid; else null. */
   readonly eventId: string | null;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * An activity's evidence: the activity, its app proofs, and the boot proof of each key that they name. Fetched here for
- * the client and for the command line; nothing of it is verified.
+ * Fetches the evidence of an activity, for client and command: its app proofs, and the boot proof of each key that they
+ * name. Nothing here is verified.
  */
 import { toHex } from "../bytes.js";
 import { outcomeOf, readActivity } from "../decode/activity.js";
@@ -13,15 +13,15 @@ import { ServiceError, answerError } from "./errors.js";
 import { isEmpty } from "../verify/expectation.js";
 import { inTurns } from "../verify/in-turns.js";
 
-/** An activity that names more keys is no answer of an honest service: the others count as without a boot proof. */
+/** An honest service names fewer keys; those beyond the limit count as keys without a boot proof. */
 export const MAX_BOOT_PROOFS = 16;
-/** So many boot proofs are waited for at once: each answer may be large. */
+/** Boot proofs fetched concurrently: each response may be large. */
 const AT_ONCE = 4;
 
-/** Asks the service: the operation's name, its parameters beside the organization. */
+/** Sends a query: the operation's name, and its parameters without the organization. */
 export type AskService = (name: string, parameters: JsonObject) => Promise<JsonValue>;
 
-/** A boot proof as it was fetched, and the key that it was asked for by: lower-case hex. */
+/** A fetched boot proof, and the requested key in lower-case hex. */
 export interface KeyedBootProof<T> {
   readonly key: string;
   readonly bootProof: T;
@@ -30,11 +30,14 @@ export interface KeyedBootProof<T> {
 export interface ActivityEvidence<T> {
   readonly activity: JsonValue;
   readonly bootProofs: readonly KeyedBootProof<T>[];
-  /** Keys that app proofs name, and that the service has no boot proof of. */
+  /** Keys of app proofs for which the service has no boot proof. */
   readonly missing: readonly string[];
 }
 
-/** The activity of an id, where the service answers that, which the interface does not promise; else null. */
+/**
+ * The activity with an id; null where the service does not offer this query, which the interface does not promise, or
+ * knows no such activity. Throws {@link ClientError}.
+ */
 export async function fetchActivity(query: AskService, activityId: string): Promise<JsonObject | null> {
   const answer = await query("get_activity", { activityId }).catch(nullWhere([404, 405, 501]));
   refuseMore("get_activity", answer, ["activity", "activity"]);
@@ -43,8 +46,8 @@ export async function fetchActivity(query: AskService, activityId: string): Prom
 }
 
 /**
- * The boot proofs of the keys that an activity's app proofs name. `bootProofOf` answers that of a key in hex, null
- * where there is none; it is told which of how many this is.
+ * Fetches the boot proofs of the keys that an activity's app proofs name. `bootProofOf` gets the key in hex, its index
+ * and the count, and returns null where there is no boot proof.
  */
 export async function fetchEvidence<T>(
   given: JsonValue,
@@ -66,13 +69,13 @@ export async function fetchEvidence<T>(
   };
 }
 
-/** The boot proof of a key, as the service answers it; null where it has none. */
+/** The service's boot proof of a key in hex; null where it has none. Throws {@link ClientError}. */
 export async function fetchBootProof(query: AskService, key: string): Promise<JsonValue | null> {
   const answer = await query("get_boot_proof", { ephemeralKey: key }).catch(nullWhere([404]));
   return bootProofIn("get_boot_proof", answer);
 }
 
-/** An answer of something else, such as an error under status 200, does not say that there is none. */
+/** A body of another kind, such as an error under status 200, does not mean that there is no boot proof. */
 function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
   if (!isJsonObject(answer) || Object.keys(answer).length === 0) return null;
   if (!Object.hasOwn(answer, "bootProof"))
@@ -82,9 +85,8 @@ function bootProofIn(operation: string, answer: JsonValue): JsonValue | null {
 }
 
 /**
- * The boot proof of an application's enclave that booted last, as the service answers it; null where it has none. Which
- * application it is of, its label says, and nobody signs that. Throws {@link ClientError} (`answer`) where the label
- * names another one: that is not what was asked for.
+ * The boot proof of an application's enclave that booted last; null where the service has none. Only its unsigned label
+ * names the application. Throws {@link ClientError} (`answer`) where the label names another application.
  */
 export async function fetchLatestBootProof(query: AskService, appName: string): Promise<JsonValue | null> {
   const answer = await query("get_latest_boot_proof", { appName }).catch(nullWhere([404]));
@@ -95,7 +97,10 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
   throw answerError("get_latest_boot_proof", [{ path: "bootProof.enclaveApp", message }], "none");
 }
 
-/** The activity, with the app proofs that the service lists for it where it carries none. */
+/**
+ * The activity. Where it carries no app proofs, those that the service lists for it are added. Throws {@link
+ * ClientError}.
+ */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;
   if (!isJsonObject(activity)) return activity;
@@ -110,7 +115,7 @@ export async function withAppProofs(query: AskService, given: JsonValue): Promis
   return { ...activity, appProofs };
 }
 
-/** Evidence beside the member that is read would be dropped; what is inside the member is verified with it. */
+/** Evidence outside of the member would be dropped without verification, so it is refused. */
 function refuseMore(operation: string, answer: JsonValue, [member, piece]: readonly [string, Piece]): void {
   const beside = evidenceBesideMember(answer, member, piece);
   if (beside.length > 0) throw answerError(operation, beside, "none");

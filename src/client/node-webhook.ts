@@ -1,27 +1,27 @@
 /**
- * The webhook handler for servers of Node's http: `http.createServer`, and frameworks that hand on its request and
- * response (Express, Connect, Fastify's and Koa's `raw`). Of Node it knows shapes only, and imports nothing.
+ * The webhook handler for servers of Node's http: `http.createServer`, and frameworks that pass on its request and
+ * response (Express, Connect, Fastify's and Koa's `raw`). It declares Node's shapes, and imports nothing of Node.
  */
 import { BoundedBytes } from "./bounded-bytes.js";
 import { type WebhookHandlerOptions, webhookReceiver } from "./webhook.js";
 
-/** What is read of a request of Node's http (http.IncomingMessage). */
+/** The members used of Node's request (http.IncomingMessage). */
 export interface NodeRequest {
   readonly method?: string | undefined;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
-  /** Some of the body was read, or all of it was, however short. */
+  /** Node sets it once any of the body was read. */
   readonly readableDidRead?: boolean;
   readonly destroyed?: boolean;
-  /** What a framework made of the body: of use where it is bytes, as `express.raw()` makes it. */
+  /** The body as a framework parsed it; used only where it is bytes, as with `express.raw()`. */
   readonly body?: unknown;
-  /** The same, where a parser keeps the bytes beside what it made of them. */
+  /** The raw bytes that some parsers keep beside the parsed body. */
   readonly rawBody?: unknown;
   on(event: "data" | "end" | "error" | "close", listener: (value?: unknown) => void): unknown;
   resume(): unknown;
 }
 
-/** What is used of a response of Node's http (http.ServerResponse). */
+/** The members used of Node's response (http.ServerResponse). */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -35,9 +35,8 @@ const BODY_WAS_READ =
 const CUT_OFF = "the request was cut off before its end";
 
 /**
- * `webhookHandler` for Node's http: the same options, the same answers. The body has to be unread, or its bytes
- * in `request.body` or `request.rawBody`: where a framework has parsed it, the answer is 500, with text that says so,
- * and `onError` is told.
+ * `webhookHandler` for Node's http: same options, same statuses. The body must be unread, or its bytes must be in
+ * `request.body` or `request.rawBody`. Otherwise the handler responds with 500 and an explanation, and calls `onError`.
  */
 export function nodeWebhookHandler(
   options: WebhookHandlerOptions,
@@ -52,7 +51,7 @@ export function nodeWebhookHandler(
       headers: headersOf(request.rawHeaders),
       body: (limit) => body.read(limit),
     })
-      // What `onError` threw: there is nobody left to tell, and the process is not ended for it.
+      // `onError` threw: that must not end the process.
       .catch(() => 500)
       .then((status) => answer(response, status, body));
   };
@@ -65,7 +64,7 @@ function answer(response: NodeResponse, status: number, body: NodeBody): void {
   response.end(body.wasReadBefore ? BODY_WAS_READ : "");
 }
 
-/** Repeated ones are joined, as fetch's Headers have them: some of those that `request.headers` has are dropped. */
+/** Joins repeated headers, as fetch's Headers do: `request.headers` drops some of them. */
 function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -76,13 +75,13 @@ function headersOf(rawHeaders: readonly string[]): Readonly<Record<string, strin
   return Object.fromEntries(headers);
 }
 
-/** Of a body that is too long so much is read and dropped, for senders that read the answer only when all is sent. */
+/** Limit of an oversized body that is read and dropped, for senders that read the response only after they sent all. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 class NodeBody {
-  /** Something else has read the body, and its bytes are gone. */
+  /** Something else has read the body, and its bytes are lost. */
   wasReadBefore = false;
-  /** So much of it is left that the connection is of no more use. */
+  /** Too much of the body is unread: the connection cannot be reused. */
   isLeft = false;
   readonly #request: NodeRequest;
 
@@ -90,7 +89,7 @@ class NodeBody {
     this.#request = request;
   }
 
-  /** The bytes as they came; null where there are more. Throws where they are not to be had. */
+  /** The raw bytes; null where they exceed the limit. Throws where the body was read or cut off. */
   async read(limit: number): Promise<Uint8Array | null> {
     const { body, rawBody, readableDidRead = body !== undefined, destroyed } = this.#request;
     const bytes = [rawBody, body].find((each) => each instanceof Uint8Array);
@@ -116,7 +115,7 @@ class NodeBody {
       this.#request.on("end", () => resolve(kept && kept.bytes));
       this.#request.on("error", reject);
       this.#request.on("close", () => reject(new Error(CUT_OFF)));
-      // A listener alone does not, where somebody has paused it.
+      // A listener does not resume a request that was paused.
       this.#request.resume();
     });
   }

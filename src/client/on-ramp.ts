@@ -5,10 +5,12 @@ import { ClientError } from "./errors.js";
 import { uncompressed } from "./p256.js";
 
 /**
- * `encryptedSecretApiKey` or `encryptedPrivateApiKey` of a secret: sealed to the service's on-ramp encryption key (hex,
- * compressed or not) in the same form as a credential bundle. The interface names the key and no format; this is the
- * one deployed services of this family take: `encryptOnRampSecret` of @turnkey/crypto 2.7.0 and later is base58check
- * over HPKE of the secret's UTF-8 text, its key being published by the service.
+ * Encrypts a secret for `encryptedSecretApiKey` or `encryptedPrivateApiKey`: sealed to the service's on-ramp encryption
+ * key (hex, compressed or not) in the form of a credential bundle. Throws {@link ClientError} (`key`) for a key that is
+ * no point of P-256.
+ *
+ * The interface names the key and no format. This is the format of deployed services of this family:
+ * `encryptOnRampSecret` of @turnkey/crypto 2.7.0 and later, base58check over HPKE of the secret's UTF-8 text.
  */
 export async function encryptOnRampSecret(secret: string, encryptionPublicKey: string): Promise<string> {
   const point = await uncompressed(fromHex(encryptionPublicKey) ?? new Uint8Array());

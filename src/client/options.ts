@@ -1,6 +1,4 @@
-/**
- * What callers hand in, checked against its types before anything is sent.
- */
+/** Checks callers' options against their types before anything is sent. */
 import { copyPlain, ownOptions } from "../decode/input.js";
 
 const KINDS = {
@@ -22,8 +20,8 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /**
- * {@link ownOptions} whose values are of these kinds; what is undefined is not given. Lists are copied. Throws
- * TypeError as that does, and for a value of another kind.
+ * {@link ownOptions} with values of these kinds; undefined counts as absent. Copies lists. Throws TypeError as that
+ * does, and for a value of another kind.
  */
 export function ownTypedOptions<T extends object>(what: string, value: T, kinds: Readonly<Record<keyof T, Kind>>): T {
   const own = ownOptions(what, value, kinds);

@@ -1,11 +1,11 @@
-/** P-256 keys between the forms they come in: hex, points, scalars, WebCrypto. */
+/** Converts P-256 keys between hex, points, scalars and WebCrypto. */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes } from "../bytes.js";
 import { P256_COMPRESSED_LENGTH, P256_POINT_LENGTH } from "../decode/lengths.js";
 import { ClientError } from "./errors.js";
 import type { WebKeyPair } from "./platform.js";
 
-/** WebCrypto. Browsers have it on pages that came over HTTPS only. */
+/** WebCrypto. Throws {@link ClientError} (`key`) without it: browsers have it only on pages served over HTTPS. */
 export function subtleCrypto(): SubtleCrypto {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle === undefined)
@@ -22,7 +22,7 @@ export function compressed(point: Uint8Array): Uint8Array {
 }
 
 /**
- * The uncompressed form of a point in either form (SEC1 section 2.3.4); null where the bytes are no point of the curve.
+ * The uncompressed form of a point in either form (SEC1 section 2.3.4); null for bytes that are no point of the curve.
  */
 export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null> {
   if (bytes.length !== P256_COMPRESSED_LENGTH && bytes.length !== P256_POINT_LENGTH) return null;
@@ -34,7 +34,7 @@ export async function uncompressed(bytes: Uint8Array): Promise<Uint8Array | null
   }
 }
 
-/** The uncompressed public key of a private one; null where the bytes are not the 32 of a private key. */
+/** The uncompressed public key of a private one; null for bytes that are no private key of 32 bytes. */
 export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array | null> {
   const { p256 } = await import("../verify/noble.js");
   try {
@@ -44,7 +44,7 @@ export async function publicPointOf(privateKey: Uint8Array): Promise<Uint8Array 
   }
 }
 
-/** A pair that signs, and whose private key does not leave WebCrypto again. */
+/** A signing pair whose private key cannot be exported. */
 export async function importSigningPair(privateKey: Uint8Array, point: Uint8Array): Promise<WebKeyPair> {
   const subtle = subtleCrypto();
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };

@@ -1,10 +1,10 @@
 /**
- * Types of the platform that stand in the client's signatures: the platform's own where it declares them (the DOM
- * library, the types of Node, of a worker), and elsewhere what is used of them. So a program compiles against the
- * client whatever types it has, and hands over its own objects.
+ * Platform types of the client's signatures: the platform's own where it declares them (the DOM library, the types of
+ * Node or of a worker), else the members that are used. So a program compiles with any of these types, and passes its
+ * own objects.
  */
 
-/** What the global class of that name makes. */
+/** The instance type of a global class. */
 type Instance<Name extends string, Otherwise> = typeof globalThis extends {
   readonly [K in Name]: { readonly prototype: infer T };
 }
@@ -49,7 +49,7 @@ export type Fetch = typeof globalThis extends { readonly fetch: infer F }
       },
     ) => Promise<HttpResponse>;
 
-/** A key of WebCrypto: what it signs with, since not every platform declares the class. */
+/** A key of WebCrypto: the parameter type of `sign`, since not every platform declares the class. */
 export type WebKey = typeof globalThis extends {
   readonly crypto: { readonly subtle: { sign(algorithm: never, key: infer Key, data: never): unknown } };
 }
@@ -61,7 +61,6 @@ export type WebKey = typeof globalThis extends {
       readonly usages: readonly string[];
     };
 
-/** A key pair of WebCrypto. */
 export interface WebKeyPair {
   readonly publicKey: WebKey;
   readonly privateKey: WebKey;
@@ -84,7 +83,7 @@ interface PlainPasskeyRequest {
   readonly signal?: Signal;
 }
 
-/** What a passkey is asked with: the argument of `navigator.credentials.get`. */
+/** The argument of `navigator.credentials.get`. */
 export type PasskeyRequest = NonNullable<Parameters<Credentials["get"]>[0]>;
 
 /** A passkey that may be used. */

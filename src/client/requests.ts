@@ -1,4 +1,4 @@
-/** What is sent is checked and enveloped here, and what comes back is checked: the client's boundary. */
+/** The client's boundary: checks and wraps what is sent, and checks what comes back. */
 import { outcomeOf } from "../decode/activity.js";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../decode/json.js";
 import { copyPlain, unwrap } from "../decode/input.js";
@@ -17,17 +17,17 @@ import { type Shape, readShape } from "./shapes.js";
 import { type Transport, send } from "./transport.js";
 
 export interface CallOptions {
-  /** Another organization than the client's: a child of it, for one. */
+  /** Another organization than the client's, such as a child of it. */
   readonly organizationId?: string;
   readonly signal?: Signal;
 }
 
 export interface SubmitOptions extends CallOptions {
-  /** Ask for app proofs of the activity. Verified calls always do. */
+  /** Requests app proofs of the activity. Verified calls always do. */
   readonly generateAppProofs?: boolean;
 }
 
-/** An operation that is not documented: the last segment of its path, and its activity type. */
+/** An undocumented operation: the last segment of its path, and its activity type. */
 export interface UndocumentedSubmit {
   readonly name: string;
   readonly type: string;
@@ -39,7 +39,7 @@ export function ownOperation(operation: UndocumentedSubmit): UndocumentedSubmit 
   return ownTypedOptions("operation", operation, OPERATION);
 }
 
-/** The activity envelope (client/README.md, "Activities"), as it is sent. */
+/** The envelope of an activity (client/README.md, "Activities"). */
 interface ActivityRequest {
   readonly type: string;
   readonly timestampMs: string;
@@ -55,14 +55,13 @@ interface Submission {
 
 export const CALL_OPTIONS: Readonly<Record<keyof CallOptions, Kind>> = { organizationId: "text", signal: "object" };
 const SUBMIT_OPTIONS: Readonly<Record<keyof SubmitOptions, Kind>> = { ...CALL_OPTIONS, generateAppProofs: "flag" };
-/** By operation name, so that `query(name)` has the same limit as the typed function. */
+/** By name, so that `query(name)` has the same limit as the typed function. */
 const RESPONSE_LIMITS = new Map(
   Object.values<QueryOperation>(QUERY_OPERATIONS).flatMap(({ name, maxResponseBytes }) =>
     maxResponseBytes === undefined ? [] : [[name, maxResponseBytes]],
   ),
 );
 
-/** Sends an activity request in its envelope. */
 export async function submit(
   transport: Transport,
   operation: UndocumentedSubmit | SubmitOperation,
@@ -85,7 +84,6 @@ function millisecondsOf(now: Date): string {
   return String(now.getTime());
 }
 
-/** Sends a query: its parameters beside `organizationId`. */
 export async function query(
   transport: Transport,
   operation: { readonly name: string } | QueryOperation,
@@ -104,13 +102,13 @@ export async function query(
   return send(transport, target, body, options.signal);
 }
 
-/** The parameters as JSON has them: what is undefined is not there. */
+/** The parameters as JSON, without undefined members. */
 function checkedParameters(
   operation: { readonly name: string; readonly parameters?: Shape<unknown> },
   given: unknown,
 ): JsonObject {
   const { name } = operation;
-  // What is checked is what is sent.
+  // The checked copy is what is sent.
   const parameters = copyPlain(given);
   if (!/^[a-z0-9_]+$/.test(name))
     throw requestError("request", [{ path: "name", message: "lower-case letters, digits and _ wanted" }]);
@@ -124,13 +122,13 @@ function checkedParameters(
 }
 
 export interface Submitted<Result> {
-  /** As the service answered it; members that are not known are kept. Its word, which nothing vouches for. */
+  /** The service's response, unverified. Unknown members are kept. */
   readonly activity: ActivityJson;
-  /** The member of the activity's result that belongs to its type; null where it is not there, or not yet. */
+  /** The member of the activity's result that belongs to its type; null where it is absent, or not there yet. */
   readonly result: Result | null;
 }
 
-/** The typed answer to a documented submit. Throws {@link ClientError} (`answer`) where it is another. */
+/** The typed response to a documented submit. Throws {@link ClientError} (`answer`) where it does not match. */
 export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonValue): Submitted<Result> {
   const activity = readShape(activitySchema, unwrap(answer, "activity"), "activity");
   if (activity.value === undefined) throw answerError(operation.name, activity.faults, "unknown");
@@ -141,14 +139,14 @@ export function readSubmitted<Result>(operation: SubmitOperation, answer: JsonVa
   return { activity: activity.value, result: result.value as Result };
 }
 
-/** The typed answer to a documented query. Throws {@link ClientError} (`answer`) where it is another. */
+/** The typed response to a documented query. Throws {@link ClientError} (`answer`) where it does not match. */
 export function readQueried<Result>(operation: QueryOperation, answer: JsonValue): Result {
   const result = readShape(operation.result, answer, "");
   if (result.faults.length > 0) throw answerError(operation.name, result.faults, "none");
   return result.value as Result;
 }
 
-/** An answer that is an object, and no more is known of it. */
+/** A response of which only an object is known. Throws {@link ClientError} (`answer`) for anything else. */
 export function readObject(name: string, answer: JsonValue, effect: "none" | "unknown"): JsonObject {
   if (isJsonObject(answer)) return answer;
   throw answerError(name, [{ path: "", message: "an object wanted" }], effect);

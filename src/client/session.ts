@@ -1,4 +1,4 @@
-/** Sessions: a key that the service makes for a user, for a while, and seals to a key made here. */
+/** Sessions: the service makes a temporary key for a user, and seals it to a key made here. */
 import { toHex } from "../bytes.js";
 import { copyPlain } from "../decode/input.js";
 import { openBundle } from "./credential-bundle.js";
@@ -10,21 +10,20 @@ import type { SubmitParameters, SubmitResult } from "./operations.js";
 import { importSigningPair, publicPointOf, subtleCrypto } from "./p256.js";
 import { type Stamper, apiKeyStamper } from "./stamp.js";
 
-/** A key pair that a session is sealed to. Its private key cannot be exported. */
+/** The key pair that a session is sealed to. Its private key cannot be exported. */
 export interface SessionTarget {
   /** The uncompressed point in hex: the parameter `targetPublicKey`. */
   readonly publicKey: string;
-  /** Opens the `credentialBundle` that was sealed to this target. Throws {@link ClientError} (`bundle`). */
+  /** Opens a `credentialBundle` sealed to this target. Throws {@link ClientError} (`bundle`). */
   open(credentialBundle: string): Promise<SessionKey>;
 }
 
-/** The session's own key. The pair is non-extractable, and can be kept, in IndexedDB for one. */
+/** The session's key. The pair is non-extractable, and can be stored, for example in IndexedDB. */
 export interface SessionKey {
   readonly keyPair: WebKeyPair;
   readonly stamper: Stamper;
 }
 
-/** A new target. */
 export async function createSessionTarget(): Promise<SessionTarget> {
   const subtle = subtleCrypto();
   const pair = await subtle.generateKey({ name: "ECDH", namedCurve: "P-256" }, false, ["deriveBits"]);
@@ -32,7 +31,10 @@ export async function createSessionTarget(): Promise<SessionTarget> {
   return { publicKey, open: (credentialBundle) => openCredentialBundle(credentialBundle, pair) };
 }
 
-/** Opens a `credentialBundle` with the pair that it was sealed to: an ECDH pair of P-256 that may derive bits. */
+/**
+ * Opens a `credentialBundle` with the pair it was sealed to: an ECDH pair of P-256 with the usage `deriveBits`. Throws
+ * {@link ClientError} (`bundle`).
+ */
 export async function openCredentialBundle(credentialBundle: string, target: WebKeyPair): Promise<SessionKey> {
   const privateKey = await openBundle(credentialBundle, target);
   const point = await publicPointOf(privateKey);
@@ -42,7 +44,7 @@ export async function openCredentialBundle(credentialBundle: string, target: Web
   return { keyPair, stamper: await apiKeyStamper(keyPair) };
 }
 
-/** A client, or one with verification. */
+/** A client, with verification or without. */
 export interface SessionOpener<Answer> {
   createReadWriteSession(
     parameters: SubmitParameters<"createReadWriteSession">,
@@ -50,7 +52,10 @@ export interface SessionOpener<Answer> {
   ): Promise<Answer>;
 }
 
-/** Creates a session and opens its key: what `createReadWriteSession` answers, and the key beside it. */
+/**
+ * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws {@link
+ * ClientError} (`answer`) where the activity is not completed.
+ */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
   client: SessionOpener<Answer>,
   parameters: Omit<SubmitParameters<"createReadWriteSession">, "targetPublicKey">,

@@ -1,4 +1,4 @@
-/** What stampers return, checked before anything is sent (client/README.md, "Stamps"). */
+/** Checks the return value of a stamper before anything is sent (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { fromHex, fromUtf8, toHex } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
@@ -9,7 +9,7 @@ import { uncompressed } from "./p256.js";
 import type { Signal } from "./platform.js";
 import type { AnyStamper, StampHeader } from "./stamp.js";
 
-/** The headers that a stamp may have, and whether a value of each is known to be over these bytes. */
+/** Each header of a stamp, with a test whether its value verifiably covers the body. */
 const HEADERS = {
   "X-Stamp": isKeyStampOf,
   "X-Stamp-WebAuthn": isPasskeyStampOf,
@@ -18,13 +18,12 @@ const HEADERS = {
 
 const HEADER_NAMES = Object.keys(HEADERS) as readonly StampHeader[];
 
-/** A stamp as it is sent: the name as the stamper spells it. */
+/** A stamp to send, with the header spelled as the stamper spells it. */
 export interface CheckedStamp {
   readonly header: string;
   readonly value: string;
 }
 
-/** The two shapes of a stamp: the members that hold its header and its value. */
 const SHAPES = {
   own: { header: "header", value: "value" },
   published: { header: "stampHeaderName", value: "stampHeaderValue" },
@@ -34,13 +33,13 @@ type ShapeName = keyof typeof SHAPES;
 /** Visible ASCII, with spaces and tabs inside (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Stampers of published packages, once they have returned a stamp: they are given text from then on. */
+/** Known stampers of published packages: they get the body as text. */
 const published = new WeakSet<object>();
 
 /**
- * The stamp of a body, by a stamper of either shape. Which shape it has, only its stamp shows, so the first body is
- * bytes that convert to their own text. A published stamper whose stamp does not verify over the body stamps the text.
- * Throws {@link ClientError} (`stamp`) for anything but a stamp; rejects as the stamper does.
+ * The stamp of a body, by a stamper of either shape. Only the stamp shows the shape, so the first body is bytes that
+ * convert to their own text. Where a published stamper's stamp does not verify over the body, it stamps the text.
+ * Throws {@link ClientError} (`stamp`) for any other return value; rejects with the stamper's own error.
  */
 export async function stampBy(
   stamper: AnyStamper,
@@ -58,13 +57,13 @@ export async function stampBy(
   return (await HEADERS[kind](stamp.value, body)) ? stamp : (await stampOver(text)).stamp;
 }
 
-/** A copy of UTF-8 bytes. What converts it to text, as TextEncoder does, gets the text and not a list of numbers. */
+/** A copy of UTF-8 bytes. Converting it to text, as TextEncoder does, gives the text and no list of numbers. */
 class TextBytes extends Uint8Array {
   override toString(): string {
     return fromUtf8(this) ?? super.toString();
   }
 
-  /** Parts of it are plain bytes. */
+  /** Slices are plain bytes. */
   static get [Symbol.species](): Uint8ArrayConstructor {
     return Uint8Array;
   }
@@ -76,7 +75,7 @@ interface ShapedStamp {
   readonly stamp: CheckedStamp;
 }
 
-/** A copy of what the stamper returned: it is read once. No message quotes it. */
+/** Reads and copies the stamper's return value once. Error messages do not quote it. */
 function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
   const notSent = (why: string): ClientError => new ClientError("stamp", `not sent: ${why}`, facts);
   const own = typeof returned === "object" && returned !== null ? returned : {};
@@ -96,7 +95,6 @@ function checkedStamp(returned: unknown, facts: ClientErrorFacts): ShapedStamp {
   return { shape, kind, stamp: { header, value } };
 }
 
-/** The members of a stamp that are texts. */
 function textsOf(json: string): Readonly<Record<string, string>> {
   const value = JSON.parse(json) as unknown;
   const members = Object.entries(typeof value === "object" && value !== null ? value : {});
@@ -107,7 +105,7 @@ function textOf(base64url: string): string {
   return fromUtf8(base64urlnopad.decode(base64url.replace(/=+$/, ""))) ?? "";
 }
 
-/** Only for P-256 keys: other schemes are not checked here. */
+/** P-256 keys only; other schemes return false. */
 async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { publicKey = "", scheme, signature = "" } = textsOf(textOf(value));
@@ -121,7 +119,7 @@ async function isKeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   }
 }
 
-/** By the challenge alone: only the service knows the passkey. */
+/** Compares the challenge alone: only the service knows the passkey. */
 async function isPasskeyStampOf(value: string, body: Uint8Array): Promise<boolean> {
   try {
     const { challenge = "" } = textsOf(textOf(textsOf(value)["clientDataJson"] ?? ""));

@@ -1,4 +1,4 @@
-/** Stamps: what authenticates a request (client/README.md, "Stamps"). */
+/** Stamps, which authenticate a request (client/README.md, "Stamps"). */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, equalBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 import { P256_SCALAR_LENGTH } from "../decode/lengths.js";
@@ -16,43 +16,42 @@ export interface Stamp {
   readonly value: string;
 }
 
-/** Makes the stamp of a body. */
 export interface Stamper {
   stamp(body: Uint8Array, signal?: Signal): Promise<Stamp>;
 }
 
-/** A stamp as published stampers of this family return it. The header is one of {@link Stamp}, in any case. */
+/** A stamp of a published stamper of this family. The header is one of {@link Stamp}, in any case. */
 export interface PublishedStamp {
   readonly stampHeaderName: string;
   readonly stampHeaderValue: string;
 }
 
 /**
- * What a client takes: a {@link Stamper}, or a stamper of a published package of this family, which takes the body as
- * text and returns a {@link PublishedStamp}.
+ * A client takes a {@link Stamper}, or a stamper of a published package of this family, which gets the body as text and
+ * returns a {@link PublishedStamp}.
  */
 export interface AnyStamper {
   stamp(body: Uint8Array & string, signal?: Signal): Promise<Stamp | PublishedStamp>;
 }
 
-/** An API key in hex, as its file has it. */
+/** An API key in hex, as in its file. */
 export interface ApiKey {
-  /** The point: compressed, 33 bytes, or uncompressed, 65. */
+  /** The point: 33 bytes compressed, or 65 uncompressed. */
   readonly publicKey: string;
   /** The scalar, 32 bytes. */
   readonly privateKey: string;
 }
 
-/** What a pair is tried with. No body of a request, which would be JSON. */
+/** Signed to test a pair. It is not JSON, so its signature is no stamp of a request. */
 const PROBE = "bootproof: do these two keys belong together?";
 
 /**
- * Stamps with an API key: `X-Stamp`, base64url of
- * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`, the
- * signature being ECDSA P-256 with SHA-256 over the bytes of the body.
+ * Stamps with an API key: `X-Stamp`, base64url of `{"publicKey":"<compressed point,
+ * hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The signature is ECDSA P-256 with SHA-256
+ * over the bytes of the body.
  *
- * The key comes in hex, or as a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where
- * it is malformed, or where the two halves do not belong together.
+ * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where it is
+ * malformed, or where its halves do not belong together.
  */
 export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> {
   const { publicKey: stated, privateKey } = key;
@@ -68,7 +67,7 @@ export async function apiKeyStamper(key: ApiKey | WebKeyPair): Promise<Stamper> 
   };
 }
 
-/** A new API key. The public half is what is registered with the service. */
+/** A new API key. Register its public half with the service. */
 export async function generateApiKey(): Promise<ApiKey> {
   const subtle = subtleCrypto();
   const pair = await subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
@@ -81,7 +80,7 @@ function isCryptoKeyPair(key: ApiKey | WebKeyPair): key is WebKeyPair {
   return typeof key.privateKey === "object";
 }
 
-/** What is said of a key that is not good never quotes it. */
+/** The message must not quote the key. */
 function keyError(message: string): ClientError {
   return new ClientError("key", message);
 }
@@ -98,7 +97,7 @@ async function pairOfHex(key: ApiKey): Promise<WebKeyPair> {
   return importSigningPair(scalar, point);
 }
 
-/** The pair's public point, once a signature of the one half has been verified with the other. */
+/** The pair's public point, after a signature by the private half verified with it. */
 async function checkedPoint(pair: WebKeyPair): Promise<Uint8Array> {
   const { name, namedCurve } = pair.privateKey.algorithm as { name?: string; namedCurve?: string };
   if (name !== "ECDSA" || namedCurve !== "P-256") throw keyError("the key is not an ECDSA key of P-256");
@@ -125,7 +124,7 @@ async function signRaw(pair: WebKeyPair, message: Uint8Array): Promise<Uint8Arra
   return new Uint8Array(signature);
 }
 
-/** ECDSA-Sig-Value (RFC 3279 section 2.2.3) in DER, of `r ‖ s`. */
+/** DER of `r ‖ s` as ECDSA-Sig-Value (RFC 3279 section 2.2.3). */
 export function derSignature(raw: Uint8Array): Uint8Array {
   const integers = concatBytes(
     derInteger(raw.subarray(0, P256_SCALAR_LENGTH)),
@@ -142,14 +141,14 @@ function derInteger(scalar: Uint8Array): Uint8Array {
 }
 
 export interface WebauthnStamperOptions {
-  /** `(options) => navigator.credentials.get(options)`, or something like it. */
+  /** For example `(options) => navigator.credentials.get(options)`. */
   readonly get: (options: PasskeyRequest) => Promise<unknown>;
-  /** The relying party the passkey was made for: a domain. */
+  /** The relying party of the passkey: a domain. */
   readonly rpId: string;
-  /** The passkeys that may be used; the authenticator offers those it knows where this is not given. */
+  /** The passkeys that may be used; without it, the authenticator offers those it knows. */
   readonly allowCredentials?: readonly PasskeyDescriptor[];
   readonly userVerification?: "discouraged" | "preferred" | "required";
-  /** How long the browser lets the user take. */
+  /** The browser's limit for the user's response, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
@@ -174,7 +173,7 @@ export function webauthnStamper(options: WebauthnStamperOptions): Stamper {
   });
   return {
     async stamp(body, signal) {
-      // Of a copy: the digest waits for the platform's cryptography before it reads the bytes.
+      // A copy, since the digest reads the bytes later and the caller may change them.
       const challenge = toUtf8(toHex(await sha256(new Uint8Array(body))));
       const credential = await get({
         publicKey: {
@@ -209,7 +208,7 @@ function assertionOf(
   };
 }
 
-/** The bytes of a buffer, of another realm too, or of a view; null for anything else. */
+/** The bytes of a view or a buffer, also of another realm; null for anything else. */
 function bytesOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]" ? new Uint8Array(value as ArrayBuffer) : null;

@@ -1,11 +1,11 @@
 /**
- * One request: its body made bytes, stamped, sent and answered, within a time and a size. What is stamped is what is
- * sent, byte for byte, and a repetition is of the same bytes under the same stamp.
+ * Sends one request: serialized, stamped, sent and read, within limits of time and size. The stamped bytes are the sent
+ * bytes, and a repetition sends the same bytes with the same stamp.
  *
  * Queries are repeated after network errors, timeouts, 429 and 5xx. A submit is sent once: the interface does not
- * promise that the same bytes delivered twice make one activity. Deployed services of this family do promise it
- * (docs.turnkey.com, "Activities", Idempotency: "any two requests with the same fingerprint return the same activity");
- * who relies on that says so with `resendSubmits`, and then the same bytes, never a new timestamp, are sent again.
+ * promise that repeated bytes make one activity. Deployed services of this family do promise it (docs.turnkey.com,
+ * "Activities", Idempotency: "any two requests with the same fingerprint return the same activity"). With
+ * `resendSubmits` the same bytes, never a new timestamp, are sent again.
  */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
@@ -18,19 +18,19 @@ import type { Fetch, HttpRequest, HttpResponse, Signal } from "./platform.js";
 import { type CheckedStamp, stampBy } from "./stamp-shapes.js";
 import type { AnyStamper } from "./stamp.js";
 
-/** Where requests go, and all that they take from their surroundings. */
+/** The service's address, and everything that requests need from their environment. */
 export interface Transport {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly organizationId: string;
   readonly stamper: AnyStamper;
   readonly fetch: Fetch;
   readonly now: () => Date;
-  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
+  /** Resolves after this many milliseconds. Resolves or rejects at once when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** From 0 up to, and not including, 1. */
+  /** A number in [0, 1). */
   readonly random: () => number;
-  /** For one attempt, its answer read to the end. */
+  /** For one attempt, including its whole response. */
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly resendSubmits: boolean;
@@ -40,30 +40,32 @@ export interface Transport {
 interface Target {
   readonly group: "submit" | "query";
   readonly name: string;
-  /** For an answer that is known to be smaller than the transport allows. */
+  /** Where a smaller limit than the transport's applies. */
   readonly maxResponseBytes?: number;
 }
 
 const FIRST_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 10_000;
-/** A service that asks for a longer wait is not waited for: the error says how long. */
+/** A longer `Retry-After` is not waited for: the error has it in `retryAfterMs`. */
 const MAX_RETRY_AFTER_MS = 30_000;
-/** More than a file may have, for lists are long: 24 bytes for each, where an account of a wallet has 30. */
+/**
+ * Higher than for a file, since lists are long: 24 bytes for each value of 8 MiB, where an account of a wallet has 30.
+ */
 const MAX_ANSWER_VALUES = 350_000;
 
-/** A request as it is sent, however often: its bytes are made, and stamped, once. */
+/** Serialized and stamped once, however often it is sent. */
 interface StampedRequest {
   readonly target: Target;
   readonly bytes: Uint8Array;
   readonly stamp: CheckedStamp;
 }
 
-/** What the service may have done of a request whose answer is not there, or not good. */
+/** The possible effect of a request without a valid response. */
 function effectOf({ group }: Target): "none" | "unknown" {
   return group === "submit" ? "unknown" : "none";
 }
 
-/** Sends the body to the operation and answers the JSON that came back. */
+/** Sends the body to the operation and returns the JSON of the response. Throws {@link ClientError}. */
 export async function send(
   transport: Transport,
   target: Target,
@@ -97,7 +99,7 @@ async function stampOf(
   } catch (error) {
     if (error instanceof ClientError) throw error;
     if (signal.aborted) throw new ClientError("aborted", ABORTED, { operation: name });
-    // The platform's own message may quote what was signed, or who signs.
+    // The platform's message may quote the signed bytes or the signer.
     const reason = error instanceof Error ? error.name : "unknown reason";
     throw new ClientError("stamp", `not sent: the request could not be stamped (${reason})`, { operation: name });
   }
@@ -105,7 +107,10 @@ async function stampOf(
 
 const ABORTED = "aborted by the caller";
 
-/** The work's outcome, unless the signal is aborted first: then the work is left to itself. */
+/**
+ * The outcome of the work; rejects with {@link ClientError} (`aborted`) when the signal is aborted. The work itself
+ * goes on.
+ */
 export async function untilAborted<T>(
   work: Promise<T>,
   signal: Signal | undefined,
@@ -125,9 +130,7 @@ export async function untilAborted<T>(
   }
 }
 
-/**
- * Milliseconds to wait; null where another attempt is not to be made. Full jitter: anything up to the doubled bound.
- */
+/** Milliseconds until the next attempt, with full jitter up to a doubling bound; null: no further attempt. */
 function waitBeforeRetry(error: unknown, attempts: number, random: number): number | null {
   const backoff = Math.round(random * Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempts));
   if (!(error instanceof ServiceError)) {
@@ -177,7 +180,7 @@ function responseLimit(transport: Transport, target: Target): number {
   );
 }
 
-/** The answer is null where it is longer than allowed. */
+/** `answer` is null where the body exceeds the limit. */
 async function reach(
   transport: Transport,
   { target, bytes, stamp }: StampedRequest,
@@ -188,7 +191,7 @@ async function reach(
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", [stamp.header]: stamp.value },
     body: bytes as BodyInit,
-    // A redirect would carry the stamp to somebody else.
+    // A redirect would carry the stamp to another host.
     redirect: "manual",
     signal,
   });
@@ -204,7 +207,7 @@ function decodeAnswer(answer: Uint8Array, operation: string, effect: "none" | "u
   }
 }
 
-/** Refused (4xx) means that nothing was done; of anything else that is not known. */
+/** A refusal (4xx, but for 408) means that the service did nothing; otherwise the effect is not known. */
 function serviceError(
   response: HttpResponse,
   answer: Uint8Array,
@@ -221,13 +224,13 @@ function serviceError(
   });
 }
 
-/** A service that quotes the request in its error does not get the stamp into a log. */
+/** Keeps the stamp out of logs where the service quotes the request in its error. */
 function withoutStamp(text: string, { value }: CheckedStamp): string {
   const quoted = JSON.stringify(value).slice(1, -1);
   return text.replaceAll(value, "[stamp]").replaceAll(quoted, "[stamp]");
 }
 
-/** Retry-After (RFC 9110 section 10.2.3): seconds, or an HTTP date; null where it is neither. */
+/** Milliseconds by Retry-After (RFC 9110 section 10.2.3), in seconds or as an HTTP date; null for anything else. */
 function retryAfter(header: string | null, now: Date): number | null {
   if (header === null) return null;
   if (/^[0-9]+$/.test(header)) return Math.min(1000 * Number(header), Number.MAX_SAFE_INTEGER);
@@ -235,10 +238,7 @@ function retryAfter(header: string | null, now: Date): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
-/**
- * The whole body, decompressed where it came compressed; null where it is longer than the limit, and then the rest is
- * not read.
- */
+/** The whole body, decompressed; null where it exceeds the limit, and then the rest is not read. */
 export async function readBounded(message: HttpRequest | HttpResponse, limit: number): Promise<Uint8Array | null> {
   if (message.body === null) return new Uint8Array();
   const reader = message.body.getReader();
@@ -252,7 +252,7 @@ export async function readBounded(message: HttpRequest | HttpResponse, limit: nu
   }
 }
 
-/** A word of the platform's for what went wrong, such as ECONNREFUSED. Its messages may quote headers. */
+/** The platform's code, such as ECONNREFUSED. Not its message, which may quote headers. */
 function networkReason(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as { code?: unknown };

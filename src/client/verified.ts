@@ -1,8 +1,8 @@
 /**
- * Verified calls: nothing of an activity reaches the caller before an enclave that the policy pins has vouched for it.
+ * Verified calls: a caller gets nothing of an activity before an enclave pinned by the policy has vouched for it.
  *
- * What is asked is what was sent: verification holds the answer against it (verify/README.md, "The question"). That
- * the service carried the request out as the result says is still its word, wherever no proof speaks of it.
+ * Verification compares the response with what was sent (verify/README.md, "The question"). Where no app proof covers
+ * it, only the service claims that it executed the request as the result says.
  */
 import { isPolicy } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
@@ -37,13 +37,13 @@ import { readShape } from "./shapes.js";
 import { type Transport, untilAborted } from "./transport.js";
 
 export interface VerificationOptions {
-  /** How many verified boot proofs are remembered, the least recently used going first. */
+  /** How many verified boot proofs are cached; the least recently used goes first. Default: 256. */
   readonly bootProofLimit?: number;
   /**
-   * How long one is remembered before it is fetched again. Policy, ages and certificates are checked on every call.
+   * How long one is cached, in milliseconds. Policy, ages and certificates are checked on every call. Default: an hour.
    */
   readonly bootProofMaxAgeMs?: number;
-  /** Remembers valid signatures; may be shared with other verifications. */
+  /** Caches valid signatures; may be shared with other verifications. */
   readonly cache?: SignatureCache;
 }
 
@@ -55,14 +55,13 @@ const VERIFICATION_OPTIONS: Readonly<Record<keyof VerificationOptions, Kind>> = 
 const DEFAULT_LIMIT = 256;
 const DEFAULT_MAX_AGE_MS = 3_600_000;
 
-/** What a verified call answers: never a result without the report that stands for it. */
+/** A verified result with its report. */
 export interface VerifiedCall<Result> {
   readonly result: Result;
-  /** As the service answered it. */
   readonly activity: ActivityJson;
   /** Its verdict is `verified`. */
   readonly report: Report;
-  /** What was verified: the activity, its app proofs, and the boot proof of each. */
+  /** The activity, its app proofs, and the boot proof of each. */
   readonly verified: VerifiedActivity;
 }
 
@@ -74,29 +73,29 @@ export type VerifiedSubmitFunctions = {
 };
 
 export interface VerifyActivityOptions extends CallOptions {
-  /** What was asked, beside the organization, as far as the caller knows it: id, type, parameters, time, addresses. */
+  /** What is known of the request, apart from the organization: id, type, parameters, time, addresses. */
   readonly expected?: Partial<Expected>;
 }
 
 /**
- * The submits of a client under one policy. Each asks for app proofs, fetches the boot proof of each key they name, and
- * throws {@link RejectedActivityError} with every failed check, or {@link ClientError}, unless all of it is verified.
- * An activity that comes back without app proofs is rejected, whatever the policy's `appProofs.required` says.
+ * The submits of a client under one policy. Each requests app proofs, fetches the boot proof of each key they name, and
+ * verifies all of it. Throws {@link RejectedActivityError} with every failed check, or {@link ClientError}. An activity
+ * without app proofs is rejected, even where the policy does not set `appProofs.required`.
  */
 export interface VerifiedClient extends VerifiedSubmitFunctions {
   readonly policy: Policy;
-  /** A submit that is not documented. */
+  /** An undocumented submit. */
   submit(operation: UndocumentedSubmit, parameters: object, options?: CallOptions): Promise<VerifiedCall<JsonValue>>;
   /**
-   * Verifies a past activity: JSON value or text, bare or in its wrapper. App proofs that are not in it are asked for
-   * with `list_app_proofs`. It has to be one of `organizationId`, the client's where not given, completed, and the
-   * answer to whatever else is `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for what
-   * is no question.
+   * Verifies a past activity: JSON value or text, bare or in its wrapper. App proofs that it lacks are fetched with
+   * `list_app_proofs`. The activity must be completed, belong to `organizationId` (default: the client's) and match
+   * `expected`. Throws MalformedError (`json`) for text that is no JSON, TypeError for an invalid `expected`, and the
+   * errors of a submit.
    */
   verifyActivity(activity: unknown, options?: VerifyActivityOptions): Promise<VerifiedCall<JsonValue>>;
 }
 
-/** Makes the verified calls over a transport. Throws TypeError for what is no policy: before anything is submitted. */
+/** Makes the verified calls. Throws TypeError for an invalid policy, before anything is submitted. */
 export function verifiedClient(transport: Transport, policy: Policy, given: VerificationOptions = {}): VerifiedClient {
   if (!isPolicy(policy)) throw new TypeError("a policy is wanted, as parsePolicy answers it");
   const options = ownTypedOptions("options", given, VERIFICATION_OPTIONS);
@@ -118,13 +117,13 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
   };
 }
 
-/** What is verified: an activity, the question that it has to answer, and how its result is read. */
+/** One verification: the activity, the expected request, and how to read the result. */
 interface Case {
   readonly activity: JsonValue;
   readonly expected: Expected;
-  /** The documented operation that it is of; null: any. */
+  /** The documented operation of the activity; null for any other. */
   readonly operation: SubmitOperation | null;
-  /** The operation that was submitted; null for a past activity. */
+  /** The submitted operation; null for a past activity. */
   readonly sent: string | null;
   readonly signal: Signal | undefined;
 }
@@ -180,7 +179,7 @@ class ActivityVerifier {
     return { ...readVerified<Result>(fetched.activity, operation, sent), report, verified: activity };
   }
 
-  /** The app proofs of a past activity, where it carries none, and the boot proofs of the keys that they name. */
+  /** Fetches the app proofs that a past activity lacks, and the boot proofs of the keys they name. */
   async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
     const { organizationId } = expected;
     const queryService: AskService = (name, parameters) =>
@@ -203,7 +202,7 @@ class ActivityVerifier {
     const pieces = bootProofs.map(
       ({ key, bootProof }) => new NamedEvidence(null, bootProof.evidence, { ephemeralKey: fromHex(key)! }),
     );
-    // In the wrapper, so that what is unwrapped from it is this very value, whatever its members are called.
+    // Wrapped, so that unwrapping yields exactly this value whatever its members are called.
     const evidence = { bootProofs: pieces, activity: { activity } };
     return verifyEvidence(evidence, {
       policy: this.#policy,
@@ -215,15 +214,15 @@ class ActivityVerifier {
   }
 }
 
-/** The question of a past activity. Throws TypeError where the caller names two organizations. */
+/** The expected members of a past activity. Throws TypeError where the caller names two organizations. */
 function expectedOf({ organizationId, expected: given = {} }: VerifyActivityOptions, own: string): Expected {
   if (Array.isArray(given)) throw new TypeError("expected: an object wanted");
-  // The copy that is checked is the one that is asked.
+  // The checked copy is the one that is used.
   const expected = copyExpected(given);
   const named = expected.organizationId ?? organizationId ?? own;
   if ((organizationId ?? named) !== named) throw new TypeError("organizationId and expected.organizationId differ");
   const whole = { ...expected, organizationId: named };
-  // Before anything is fetched: it throws for what is no question.
+  // Throws for invalid members before anything is fetched.
   expectationOf(whole);
   return whole;
 }
@@ -232,7 +231,7 @@ function unwrapped(answer: JsonValue): JsonValue {
   return unwrapAlone(answer, "activity") as JsonValue;
 }
 
-/** The documented operation of an activity's type; null where it is of none. */
+/** The documented operation of an activity's type; null for any other type. */
 function operationOf(activity: JsonValue): SubmitOperation | null {
   const type = isJsonObject(activity) ? activity["type"] : undefined;
   return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;
@@ -265,7 +264,7 @@ function evidenceError(cause: ClientError, { operation, activityId }: ActivityFa
   });
 }
 
-/** The typed answer. Throws {@link ClientError} (`answer`) where it is not of the documented shape. */
+/** The typed result. Throws {@link ClientError} (`answer`) where it does not match the documented shape. */
 function readVerified<Result>(
   activity: JsonValue,
   operation: SubmitOperation | null,

@@ -1,6 +1,6 @@
 /**
- * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over
- * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, the parts coming in headers.
+ * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over `v1.ed25519.<key
+ * id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -19,42 +19,40 @@ import { readShape } from "./shapes.js";
 import { readBounded } from "./transport.js";
 import type { VerifiedCall, VerifiedClient } from "./verified.js";
 
-/** What the receiver got and knows. */
 export interface WebhookInput {
-  /** Exactly as received: what a JSON parser made of it is not what was signed. */
+  /** Exactly the received bytes: the signature does not cover parsed and rewritten JSON. */
   readonly rawBody: Uint8Array | string;
   readonly headers: HttpHeaders | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The service's published keys (RFC 7517), as parsed. */
+  /** The service's published keys (RFC 7517), parsed. */
   readonly jwks: unknown;
   readonly now: Date;
   /** The vendor's prefix of the header names. Default: `X-Webhook-`. */
   readonly headerPrefix?: string;
-  /** How far the delivery's time may be from now, either way. Default: five minutes. */
+  /** Maximal distance of the delivery's time from `now`, either way, in milliseconds. Default: five minutes. */
   readonly toleranceMs?: number;
-  /** Which events were accepted before. Default: one in the memory of this process. */
+  /** Remembers accepted events. Default: one in the memory of this process. */
   readonly store?: EventStore;
-  /** How long an event's id is remembered. Default: a day. Never less than the tolerance asks for. */
+  /** How long an event's id is remembered, in milliseconds: at least twice the tolerance. Default: a day. */
   readonly rememberMs?: number;
 }
 
-/** An activity that the service reported, signed by the service. What it says is not verified by this. */
+/** An activity reported and signed by the service. The activity itself is not verified. */
 export interface Delivery {
   readonly eventId: string;
   readonly keyId: string;
   readonly timestamp: Date;
   readonly activity: ActivityJson;
-  /** The body, whole. */
   readonly json: JsonValue;
 }
 
-/** Remembers accepted events, so that none is accepted twice. */
+/** Remembers accepted events, so that no event is accepted twice. */
 export interface EventStore {
   /**
-   * Whether the event is new; it is then taken, until that time at least. Has to be atomic where receivers share the
-   * store.
+   * Returns whether the event is new, and remembers it until that time at least. Must be atomic where receivers share
+   * the store.
    */
   claim(eventId: string, until: Date, now: Date): boolean | Promise<boolean>;
-  /** Gives back an event that could not be dealt with, so that its next delivery is accepted. */
+  /** Forgets an event that could not be processed, so that its next delivery is accepted. */
   release(eventId: string): void | Promise<void>;
 }
 
@@ -63,7 +61,10 @@ const DEFAULT_TOLERANCE_MS = 300_000;
 const DEFAULT_REMEMBER_MS = 86_400_000;
 const DEFAULT_EVENTS = 100_000;
 
-/** In memory, for one process. Refuses new events once it is full of events that may not be forgotten yet. */
+/**
+ * In memory, for one process. Throws {@link WebhookError} (`full`) where it is full of events that are too new to
+ * forget.
+ */
 export class MemoryEventStore implements EventStore {
   readonly #limit: number;
   readonly #events = new Map<string, number>();
@@ -97,8 +98,8 @@ export class MemoryEventStore implements EventStore {
 const processStore = new MemoryEventStore();
 
 /**
- * Verifies a delivery: headers, version and algorithm, time, signature, body, and that it is the first of its event.
- * Throws {@link WebhookError}. Whoever cannot deal with the delivery then releases its event in the store.
+ * Verifies a delivery: headers, version and algorithm, time, signature, body, and that its event is new. Throws {@link
+ * WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
   const input = ownTypedOptions("input", given, INPUT_KINDS);
@@ -118,12 +119,12 @@ const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
   rememberMs: "count",
 };
 
-/** All of {@link verifyWebhook} that follows once its headers were found good. */
+/** The steps of {@link verifyWebhook} after the headers. */
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
   const own = ownMembers(input as WebhookInput, INPUT_KINDS);
   const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = own;
   const { timestamp, receivedAt } = headers;
-  // Taken over before anything is awaited: what is read is what was verified, whatever the caller does to its bytes.
+  // Copied before the first await, so that the verified bytes are the parsed ones even if the caller changes them.
   const body = typeof rawBody === "string" ? toUtf8(rawBody) : new Uint8Array(rawBody);
   const key = keyOf(own.jwks, headers.keyId);
   const signed = concatBytes(toUtf8(`v1.ed25519.${headers.keyId}.${timestamp.getTime()}.${headers.eventId}.`), body);
@@ -139,7 +140,7 @@ async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "h
   return delivery;
 }
 
-/** Headers of which each has its form, and the time is near enough. Nobody has signed them yet. */
+/** Well-formed headers with a recent time, not yet verified. */
 interface WebhookHeaders {
   readonly eventId: string;
   readonly timestamp: Date;
@@ -148,10 +149,7 @@ interface WebhookHeaders {
   readonly signature: Uint8Array;
 }
 
-/**
- * No dot, so that the parts of what is signed cannot be shifted against each other; no comma, which joins repeated
- * headers.
- */
+/** No dot, so that the parts of the signed text cannot shift; no comma, which joins repeated headers. */
 const IDENTIFIER = /^[!-+\-/-~]{1,256}$/;
 
 function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "toleranceMs" | "now">): WebhookHeaders {
@@ -174,9 +172,7 @@ function readHeaders(input: Pick<WebhookInput, "headers" | "headerPrefix" | "tol
   return { eventId, timestamp: freshTime(timestamp, now, toleranceMs), receivedAt: new Date(now), keyId, signature };
 }
 
-/**
- * The value of a header that is there once. Repeated ones may come joined with commas, which no value here may contain.
- */
+/** The value of a header that occurs once. Commas join repeated headers, so no value may have one. */
 function soleHeader(headers: WebhookInput["headers"], name: string): string {
   const values = isHeaders(headers)
     ? [headers.get(name) ?? []].flat()
@@ -202,7 +198,7 @@ function freshTime(timestamp: string, now: Date, toleranceMs: number): Date {
   );
 }
 
-/** The public key with the id: an Ed25519 key for signatures (RFC 8037 section 2), there once. */
+/** The public key with the id, which must occur once: an Ed25519 key for signatures (RFC 8037 section 2). */
 function keyOf(given: unknown, keyId: string): Uint8Array {
   const jwks = copyPlain(given);
   const keys = isJsonObject(jwks) && Array.isArray(jwks["keys"]) ? jwks["keys"] : [];
@@ -247,17 +243,15 @@ function readBody(body: Uint8Array, eventId: string): { activity: ActivityJson; 
 export interface WebhookHandlerOptions extends Omit<WebhookInput, "rawBody" | "headers" | "jwks" | "now"> {
   /** `client.withVerification(policy)`. */
   readonly verified: Pick<VerifiedClient, "verifyActivity">;
-  /** The organizations whose activities are expected here: the receiver's own, and its children. */
+  /** The accepted organizations: the receiver's own, and its children. */
   readonly organizationIds: readonly string[];
-  /** The key set; or a function that fetches one with this key, called for every delivery whose headers are good. */
+  /** The key set, or a function that fetches one with this key. It is called for each delivery with valid headers. */
   readonly jwks: object | ((keyId: string) => Promise<unknown>);
-  /** An activity that the service reported and an enclave vouched for. */
+  /** Called for an activity that an enclave vouched for. */
   readonly onVerified: (delivery: Delivery, call: VerifiedCall<JsonValue>) => unknown;
-  /**
-   * An activity that the service reported and no enclave vouched for: not completed yet, without app proofs, or worse.
-   */
+  /** Called for an activity that no enclave vouched for: for example not completed yet, or without app proofs. */
   readonly onRejected: (delivery: Delivery, error: RejectedError) => unknown;
-  /** Whatever made the handler answer 5xx, so that the service delivers again. */
+  /** Called with the error of each 5xx; the service then delivers again. */
   readonly onError?: (error: unknown) => void;
   readonly now?: () => Date;
   readonly maxBodyBytes?: number;
@@ -279,7 +273,9 @@ const HANDLER_OPTIONS: Readonly<Record<keyof WebhookHandlerOptions, Kind>> = {
 };
 const DEFAULT_BODY_BYTES = 4 * 1024 * 1024;
 
-/** The status for each fault: 5xx is delivered again, else it is final (client/README.md, "Webhook deliveries"). */
+/**
+ * The status for each fault: the service repeats a delivery after 5xx only (client/README.md, "Webhook deliveries").
+ */
 const STATUS: Readonly<Record<WebhookFault, number>> = {
   header: 400,
   body: 400,
@@ -294,10 +290,9 @@ const STATUS: Readonly<Record<WebhookFault, number>> = {
 };
 
 /**
- * Receives deliveries: verifies each, then the app proofs of its activity, and hands it on. Answers 204 once
- * `onVerified` is done, 422 after `onRejected`, 200 for an event that was dealt with before, and 5xx where the event is
- * to be delivered again: its evidence could not be fetched, a callback threw, or the same event is being dealt with at
- * the moment.
+ * Makes a handler that verifies each delivery and the app proofs of its activity. It responds with 204 after
+ * `onVerified`, 422 after `onRejected`, 200 for an event that was processed before, and 5xx where the service is to
+ * deliver again: the evidence could not be fetched, a callback threw, or the same event is being processed.
  */
 export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRequest) => Promise<HttpResponse> {
   const receive = webhookReceiver(options);
@@ -312,15 +307,14 @@ export function webhookHandler(options: WebhookHandlerOptions): (request: HttpRe
   };
 }
 
-/** A request of whatever kind of server. */
 interface ReceivedRequest {
   readonly method: string;
   readonly headers: WebhookInput["headers"];
-  /** The body exactly as it came; null where it is longer than the limit. */
+  /** The raw body; null where it exceeds the limit. */
   readonly body: (limit: number) => Promise<Uint8Array | null>;
 }
 
-/** What a handler does, whatever kind of server it is in: answers a request with a status. */
+/** Takes a request of any kind of server, and returns a status. */
 export function webhookReceiver(given: WebhookHandlerOptions): (request: ReceivedRequest) => Promise<number> {
   const own = ownTypedOptions("options", given, HANDLER_OPTIONS);
   const options = Object.assign(own, { jwks: copyPlain(own.jwks) });
@@ -335,8 +329,7 @@ export function webhookReceiver(given: WebhookHandlerOptions): (request: Receive
     if (request.method !== "POST") return 405;
     const rawBody = await request.body(maxBodyBytes);
     if (rawBody === null) return 413;
-    // Keys are looked up for a delivery that could be one, by an id that is none but an id: anybody may send anything
-    // here.
+    // Anyone may send requests here: keys are fetched only for a well-formed id.
     const received = { headers: request.headers, now: now() };
     const headers = readHeaders({ ...options, ...received });
     const delivery = await verifyUnder(headers, {
