@@ -4,8 +4,8 @@ import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
+import { isBad } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
-import { isBad } from "../report/pieces.js";
 import { answersNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {

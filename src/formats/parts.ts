@@ -5,13 +5,12 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { headlineFacts } from "../report/facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
-import { countWords, isBad } from "../report/pieces.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { type Notice, butsOf, originLines, verdictSentence } from "../report/text.js";
+import { originLines, verdictSentence } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;

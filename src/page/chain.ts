@@ -1,7 +1,7 @@
 /** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
 import type { Check, CheckSubject } from "../checks.js";
-import { isBad } from "../report/pieces.js";
 import { known } from "../report/check-lines.js";
+import { isBad } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, factsOf } from "./facts.js";
