@@ -1,6 +1,6 @@
 /** A report as workflow commands of GitHub Actions: annotations where people look at a change. */
 import type { Check } from "../checks.js";
-import type { Notice } from "../report/facts.js";
+import { type Notice, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -13,7 +13,6 @@ import {
   failureLines,
   fileOf,
   headline,
-  isGood,
   openLines,
   reasonLines,
   whoOf,

@@ -1,7 +1,7 @@
 /** A report as JUnit XML, for the test views of CI systems: a test case for the verdict, and one for each check. */
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { known } from "../report/check-lines.js";
-import { type Notice, butsOf } from "../report/facts.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
@@ -13,7 +13,6 @@ import {
   detailOf,
   failureLines,
   headline,
-  isGood,
   notesOf,
   openLines,
   reasonLines,

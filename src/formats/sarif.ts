@@ -2,7 +2,7 @@
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { explainCheck, isCheckId } from "../report/explanations.js";
-import { type Notice, butsOf } from "../report/facts.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
@@ -16,7 +16,6 @@ import {
   besideVerdict,
   fileOf,
   headline,
-  isGood,
   notesOf,
   openLines,
   openParts,

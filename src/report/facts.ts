@@ -17,6 +17,19 @@ export interface Notice {
   readonly text: string;
 }
 
+/** Whether a verdict, of this version or another, accepts the evidence. */
+export function isGoodVerdict(verdict: unknown): boolean {
+  return verdict === "verified" || verdict === "authentic";
+}
+
+/**
+ * Whether a report may be shown as good. A report from a file may have been altered: one with a good verdict and a
+ * failed check is not good, nor one that the caller refuses.
+ */
+export function isGood({ verdict, checks }: Pick<Report, "verdict" | "checks">, notices: readonly Notice[]): boolean {
+  return isGoodVerdict(verdict) && !checks.some(isBad) && !notices.some(({ kind }) => kind === "refused");
+}
+
 /** A failure, or a status that is none of ours. */
 export function isBad({ status }: Check): boolean {
   return !/^(?:pass|warn|skip)$/.test(status);
