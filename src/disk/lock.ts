@@ -1,10 +1,11 @@
 /** One process a file: a lock beside it, made by whoever comes first, that says who that is. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { readFile, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
+import { createWhole, replaceWhole } from "./whole.js";
 
 /** Another process has the file, or may have it. */
 export class InUseError extends Error {
@@ -56,9 +57,7 @@ async function takenOver(
   const turn = await takeLock(`${path}.${holder.id}`, what);
   try {
     if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
-    const beside = `${path}.${randomUUID()}`;
-    await writeFile(beside, own, { flag: "wx", mode: 0o600, flush: true });
-    await rename(beside, path);
+    await replaceWhole(path, own, { mode: 0o600 });
     return true;
   } finally {
     await turn.release();
@@ -67,16 +66,12 @@ async function takenOver(
 
 /** Linked to its name when it is written: nobody finds it half done. False: there is one already. */
 async function created(path: string, text: string): Promise<boolean> {
-  const beside = `${path}.${randomUUID()}`;
   try {
-    await writeFile(beside, text, { flag: "wx", mode: 0o600, flush: true });
-    await link(beside, path);
+    await createWhole(path, text, { mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
-  } finally {
-    await unlink(beside).catch(() => {});
   }
 }
 

@@ -14,8 +14,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk does not work",
 };
 
-/** What the system says, in words; null for what is no error of the system. */
-export function diskReason(error: unknown): string | null {
+/**
+ * The reason of an error of the file system, in words; null for any other error. `own`: words by error code that fit
+ * better where the caller uses the file.
+ */
+export function diskReason(error: unknown, own: Readonly<Record<string, string>> = {}): string | null {
   const { code } = error as { readonly code?: unknown };
-  return typeof code === "string" ? (REASONS[code] ?? code) : null;
+  return typeof code === "string" ? (own[code] ?? REASONS[code] ?? `the system reports ${code}`) : null;
 }
