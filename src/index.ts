@@ -94,7 +94,7 @@ export type { CheckExplanation, ExplanationOptions } from "./report/explanations
 export { renderJson } from "./report/json.js";
 export { renderSummary } from "./report/summary.js";
 export { renderText } from "./report/text.js";
-export type { Notice } from "./report/text.js";
+export type { Notice } from "./report/facts.js";
 export { renderPolicyCheck } from "./report/policy-text.js";
 export type { Detail, TextOptions } from "./report/layout.js";
 

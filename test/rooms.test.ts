@@ -203,8 +203,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   disk: DECODE,
   watch: [...FACADE, "client", "disk"],
   audit: [...FACADE, "disk"],
-  lab: [...FACADE, "client"],
-  cli: [...FACADE, "formats", "page", "client", "watch", "audit", "lab"],
+  lab: [...FACADE, "client", "disk"],
+  cli: [...FACADE, "formats", "page", "client", "disk", "watch", "audit", "lab"],
   bin: [...FACADE, "index", "formats", "page", "client", "watch", "audit", "lab", "cli"],
 };
 

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { InUseError, type Lock, takeLock } from "../disk/lock.js";
-import { diskReason, isInPlace, syncFolder } from "../disk/whole.js";
+import { diskReason } from "../disk/reason.js";
+import { isInPlace, syncFolder } from "../disk/whole.js";
 
 /** A file of results or a state that cannot be written, or is not what was left. */
 export class AuditFileError extends Error {

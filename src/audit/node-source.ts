@@ -5,7 +5,7 @@
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { copyPlain, ownOptions } from "../decode/input.js";
-import { diskReason } from "../disk/whole.js";
+import { diskReason } from "../disk/reason.js";
 import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter } from "./lines.js";

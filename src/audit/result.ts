@@ -2,6 +2,7 @@
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
+import { isGoodVerdict } from "../report/facts.js";
 import type { Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
@@ -33,7 +34,7 @@ export type EntryResult = Omit<AuditResult, "n" | "file">;
 
 /** Whether `verify` would end with exit code 0. */
 export function isAccepted({ verdict }: Pick<AuditResult, "verdict">): boolean {
-  return verdict === "verified" || verdict === "authentic";
+  return isGoodVerdict(verdict);
 }
 
 /** One line of JSON, without its line feed: the same bytes for the same entry and setting. */

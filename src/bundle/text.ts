@@ -1,7 +1,7 @@
 /** What stands beside the verdict on a bundle: whose policy it was held against, what became of the report inside. */
+import type { Notice } from "../report/facts.js";
 import { printableStart } from "../report/printable.js";
 import type { Verdict } from "../report/report.js";
-import type { Notice } from "../report/text.js";
 
 /** The parts of a `BundleVerification` that are shown. */
 export interface BundleFacts {

@@ -10,24 +10,12 @@ import {
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
-import { type JsonObject, memberPath } from "../decode/json.js";
-import { cut } from "../errors.js";
 import { type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
+import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import type { Bundle, Judgement } from "./file.js";
-
-/**
- * More statements than the report of any bundle has. What goes beyond is not compared, and counts as a difference.
- */
-const MAX_STATEMENTS = 100_000;
-/** Characters of their places. */
-const MAX_PLACES = 8 * 1024 * 1024;
-/** A report that differs in more places is another report. */
-const MAX_DIFFERENCES = 100;
-const MAX_VALUE = 1000;
-const UNCOMPARED = '"not compared"';
 
 /**
  * In place of a policy: the one inside the bundle, which the bundle's maker chose. It may only tighten, and the verdict
@@ -144,104 +132,55 @@ function packedComparison(
   const made = new Date(now);
   const judge = preparedVerification(evidence, { ...options, policy: policy ?? NO_POLICY_ANY_ENCLAVE, now: made });
   const copied = copyPlain(report);
-  const said = statements(copied);
-  const names = new Set(Object.keys(copied));
   return async () => {
     const anew = await judge();
     return {
       now: made.toISOString(),
       verdict: anew.report.verdict,
-      differences: differences(said, statements(withoutUnsaid(anew.report, names))),
+      differences: packedDifferences(copied, anew.report),
     };
   };
 }
 
-function withoutUnsaid(anew: Report, packed: ReadonlySet<string>): object {
-  return Object.fromEntries(
-    Object.entries(anew).filter(([name]) => !NOT_ALWAYS_SAID.includes(name) || packed.has(name)),
-  );
-}
-
-/** What is not compared counts as a difference: nothing passes that was not looked at. */
-function differences(packed: Statements, anew: Statements): Difference[] {
-  const found = [...new Set([...packed.keys(), ...anew.keys()])]
-    .map((place) => ({ place, packed: packed.get(place) ?? null, anew: anew.get(place) ?? null }))
-    .filter(({ place, packed, anew }) => packed !== anew && !(packed === null && NEW_PLACE.test(place)));
-  const rest =
-    packed.isFull || anew.isFull
-      ? [{ place: "(the rest, which is too long)", packed: UNCOMPARED, anew: UNCOMPARED }]
-      : [];
-  return [...rest, ...found].slice(0, MAX_DIFFERENCES);
-}
-
 /** What a report says of its making; and what depends on what was asked, which no bundle says. */
-const NOT_COMPARED = ["tool", "verifiedAt", "policyDigest", "evidence"];
-/** What reports of earlier versions do not say: compared where it is said. */
-const NOT_ALWAYS_SAID = ["stale", "notApplied"];
-const NEW_PLACE = /^claims\.bootProofs\[\d+\]\.image\.restsOn$/;
+const NOT_COMPARED: readonly string[] = ["tool", "verifiedAt", "policyDigest", "evidence"];
 const OF_THE_QUESTION: readonly string[] = ["app.request", "activity.request"] satisfies readonly CheckId[];
+const ASKED = /^claims\.activity\.asked/;
+/** What reports of earlier versions do not say: compared where it is said. */
+const NOT_ALWAYS_SAID = /^(?:stale|notApplied|claims\.bootProofs\[\d+\]\.image\.restsOn)$/;
 
-/** What a report says, by place, as far as there is room. */
-class Statements extends Map<string, string> {
-  #left = MAX_PLACES;
+/** Of checks the statuses are compared, wherever in the list they are. The packed report may be of any shape. */
+function packedDifferences(packed: object, report: Report): Difference[] {
+  const anew = statusesOf(report.checks);
+  const { checks } = packed as { readonly checks?: unknown };
+  // Checks in excess are differences: no more of them need to be read than are reported.
+  const said = Array.isArray(checks) ? statusesOf(checks, anew.size + MAX_EXCESS) : null;
+  const excess = [...(said?.keys() ?? [])].filter((place) => !anew.has(place));
+  const places = [...anew.keys(), ...excess];
+  const compared = {
+    packed: { ...packed, ...(said && { checks: places.map((place) => said.get(place)) }) },
+    anew: { ...report, checks: [...anew.values()] },
+  };
+  return reportDifferences(compared.packed, compared.anew, {
+    checks: places,
+    byValue: true,
+    isIgnored: (path, theirs) =>
+      NOT_COMPARED.includes(path) || ASKED.test(path) || (theirs === undefined && NOT_ALWAYS_SAID.test(path)),
+  }).map(({ place, theirs, anew }) => ({ place, packed: theirs, anew }));
+}
 
-  get isFull(): boolean {
-    return this.size >= MAX_STATEMENTS || this.#left <= 0;
+/** More than differences are reported. */
+const MAX_EXCESS = 1000;
+
+/** The status of each check by subject and id. Under several boot proofs a check of the policy is in the list often. */
+function statusesOf(checks: readonly unknown[], most = Infinity): Map<string, unknown> {
+  const statuses = new Map<string, unknown>();
+  for (const [index, check] of checks.entries()) {
+    const { subject, id, status } = (check ?? {}) as Record<string, unknown>;
+    if (OF_THE_QUESTION.includes(id as string)) continue;
+    if (statuses.size >= most) break;
+    const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
+    statuses.set(statuses.has(place) ? `${place} (${index})` : place, status);
   }
-
-  override set(place: string, text: string): this {
-    this.#left -= place.length;
-    return super.set(place, text);
-  }
-}
-
-/** The packed one may be of any shape. */
-function statements(report: object): Statements {
-  const said = new Statements();
-  for (const [index, [name, value]] of Object.entries(report).entries()) {
-    if (name === "checks" && Array.isArray(value))
-      value.slice(0, MAX_STATEMENTS).forEach((check, index) => addStatus(check, index, said));
-    else if (!NOT_COMPARED.includes(name)) addValue(said, memberPath("", name, index), value as unknown);
-  }
-  for (const place of [...said.keys()]) if (place.startsWith("claims.activity.asked")) said.delete(place);
-  return said;
-}
-
-function addStatus(check: unknown, index: number, said: Statements): void {
-  const { id } = (check ?? {}) as Record<string, unknown>;
-  if (!OF_THE_QUESTION.includes(id as string)) said.set(...statusOf(check, index, said));
-}
-
-function statusOf(check: unknown, index: number, said: ReadonlyMap<string, string>): [string, string] {
-  const { subject, id, status } = (check ?? {}) as Record<string, unknown>;
-  const place = typeof subject === "string" && typeof id === "string" ? `${subject} ${id}` : `checks[${index}]`;
-  // Under several boot proofs a check of the policy has an answer for each.
-  return [said.has(place) ? `${place} (${index})` : place, jsonText(status)];
-}
-
-function addValue(said: Statements, place: string, value: unknown): void {
-  if (said.isFull) return;
-  if (typeof value !== "object" || value === null || isEmpty(value)) {
-    if (value !== undefined) said.set(place, jsonText(value));
-    return;
-  }
-  let index = 0;
-  for (const name in value) {
-    if (!Object.hasOwn(value, name)) continue;
-    addValue(
-      said,
-      Array.isArray(value) ? `${place}[${name}]` : memberPath(place, name, index),
-      (value as JsonObject)[name],
-    );
-    index++;
-  }
-}
-
-function isEmpty(value: object): boolean {
-  for (const name in value) if (Object.hasOwn(value, name)) return false;
-  return true;
-}
-
-function jsonText(value: unknown): string {
-  return cut(JSON.stringify(value) ?? "null", MAX_VALUE);
+  return statuses;
 }

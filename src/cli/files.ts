@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { concatBytes, fromUtf8 } from "../bytes.js";
+import { diskReason } from "../disk/reason.js";
 import { type MalformedError, faultText } from "../errors.js";
 import { printable } from "../report/printable.js";
 import { brokenJson, tooLargeFormat, unreadableFormat } from "./file-formats.js";
@@ -18,13 +19,12 @@ export function nameOf(path: string): string {
 }
 
 const CHUNK = 65536;
+/** Of input files. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
   EISDIR: "is a directory, not a file: name the files in it",
-  EACCES: "permission denied",
   ENOTDIR: "no such file",
   ENAMETOOLONG: "no such file",
-  ELOOP: "a circle of links",
 };
 
 /**
@@ -131,8 +131,7 @@ function tooLarge(maxBytes: number, start: Uint8Array): Unreadable {
 
 export function reasonOf(error: unknown): string {
   if (error instanceof Unreadable) return error.message;
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? (REASONS[code] ?? `cannot be read (${code})`) : "cannot be read";
+  return diskReason(error, REASONS) ?? "cannot be read";
 }
 
 /** Chunk by chunk, so that a device or a pipe without end is left at the limit as well. */

@@ -229,7 +229,7 @@ async function pin(flags: PinFlags, io: Io): Promise<number> {
   if (pinned === null) return EXIT.rejected;
   const result = base === undefined ? newPolicy(pinned.made) : await withAdded(base, pinned.made, target);
   const isUntouched = target === base?.path && equalBytes(toUtf8(result.text), base.bytes);
-  if (!isUntouched) deliver(result, target, io, base);
+  if (!isUntouched) await deliver(result, target, io, base);
   const written = verb === null ? [] : [`${isUntouched ? "Unchanged" : verb}: ${target}, ${result.says}`];
   io.stderr.write([...written, ...pinned.messages, ...result.messages, ""].map(printable).join("\n"));
   return EXIT.good;
@@ -245,9 +245,9 @@ function verbOf(isThere: boolean): string {
   return isThere ? "Replaced" : "Written";
 }
 
-function deliver({ text }: Result, target: string, io: Io, base: GivenPolicy | undefined): void {
+async function deliver({ text }: Result, target: string, io: Io, base: GivenPolicy | undefined): Promise<void> {
   if (target === STDIN) io.stdout.write(text);
-  else writeWhole(target, text, target === base?.path ? base.bytes : undefined);
+  else await writeWhole(target, text, target === base?.path ? base.bytes : undefined);
 }
 
 interface Result {

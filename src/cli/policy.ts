@@ -111,7 +111,7 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
     const lines = edited.faults.map((fault) => printable(faultText([fault])));
     throw new UsageError([`${printable(path)}: left as it was:`, ...lines]);
   }
-  writeWhole(path, edited.value.text, bytes);
+  await writeWhole(path, edited.value.text, bytes);
   const { notes, stillAcceptedBy } = edited.value;
   const says = [
     ...stillAcceptedBy.map(({ extent, message }) => `${extent === "all" ? "WARNING" : "note"}: ${message}`),

@@ -1,25 +1,9 @@
-/**
- * Files that are written: each whole or not at all. Whoever reads the file meanwhile, or after a crash, has the old one
- * or the new one, and no part of either.
- */
-import {
-  type Stats,
-  accessSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+/** Where a command writes a file: links are followed, and what cannot be replaced is refused before any work. */
+import { type Stats, accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { equalBytes, toHex } from "../bytes.js";
+import { equalBytes } from "../bytes.js";
+import { diskReason } from "../disk/reason.js";
+import { replaceWhole } from "../disk/whole.js";
 import { UsageError } from "./io.js";
 
 interface Target {
@@ -37,23 +21,22 @@ export function requireWritable(path: string): boolean {
   return targetOf(path).replaced !== null;
 }
 
+const PERMISSIONS = 0o7777;
+
 /**
  * Writes a file in the place of the one that is there, links followed. `was`: what was read of it, where the new text
- * was made from that; if it is another by now, somebody else's change would be lost. Throws {@link UsageError}, with
- * the file as it was.
+ * was made from that; if it is another by now, somebody else's change would be lost. Rejects with {@link UsageError},
+ * with the file as it was.
  */
-export function writeWhole(path: string, text: string, was?: Uint8Array): void {
+export async function writeWhole(path: string, text: string, was?: Uint8Array): Promise<void> {
   const target = targetOf(path);
-  const beside = join(dirname(target.path), `.bootproof-${toHex(crypto.getRandomValues(new Uint8Array(12)))}.tmp`);
-  try {
-    writeBeside(beside, text, target);
+  const beforeRename = (): void => {
     if (was !== undefined && !equalBytes(readFileSync(target.path), was)) throw new Refusal("was changed meanwhile");
-    renameSync(beside, target.path);
-  } catch (error) {
-    remove(beside);
+  };
+  const mode = target.replaced === null ? {} : { mode: target.replaced.mode & PERMISSIONS };
+  await replaceWhole(target.path, text, { ...mode, beforeRename }).catch((error: unknown) => {
     throw fault(path, `not written, and left as it was: ${reasonOf(error)}`);
-  }
-  syncFolder(dirname(target.path));
+  });
 }
 
 /** Whether two paths lead to one file. */
@@ -116,55 +99,10 @@ function statOf(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-const PERMISSIONS = 0o7777;
-
-function writeBeside(beside: string, text: string, { replaced }: Target): void {
-  const file = openSync(beside, "wx", 0o666);
-  try {
-    if (replaced !== null) fchmodSync(file, replaced.mode & PERMISSIONS);
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // It was not made, or cannot be taken away: what is said is why nothing was written.
-  }
-}
-
-/** So that the new name survives a crash; where folders cannot be opened, the system does it in its own time. */
-function syncFolder(path: string): void {
-  try {
-    const folder = openSync(path, "r");
-    try {
-      fsyncSync(folder);
-    } finally {
-      closeSync(folder);
-    }
-  } catch {
-    // The file is written and whole.
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: "it is there no more",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "a file system that cannot be written",
-  ENOSPC: "no space left",
-  EDQUOT: "no space left",
-  ENAMETOOLONG: "the name is too long",
-  ENOTDIR: "there is no such folder",
-  ELOOP: "a circle of links",
-};
+/** Of a file that was there when the command started. */
+const REASONS: Readonly<Record<string, string>> = { ENOENT: "it is there no more" };
 
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" ? (REASONS[code] ?? code) : String(error);
+  return diskReason(error, REASONS) ?? String(error);
 }

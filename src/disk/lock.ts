@@ -1,10 +1,11 @@
 /** Allows one process at a time to use a file. A lock file beside it names the process that holds it. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { readFile, unlink } from "node:fs/promises";
 import { hostname } from "node:os";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
+import { createWhole, replaceWhole } from "./whole.js";
 
 /** Another process uses the file, or may be using it. */
 export class InUseError extends Error {
@@ -56,9 +57,7 @@ async function takenOver(
   const turn = await takeLock(`${path}.${holder.id}`, what);
   try {
     if ((await readFile(path, "utf8").catch(() => null)) !== found) return false;
-    const beside = `${path}.${randomUUID()}`;
-    await writeFile(beside, own, { flag: "wx", mode: 0o600, flush: true });
-    await rename(beside, path);
+    await replaceWhole(path, own, { mode: 0o600 });
     return true;
   } finally {
     await turn.release();
@@ -67,16 +66,12 @@ async function takenOver(
 
 /** Writes a temporary file and links it, so that no reader sees a partial lock. False: the lock exists already. */
 async function created(path: string, text: string): Promise<boolean> {
-  const beside = `${path}.${randomUUID()}`;
   try {
-    await writeFile(beside, text, { flag: "wx", mode: 0o600, flush: true });
-    await link(beside, path);
+    await createWhole(path, text, { mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
-  } finally {
-    await unlink(beside).catch(() => {});
   }
 }
 

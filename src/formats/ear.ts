@@ -4,8 +4,8 @@ import { fromHex, toUtf8 } from "../bytes.js";
 import type { Check, CheckId, CheckStatus } from "../checks.js";
 import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
+import { isBad, isGood } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
-import { isBad } from "../report/pieces.js";
 import { answersNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
@@ -233,8 +233,7 @@ function attestersOf({ evidence }: Report): string[] {
 
 /** No status is better: a verdict is about all pieces together, and what stands beside it weighs on each. */
 function floorOf(report: Report, bundle: BundleFacts | null): Tier {
-  const isGood = report.verdict === "verified" || report.verdict === "authentic";
-  if (!isGood || report.claims === null || report.checks.some(isBad)) return "contraindicated";
+  if (!isGood(report, []) || report.claims === null) return "contraindicated";
   // Never better than the other result of the same report.
   const isPassed = whyNotPassed(report, bundle) === null;
   const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
@@ -454,11 +453,11 @@ async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
 export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
   const key = signingKeyOf(jwk);
   const { compactVerify, importJWK } = await import("jose");
-  const isGood = await sign("", key, "probe")
+  const signs = await sign("", key, "probe")
     .then(async (token) => compactVerify(token, await importJWK(key.publicJwk, key.alg)))
     .then(() => true)
     .catch(() => false);
-  if (!isGood) throw new TypeError("the key that signs: its members do not belong together, or are damaged");
+  if (!signs) throw new TypeError("the key that signs: its members do not belong together, or are damaged");
   return key;
 }
 

@@ -1,9 +1,10 @@
 /** A report as workflow commands of GitHub Actions: annotations where people look at a change. */
 import type { Check } from "../checks.js";
+import { type Notice, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { type Notice, WANTED } from "../report/text.js";
+import { WANTED } from "../report/text.js";
 import {
   type CommandFailure,
   badChecks,
@@ -12,7 +13,6 @@ import {
   failureLines,
   fileOf,
   headline,
-  isGood,
   openLines,
   reasonLines,
   whoOf,

@@ -1,10 +1,11 @@
 /** A report as JUnit XML, for the test views of CI systems: a test case for the verdict, and one for each check. */
 import { CHECK_TITLES, type Check } from "../checks.js";
 import { known } from "../report/check-lines.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
-import { type Notice, WANTED, butsOf } from "../report/text.js";
+import { WANTED } from "../report/text.js";
 import {
   type CommandFailure,
   badChecks,
@@ -12,7 +13,6 @@ import {
   detailOf,
   failureLines,
   headline,
-  isGood,
   notesOf,
   openLines,
   reasonLines,

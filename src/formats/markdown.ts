@@ -1,12 +1,13 @@
 /** A report as Markdown of GitHub's kind, for step summaries and comments. */
 import { toUtf8 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { countWords, whoText } from "../report/pieces.js";
+import { type Notice, butsOf, countWords } from "../report/facts.js";
+import { whoText } from "../report/pieces.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
-import { type Notice, WANTED, butsOf } from "../report/text.js";
+import { WANTED } from "../report/text.js";
 import { badChecks, besideVerdict, detailOf, headline, openParts, reasonLines, whoOf } from "./parts.js";
 
 /** Bytes of each list: a step summary holds 1 MiB, and nothing of it is shown where it is longer. */

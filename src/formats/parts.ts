@@ -5,13 +5,12 @@
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { headlineFacts } from "../report/facts.js";
+import { type Notice, butsOf, countWords, headlineFacts, isBad, isGood, isGoodVerdict } from "../report/facts.js";
 import { pageOf } from "../report/layout.js";
-import { countWords, isBad } from "../report/pieces.js";
 import { printable, printableStart } from "../report/printable.js";
 import type { Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { type Notice, butsOf, originLines, verdictSentence } from "../report/text.js";
+import { originLines, verdictSentence } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
@@ -40,16 +39,6 @@ export function badChecks({ checks }: Report): Check[] {
   return checks.filter(isBad);
 }
 
-function hasGoodVerdict({ verdict }: Report): boolean {
-  return verdict === "verified" || verdict === "authentic";
-}
-
-/** Whether it may be shown as good: a report may have been altered, or made by another version. */
-export function isGood(report: Report, notices: readonly Notice[]): boolean {
-  const isRefused = notices.some(({ kind }) => kind === "refused");
-  return hasGoodVerdict(report) && badChecks(report).length === 0 && !isRefused;
-}
-
 /** The verdict in a sentence; before it, why the caller refuses the evidence all the same. */
 export function headline(report: Report, notices: readonly Notice[]): string {
   const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? [text] : []));
@@ -58,7 +47,7 @@ export function headline(report: Report, notices: readonly Notice[]): string {
 
 function headlineOf(report: Report): string {
   const sentence = verdictSentence(report);
-  if (isGood(report, []) || !hasGoodVerdict(report)) return sentence;
+  if (isGood(report, []) || !isGoodVerdict(report.verdict)) return sentence;
   return `NOT GOOD: a check failed, and the report contradicts itself in saying this: ${sentence}`;
 }
 

@@ -4,11 +4,12 @@
  */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument, plainOptions } from "../inputs.js";
+import { type Notice, butsOf } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
 import type { Report, ReportFormat } from "../report/report.js";
 import { renderSummary } from "../report/summary.js";
-import { type Notice, butsOf, renderReport } from "../report/text.js";
+import { renderReport } from "../report/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
 /** A report, and what it is of. */

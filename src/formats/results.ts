@@ -2,10 +2,9 @@
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
 import { fromHex, toBase64 } from "../bytes.js";
 import type { Check } from "../checks.js";
-import { isBad } from "../report/pieces.js";
+import { butsOf, isBad } from "../report/facts.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { unprovenWords } from "../report/statements.js";
-import { butsOf } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 /** The tool as a package URL (ECMA-427): a name that nobody else has. */

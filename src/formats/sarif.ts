@@ -2,12 +2,13 @@
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { explainCheck, isCheckId } from "../report/explanations.js";
+import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { renderWhole } from "../report/rendering.js";
 import type { EvidencePiece, Report } from "../report/report.js";
 import { grouped, provenStatements } from "../report/statements.js";
-import { type Notice, WANTED, butsOf } from "../report/text.js";
+import { WANTED } from "../report/text.js";
 import { TOOL } from "../version.js";
 import {
   type CommandFailure,
@@ -15,7 +16,6 @@ import {
   besideVerdict,
   fileOf,
   headline,
-  isGood,
   notesOf,
   openLines,
   openParts,

@@ -2,22 +2,11 @@
  * The folder of a lab: one that was empty when a lab claimed it. A marker says so, with the digests of what labs wrote
  * there: a file with another content is somebody else's, and is left as it is.
  */
-import { createHash, randomUUID } from "node:crypto";
-import {
-  type FileHandle,
-  constants,
-  copyFile,
-  link,
-  lstat,
-  mkdir,
-  open,
-  readFile,
-  readdir,
-  rename,
-  rm,
-} from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
+import { createWhole, replaceWhole } from "../disk/whole.js";
 
 /** A folder, or a file in it, that no lab wrote. Nothing in it was changed. */
 export class LabFolderError extends Error {
@@ -50,7 +39,7 @@ export async function claimFolder(path: string): Promise<LabFolder> {
   const entries = await readdir(path);
   if (!entries.includes(MARKER)) {
     if (entries.length > 0) throw await notOwn(path);
-    await createWhole(join(path, MARKER), markerText({}), PUBLIC);
+    await createOwn(join(path, MARKER), markerText({}), PUBLIC);
   }
   return new LabFolder(path, await readMarker(path));
 }
@@ -113,10 +102,10 @@ class LabFolder {
       return [name, [...new Set([...(before[index] === null ? [] : [before[index]!]), digestOf(text)])]];
     });
     this.#written = { ...this.#written, ...Object.fromEntries(known) };
-    await replaceWhole(join(this.#path, MARKER), markerText(this.#written), PUBLIC);
+    await replaceWhole(join(this.#path, MARKER), markerText(this.#written), { mode: PUBLIC });
     for (const [index, { name, text, mode }] of files.entries()) {
       const path = join(this.#path, name);
-      await (before[index] === null ? createWhole(path, text, mode) : replaceWhole(path, text, mode));
+      await (before[index] === null ? createOwn(path, text, mode) : replaceWhole(path, text, { mode }));
     }
   }
 
@@ -152,47 +141,9 @@ async function contentOf(path: string): Promise<Buffer | null> {
 }
 
 /** A new file: where one has come there meanwhile, it stays. */
-async function createWhole(path: string, text: string, mode: number): Promise<void> {
-  await writeBeside(path, text, mode, async (beside) => {
-    try {
-      // Whole at once, where the file system has links.
-      await link(beside, path).catch(async (error: NodeJS.ErrnoException) => {
-        if (error.code === "EEXIST") throw error;
-        await copyFile(beside, path, constants.COPYFILE_EXCL);
-      });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      throw new LabFolderError(`${path} was made meanwhile by somebody else, and was left as it is`);
-    }
-    await rm(beside);
+async function createOwn(path: string, text: string, mode: number): Promise<void> {
+  await createWhole(path, text, { mode }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+    throw new LabFolderError(`${path} was made meanwhile by somebody else, and was left as it is`);
   });
-}
-
-/** A reader sees the old file or the new one, never a part. */
-async function replaceWhole(path: string, text: string, mode: number): Promise<void> {
-  await writeBeside(path, text, mode, (beside) => rename(beside, path));
-}
-
-async function writeBeside(
-  path: string,
-  text: string,
-  mode: number,
-  place: (beside: string) => Promise<void>,
-): Promise<void> {
-  const beside = `${path}.${randomUUID()}.tmp`;
-  const file: FileHandle = await open(beside, "wx", mode);
-  try {
-    // The mode given to open is reduced by the umask.
-    await file.chmod(mode);
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  try {
-    await place(beside);
-  } catch (error) {
-    await rm(beside, { force: true });
-    throw error;
-  }
 }

@@ -1,8 +1,8 @@
 /** The chains of trust as they are drawn: one for each boot proof, every link with its reason and its checks. */
 import { labelOf } from "../report/check-lines.js";
+import { isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { isBad } from "../report/pieces.js";
 import { type Link, chainsOfTrust, checksOfNoChain } from "./chain.js";
 import { checkDetails, shownValue, valueList } from "./checks.js";
 import { icon, overview, strip } from "./diagram.js";

@@ -1,7 +1,7 @@
 /** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
 import type { Check, CheckSubject } from "../checks.js";
-import { isBad } from "../report/pieces.js";
 import { known } from "../report/check-lines.js";
+import { isBad, isGood } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
@@ -48,7 +48,7 @@ function sortedChecks(report: Report): SortedChecks {
 
 /** The chain of each boot proof, by its index. In a rejected report no link of any chain is proven. */
 export function chainsOfTrust(report: Report): readonly (readonly Link[])[] {
-  const rejected = isRejected(report);
+  const rejected = !isGood(report, []);
   return sortedChecks(report).chains.map((own, boot) => chainOfTrust(own, boot, { report, rejected }));
 }
 
@@ -160,11 +160,6 @@ function ifRejected({ rejected, above }: Findings): Judged | null {
       ? "the evidence as a whole was rejected: believe nothing of it"
       : `it rests on what failed above (${above.title})`;
   return { state: "unproven", reason: `Nothing failed here, but ${why}.` };
-}
-
-/** Also of a report whose parts contradict each other, which somebody else made. */
-function isRejected({ verdict, checks }: Report): boolean {
-  return !/^(?:verified|authentic)$/.test(verdict) || checks.some(isBad);
 }
 
 function ifUndecided({ id, checks, claims }: Findings): Judged | null {

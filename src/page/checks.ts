@@ -2,10 +2,9 @@
 import { CHECK_TITLES, type Check, type CheckStatus } from "../checks.js";
 import { known, labelOf } from "../report/check-lines.js";
 import { sideBySide } from "../report/compare.js";
-import { countWords } from "../report/pieces.js";
+import { countWords, isBad } from "../report/facts.js";
 import { printable } from "../report/printable.js";
 import type { Report } from "../report/report.js";
-import { isBad } from "../report/pieces.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 
 const STATUS_WORDS: Readonly<Record<CheckStatus, string>> = {

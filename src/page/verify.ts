@@ -15,8 +15,7 @@ import { decodeBundle, namedBundle } from "../bundle/file.js";
 import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
-import { type JsonObject, memberPath } from "../decode/json.js";
-import { MalformedError, cut } from "../errors.js";
+import { MalformedError } from "../errors.js";
 import {
   type EvidenceInput,
   type OptionsBesidePolicy,
@@ -25,6 +24,7 @@ import {
   ownPlainOptions,
   readOptions,
 } from "../inputs.js";
+import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
 import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
@@ -36,10 +36,6 @@ import {
   ownContent,
   parsePlainPolicy,
 } from "./data.js";
-
-/** A report that differs in more places is another report. */
-const MAX_DIFFERENCES = 100;
-const MAX_VALUE = 1000;
 
 /** A place where two reports differ. Values as JSON text, long ones cut; null where one side has none. */
 export interface PageDifference {
@@ -82,7 +78,7 @@ export interface PageSetting extends Pick<PlainOptions, "now" | "at" | "trustAnc
  */
 export async function reproducePage(content: PageContent, cache = new SignatureCache()): Promise<PageVerification> {
   const anew = await judged(content, cache);
-  const differences = reportDifferences(content.report, anew.report);
+  const differences = pageDifferences(content.report, anew.report);
   return { ...anew, same: differences.length === 0, differences };
 }
 
@@ -245,47 +241,8 @@ async function judgeBundle(
   return { evidence: bundle.evidence, report, bundle: { policyFrom, packed } };
 }
 
-/** Of two reports, the page's of any shape: they are compared as JSON, word for word. */
-function reportDifferences(page: object, anew: Report): PageDifference[] {
-  const found: PageDifference[] = [];
-  const compare = (one: unknown, other: unknown, path: string): void => {
-    if (found.length >= MAX_DIFFERENCES || one === other) return;
-    if (!areAlike(one, other)) {
-      found.push({ place: placeOf(path, anew), page: jsonText(one), anew: jsonText(other) });
-      return;
-    }
-    const names = new Set([...Object.keys(other as object), ...Object.keys(one as object)]);
-    let index = 0;
-    for (const name of names) {
-      // Of the members of a list that somebody else made, no more are looked at than are told.
-      if (found.length >= MAX_DIFFERENCES) return;
-      const inner = Array.isArray(other) ? `${path}[${name}]` : memberPath(path, name, index);
-      compare(own(one as object, name), own(other as object, name), inner);
-      index++;
-    }
-  };
-  compare(page, anew, "");
-  return found;
-}
-
-/** Two arrays, or two objects. */
-function areAlike(one: unknown, other: unknown): boolean {
-  const isObject = [one, other].every((value) => typeof value === "object" && value !== null);
-  return isObject && Array.isArray(one) === Array.isArray(other);
-}
-
-function own(value: object, name: string): unknown {
-  return Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
-}
-
-/** A check by its subject and id, for who reads of it. */
-function placeOf(path: string, { checks }: Report): string {
-  const [, index, rest] = /^checks\[(\d+)\]\.?(.*)$/s.exec(path) ?? [];
-  const check = index === undefined ? undefined : checks[Number(index)];
-  if (check === undefined) return path;
-  return `${check.subject} ${check.id}${rest ? `: ${rest}` : ""}`;
-}
-
-function jsonText(value: unknown): string | null {
-  return value === undefined ? null : cut(JSON.stringify(value) ?? "null", MAX_VALUE);
+/** The page's report may be of any shape: all of it is compared, word for word. */
+function pageDifferences(page: object, anew: Report): PageDifference[] {
+  const checks = anew.checks.map(({ subject, id }) => `${subject} ${id}`);
+  return reportDifferences(page, anew, { checks }).map(({ place, theirs, anew }) => ({ place, page: theirs, anew }));
 }

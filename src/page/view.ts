@@ -1,11 +1,10 @@
 /** What the page shows of a report: the verdict, what is proven and what is not, the chain of trust, the evidence. */
 import { type EvidenceInput, NamedEvidence, inputPieces } from "../inputs.js";
-import { headlineFacts } from "../report/facts.js";
-import { countWords, isBad } from "../report/pieces.js";
+import { type Notice, butsOf, countWords, headlineFacts, isBad } from "../report/facts.js";
 import { printable, quoted } from "../report/printable.js";
 import type { Report, Verdict } from "../report/report.js";
 import { capitalized, provenStatements, unprovenWords } from "../report/statements.js";
-import { type Notice, butsOf, verdictSentence } from "../report/text.js";
+import { verdictSentence } from "../report/text.js";
 import { isByMakersPolicy, unprovenStatements } from "../report/unproven.js";
 import { chainSection, straySection } from "./chain-view.js";
 import { checkItem, shownValue, valueList } from "./checks.js";

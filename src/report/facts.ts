@@ -1,8 +1,55 @@
-/** What every rendering of a report says at its head: which enclave, of when, how old, and when it was verified. */
-import { type CheckSubject, subjectLabel } from "../checks.js";
+/**
+ * What every rendering of a report says, whatever its format: which checks are bad, how many there are, the BUTs, and
+ * the head (which enclave, of when, how old, when verified).
+ */
+import { type Check, type CheckStatus, type CheckSubject, subjectLabel } from "../checks.js";
 import { printable, quoted } from "./printable.js";
 import type { BootProofClaims, Report } from "./report.js";
 import { shortList, speakerOf } from "./statements.js";
+import { caveats } from "./unproven.js";
+
+/**
+ * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the
+ * caller does not accept the evidence, though its verdict is good.
+ */
+export interface Notice {
+  readonly kind: "but" | "note" | "item" | "refused";
+  readonly text: string;
+}
+
+/** Whether a verdict, of this version or another, accepts the evidence. */
+export function isGoodVerdict(verdict: unknown): boolean {
+  return verdict === "verified" || verdict === "authentic";
+}
+
+/**
+ * Whether a report may be shown as good. A report from a file may have been altered: one with a good verdict and a
+ * failed check is not good, nor one that the caller refuses.
+ */
+export function isGood({ verdict, checks }: Pick<Report, "verdict" | "checks">, notices: readonly Notice[]): boolean {
+  return isGoodVerdict(verdict) && !checks.some(isBad) && !notices.some(({ kind }) => kind === "refused");
+}
+
+/** A failure, or a status that is none of ours. */
+export function isBad({ status }: Check): boolean {
+  return !/^(?:pass|warn|skip)$/.test(status);
+}
+
+/** How many checks there are of each status, in words. */
+export function countWords(checks: readonly Check[]): string[] {
+  const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
+  const words: [number, string][] = [
+    [count("pass"), "passed"],
+    [count("fail"), "failed"],
+    [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
+    [count("skip"), "skipped"],
+  ];
+  return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
+}
+
+export function butsOf(report: Report, notices: readonly Notice[]): string[] {
+  return [...notices.filter(({ kind }) => kind === "but").map(({ text }) => text), ...new Set(caveats(report))];
+}
 
 /** What the head says of one boot proof. All text is printable. */
 interface EnclaveFacts {

@@ -1,6 +1,7 @@
 /** The checks in paragraphs: of one piece of evidence each of them, of several pieces of a kind a line for each. */
 import type { Check, CheckId, CheckStatus, CheckSubject } from "../checks.js";
 import { INDENT, besideId, checkLines, known, labelOf, mergedLines, statusLines } from "./check-lines.js";
+import { countWords, isBad } from "./facts.js";
 import { type Page, headingLines, padded } from "./layout.js";
 import { printable, printableStart } from "./printable.js";
 import type { Report } from "./report.js";
@@ -30,18 +31,6 @@ const OTHER = "Other";
 /** Kept free beside labels in a column, for word and counts. */
 const COUNTS_WIDTH = 34;
 const MAX_DETAIL = 1200;
-
-/** How many checks there are of each status, in words. */
-export function countWords(checks: readonly Check[]): string[] {
-  const count = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
-  const words: [number, string][] = [
-    [count("pass"), "passed"],
-    [count("fail"), "failed"],
-    [count("warn"), count("warn") === 1 ? "warning" : "warnings"],
-    [count("skip"), "skipped"],
-  ];
-  return words.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}`);
-}
 
 export function checkParagraphs(report: Report, page: Page): string[][] {
   const several = severalOf(report.checks);
@@ -144,11 +133,6 @@ function piecesParagraphs(
       page,
     ),
   ];
-}
-
-/** A failure, or a status that is none of ours. */
-export function isBad({ status }: Check): boolean {
-  return !/^(?:pass|warn|skip)$/.test(status);
 }
 
 /** Of a piece: what is wrong with it; `skip` where nothing of it could be checked. */

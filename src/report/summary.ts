@@ -2,14 +2,14 @@
 import type { Check } from "../checks.js";
 import { INDENT, besideId, markDifferences, sideStart } from "./check-lines.js";
 import { sideBySide } from "./compare.js";
-import { headlineFacts } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
 import { BUT, type Page, type TextOptions, butLines, headingLines, pageOf, wrapped } from "./layout.js";
-import { countWords, whoText } from "./pieces.js";
+import { whoText } from "./pieces.js";
 import { printableStart } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report } from "./report.js";
 import { grouped } from "./statements.js";
-import { type Notice, WANTED, butsOf, originLines, paintedVerdict, verdictSentence } from "./text.js";
+import { WANTED, originLines, paintedVerdict, verdictSentence } from "./text.js";
 import { unprovenStatements } from "./unproven.js";
 import { piecesOf } from "./width.js";
 

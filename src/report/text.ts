@@ -1,6 +1,6 @@
 /** The report for a person at a terminal: the verdict, every check, what is proven and what is not. */
 import { INDENT, checkLines, known, labelOf } from "./check-lines.js";
-import { headlineFacts } from "./facts.js";
+import { type Notice, butsOf, countWords, headlineFacts } from "./facts.js";
 import {
   type Page,
   type Style,
@@ -12,12 +12,12 @@ import {
   pageOf,
   wrapped,
 } from "./layout.js";
-import { checkParagraphs, countWords } from "./pieces.js";
+import { checkParagraphs } from "./pieces.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import { renderWhole } from "./rendering.js";
 import type { Report, Verdict } from "./report.js";
 import { provenStatements, unprovenWords } from "./statements.js";
-import { caveats, isByMakersPolicy, unprovenStatements } from "./unproven.js";
+import { isByMakersPolicy, unprovenStatements } from "./unproven.js";
 
 const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
   verified: ["onGreen"],
@@ -30,15 +30,6 @@ const MAX_SENTENCE = 160;
 
 export const WANTED =
   "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
-
-/**
- * What stands beside the verdict, and is not in the report: as weighty as a caveat, or a note. `refused`: why the
- * caller does not accept the evidence, though its verdict is good.
- */
-export interface Notice {
-  readonly kind: "but" | "note" | "item" | "refused";
-  readonly text: string;
-}
 
 /**
  * The report as text, with a line feed at its end. No line is wider than the options allow. Throws TypeError for what
@@ -125,10 +116,6 @@ export function paintedVerdict([first, ...others]: readonly string[], report: Re
   const [word] = /^[^:(]*[^:( ]/.exec(first!)!;
   const styles = known(VERDICT_STYLES, report.verdict) ?? ["bold", "red"];
   return [page.paint(word, ...styles) + first!.slice(word.length), ...others];
-}
-
-export function butsOf(report: Report, notices: readonly Notice[]): string[] {
-  return [...notices.filter(({ kind }) => kind === "but").map(({ text }) => text), ...new Set(caveats(report))];
 }
 
 function verdictLines(report: Report, notices: readonly Notice[], page: Page): string[] {

@@ -90,7 +90,10 @@ describe("the life of a policy", () => {
       const at = folder();
       expect(built(["pin", "--boot-proof", BOOT_1, "--out", "policy.json"], at).status).toBe(0);
       const before = read(at);
-      const preload = fileOf(`require("node:fs").renameSync = () => { ${what}; };`, `preload-${Math.random()}.cjs`);
+      const preload = fileOf(
+        `require("node:fs/promises").rename = async () => { ${what}; };`,
+        `preload-${Math.random()}.cjs`,
+      );
       const isKilled = what.includes("SIGKILL");
       for (const args of [
         ["pin", "--boot-proof", NEW, "--out", "policy.json"],
@@ -111,7 +114,11 @@ describe("the life of a policy", () => {
   it("leaves no file behind where there was none and the disk is full", () => {
     const at = folder();
     const preload = fileOf(
-      `require("node:fs").fsyncSync = () => { throw Object.assign(new Error(""), { code: "ENOSPC" }); };`,
+      `const files = require("node:fs/promises");
+      const { open } = files;
+      files.open = async (...given) => Object.assign(await open(...given), {
+        sync: async () => { throw Object.assign(new Error(""), { code: "ENOSPC" }); },
+      });`,
       "preload-full.cjs",
     );
     const ran = built(["pin", "--boot-proof", BOOT_1, "--out", "policy.json"], at, preload);

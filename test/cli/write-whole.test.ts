@@ -25,32 +25,32 @@ function folder(): string {
 const modeOf = (path: string): number => statSync(path).mode & 0o7777;
 
 describe("writing a file whole", () => {
-  it("makes it with the rights that the process gives, and leaves nothing beside it", () => {
+  it("makes it with the rights that the process gives, and leaves nothing beside it", async () => {
     const at = folder();
-    writeWhole(join(at, "new.json"), "new");
+    await writeWhole(join(at, "new.json"), "new");
     expect([readFileSync(join(at, "new.json"), "utf8"), readdirSync(at)]).toEqual(["new", ["new.json"]]);
     expect(modeOf(join(at, "new.json"))).toBe(0o666 & ~process.umask());
   });
 
-  it("keeps the rights of the file that it replaces, whatever the process gives", () => {
+  it("keeps the rights of the file that it replaces, whatever the process gives", async () => {
     const path = join(folder(), "file");
     writeFileSync(path, "old");
     for (const mode of [0o600, 0o664, 0o666]) {
       chmodSync(path, mode);
-      writeWhole(path, "new");
+      await writeWhole(path, "new");
       expect(modeOf(path)).toBe(mode);
     }
   });
 
-  it("replaces the file and does not write into it: who reads the old one reads it to its end", () => {
+  it("replaces the file and does not write into it: who reads the old one reads it to its end", async () => {
     const at = folder();
     writeFileSync(join(at, "file"), "old");
     linkSync(join(at, "file"), join(at, "other name"));
-    writeWhole(join(at, "file"), "new");
+    await writeWhole(join(at, "file"), "new");
     expect(readFileSync(join(at, "other name"), "utf8")).toBe("old");
   });
 
-  it("follows links, which stay: to a file, over several, relative ones, to nothing yet", () => {
+  it("follows links, which stay: to a file, over several, relative ones, to nothing yet", async () => {
     const at = folder();
     mkdirSync(join(at, "real"));
     mkdirSync(join(at, "links"));
@@ -64,7 +64,7 @@ describe("writing a file whole", () => {
       ["links/dangling", "real/not yet"],
       ["folder/file", "real/file"],
     ] as const) {
-      writeWhole(join(at, path), path);
+      await writeWhole(join(at, path), path);
       expect(readFileSync(join(at, target), "utf8")).toBe(path);
     }
     expect(["one", "two", "dangling"].map((name) => readlinkSync(join(at, "links", name)))).toEqual([
@@ -84,14 +84,14 @@ describe("writing a file whole", () => {
     ["no name", () => "", "the name of a file wanted"],
     ["a circle of links", (at: string) => join(at, "circle"), "a circle of links"],
     ["a pipe", (at: string) => join(at, "pipe"), "a device, a pipe or the like"],
-  ])("refuses %s", (_, path, says) => {
+  ])("refuses %s", async (_, path, says) => {
     const at = folder();
     writeFileSync(join(at, "file"), "old");
     symlinkSync("circle", join(at, "circle"));
     execFileSync("mkfifo", [join(at, "pipe")]);
     const before = readdirSync(at);
-    for (const attempt of [() => writeWhole(path(at), "new"), () => requireWritable(path(at))])
-      expect(attempt).toThrow(says);
+    await expect(writeWhole(path(at), "new")).rejects.toThrow(says);
+    expect(() => requireWritable(path(at))).toThrow(says);
     expect([readdirSync(at), readFileSync(join(at, "file"), "utf8")]).toEqual([before, "old"]);
   });
 
@@ -102,15 +102,15 @@ describe("writing a file whole", () => {
     expect(requireWritable(join(at, "file"))).toBe(true);
   });
 
-  it("does not write over what somebody else wrote meanwhile", () => {
+  it("does not write over what somebody else wrote meanwhile", async () => {
     const at = folder();
     const path = join(at, "file");
     writeFileSync(path, "theirs");
-    expect(() => writeWhole(path, "new", Buffer.from("read before"))).toThrow(
+    await expect(writeWhole(path, "new", Buffer.from("read before"))).rejects.toThrow(
       `${path}: not written, and left as it was: was changed meanwhile`,
     );
     expect([readFileSync(path, "utf8"), readdirSync(at)]).toEqual(["theirs", ["file"]]);
-    writeWhole(path, "new", Buffer.from("theirs"));
+    await writeWhole(path, "new", Buffer.from("theirs"));
     expect(readFileSync(path, "utf8")).toBe("new");
   });
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS, CHECK_TITLES } from "../../src/checks.js";
 import { renderSarif } from "../../src/formats/sarif.js";
+import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
-import type { Notice } from "../../src/report/text.js";
 import { report } from "../report/reports.js";
 import { sarifFaults } from "./schemas.js";
 import {

@@ -1,7 +1,7 @@
 /** Reports that every format is tried on, made by hand: nothing in them was verified. */
 import type { Check } from "../../src/checks.js";
+import type { Notice } from "../../src/report/facts.js";
 import type { Report } from "../../src/report/report.js";
-import type { Notice } from "../../src/report/text.js";
 import { PASSED, UNPINNED, report, reportOf } from "../report/reports.js";
 
 export const FAILED: Check = {

@@ -6,11 +6,11 @@ import { decodeAttestationDocument } from "../../src/decode/attestation-document
 import { decodeBootProof } from "../../src/decode/boot-proof.js";
 import { NO_POLICY_ANY_ENCLAVE, verifyBootProof, verifyEvidence } from "../../src/index.js";
 import type { NamedEvidence, VerifyOptions } from "../../src/inputs.js";
-import { headlineFacts } from "../../src/report/facts.js";
+import { butsOf, headlineFacts } from "../../src/report/facts.js";
 import { printable } from "../../src/report/printable.js";
 import type { BootProofClaims } from "../../src/report/report.js";
 import { provenStatements, unprovenWords } from "../../src/report/statements.js";
-import { butsOf, verdictSentence } from "../../src/report/text.js";
+import { verdictSentence } from "../../src/report/text.js";
 import { unprovenStatements } from "../../src/report/unproven.js";
 import { report, reportOf } from "../report/reports.js";
 import { HOSTILE, SHOWN, anchors, fleet } from "./evidence.js";

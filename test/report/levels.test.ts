@@ -2,9 +2,10 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { CHECK_ADVICE, type Check, type CheckSubject } from "../../src/checks.js";
+import type { Notice } from "../../src/report/facts.js";
 import type { EvidencePiece, Report } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";
-import { type Notice, renderFailures, renderReport, renderText } from "../../src/report/text.js";
+import { renderFailures, renderReport, renderText } from "../../src/report/text.js";
 import { BOOT, HARDWARE, PASSED, bootOf, report } from "./reports.js";
 
 const HASH = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
