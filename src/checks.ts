@@ -1,66 +1,107 @@
-/** The checks: their public ids in report order, what each asserts, and what to do when it fails. */
+/** The checks: a row each. What renderers say of them beside that is in report/check-rows.ts. */
 import { cut, listed } from "./errors.js";
 
-/**
- * What each check asserts when it passes. The ids are a public contract, and their order here is the order of every
- * report.
- */
-export const CHECK_TITLES = {
-  "boot.decode": "the boot proof has every field, each of its type",
-  "cose.structure": "the attestation document is one strictly encoded COSE_Sign1",
-  "cose.algorithm": "the protected header names ES384 and nothing else",
-  "cose.signature": "the leaf certificate's key signed the document",
-  "doc.structure": "the attestation document keeps every rule of its format",
-  "chain.anchor": "the certificate path starts at a trust anchor of this verifier",
-  "chain.signature": "each certificate is signed and named by the one above it",
-  "chain.algorithm": "every key is P-384 and every signature ECDSA with SHA-384",
-  "chain.validity": "every certificate is valid at the validation time",
-  "chain.constraints": "every certificate is allowed its place in the path",
-  "manifest.decode": "the manifest is one of its declared version",
-  "envelope.decode": "the manifest envelope is one of its declared version",
-  "envelope.manifest": "the envelope approves this very manifest",
-  "envelope.approvals": "enough members of the manifest set approved the manifest",
-  "envelope.shares": "every share-set approval is valid",
-  "bind.user-data": "the document commits to this manifest",
-  "bind.pcrs": "the measured image is the one the manifest names",
-  "bind.image": "the measured image is the one that was given",
-  "bind.key": "the document attests this ephemeral key",
-  "bind.commitment": "the enclave itself committed to manifest and key",
-  "bind.nonce": "the document carries the nonce that was asked for, and none where none was",
-  "mode.debug": "neither the enclave nor the application runs in debug mode",
-  "app.decode": "the app proof has every field, each of its type",
-  "app.signature": "the ephemeral key signed the payload",
-  "app.key": "the key is the one that a verified boot proof attests",
-  "app.payload": "the payload is strict JSON of its type",
-  "app.time": "the payload was made after the boot, not before the request, and not in the future",
-  "app.request": "the proof speaks of the organization and addresses that were asked for",
-  "activity.decode": "the activity is one, and carries app proofs",
-  "activity.request": "the activity is the answer to what was asked",
-  "activity.claims": "what the app proofs say agrees with the activity",
-  "activity.coverage": "every address in the result is backed by an app proof",
-  "policy.scope": "the deployment that matched says which image runs, which application, and whose it is",
-  "policy.deployment": "the enclave is a deployment that the policy pins",
-  "policy.pcrs": "the measurements are pinned ones",
-  "policy.manifest-hash": "the manifest is a pinned one",
-  "policy.pivot": "the application binary is a pinned one",
-  "policy.workloads": "the workloads are the pinned ones, each with its digest",
-  "policy.args": "the application's arguments and environment are the pinned ones",
-  "policy.namespace": "the namespace is a pinned one",
-  "policy.nonce": "the manifest is not older than the pinned one",
-  "policy.quorum-key": "the quorum key is a pinned one",
-  "policy.manifest-set": "the manifest set is the pinned one",
-  "policy.share-set": "the share set is the pinned one",
-  "policy.user-data": "the document's user data is pinned",
-  "policy.public-key": "the document's public key is pinned",
-  "policy.commitment": "the commitment is of the pinned kind",
-  "policy.labels": "the service labels the deployment as pinned",
-  "policy.age": "the boot proof is not older than the policy allows",
-  "policy.app-proof": "the app proofs are what the policy asks for",
-} as const;
+/** What a check belongs to. Where what it needs cannot be read, the checks of a phase are skipped together. */
+type Phase = "input" | "document" | "path" | "manifest" | "binding" | "app-proof" | "activity" | "policy";
 
-export type CheckId = keyof typeof CHECK_TITLES;
+interface CheckRow {
+  /** What it asserts when it passes. */
+  readonly title: string;
+  readonly phase: Phase;
+  /** It depends on the caller, too: it runs again for a boot proof that was verified before. */
+  readonly again?: true;
+}
 
-export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECK_TITLES) as readonly CheckId[];
+/** The ids are a public contract, and their order here is the order of every report. */
+const CHECKS = {
+  "boot.decode": { title: "the boot proof has every field, each of its type", phase: "input" },
+  "cose.structure": { title: "the attestation document is one strictly encoded COSE_Sign1", phase: "document" },
+  "cose.algorithm": { title: "the protected header names ES384 and nothing else", phase: "document" },
+  "cose.signature": { title: "the leaf certificate's key signed the document", phase: "document" },
+  "doc.structure": { title: "the attestation document keeps every rule of its format", phase: "document" },
+  "chain.anchor": {
+    title: "the certificate path starts at a trust anchor of this verifier",
+    phase: "path",
+    again: true,
+  },
+  "chain.signature": { title: "each certificate is signed and named by the one above it", phase: "path" },
+  "chain.algorithm": { title: "every key is P-384 and every signature ECDSA with SHA-384", phase: "path" },
+  "chain.validity": { title: "every certificate is valid at the validation time", phase: "path", again: true },
+  "chain.constraints": { title: "every certificate is allowed its place in the path", phase: "path" },
+  "manifest.decode": { title: "the manifest is one of its declared version", phase: "manifest" },
+  "envelope.decode": { title: "the manifest envelope is one of its declared version", phase: "manifest" },
+  "envelope.manifest": { title: "the envelope approves this very manifest", phase: "manifest" },
+  "envelope.approvals": { title: "enough members of the manifest set approved the manifest", phase: "manifest" },
+  "envelope.shares": { title: "every share-set approval is valid", phase: "manifest" },
+  "bind.user-data": { title: "the document commits to this manifest", phase: "binding" },
+  "bind.pcrs": { title: "the measured image is the one the manifest names", phase: "binding" },
+  "bind.image": { title: "the measured image is the one that was given", phase: "binding", again: true },
+  "bind.key": { title: "the document attests this ephemeral key", phase: "binding", again: true },
+  "bind.commitment": { title: "the enclave itself committed to manifest and key", phase: "binding" },
+  "bind.nonce": {
+    title: "the document carries the nonce that was asked for, and none where none was",
+    phase: "binding",
+    again: true,
+  },
+  "mode.debug": { title: "neither the enclave nor the application runs in debug mode", phase: "binding", again: true },
+  "app.decode": { title: "the app proof has every field, each of its type", phase: "app-proof" },
+  "app.signature": { title: "the ephemeral key signed the payload", phase: "app-proof" },
+  "app.key": { title: "the key is the one that a verified boot proof attests", phase: "app-proof" },
+  "app.payload": { title: "the payload is strict JSON of its type", phase: "app-proof" },
+  "app.time": {
+    title: "the payload was made after the boot, not before the request, and not in the future",
+    phase: "app-proof",
+  },
+  "app.request": {
+    title: "the proof speaks of the organization and addresses that were asked for",
+    phase: "app-proof",
+  },
+  "activity.decode": { title: "the activity is one, and carries app proofs", phase: "activity" },
+  "activity.request": { title: "the activity is the answer to what was asked", phase: "activity" },
+  "activity.claims": { title: "what the app proofs say agrees with the activity", phase: "activity" },
+  "activity.coverage": { title: "every address in the result is backed by an app proof", phase: "activity" },
+  "policy.scope": {
+    title: "the deployment that matched says which image runs, which application, and whose it is",
+    phase: "policy",
+  },
+  "policy.deployment": { title: "the enclave is a deployment that the policy pins", phase: "policy" },
+  "policy.pcrs": { title: "the measurements are pinned ones", phase: "policy" },
+  "policy.manifest-hash": { title: "the manifest is a pinned one", phase: "policy" },
+  "policy.pivot": { title: "the application binary is a pinned one", phase: "policy" },
+  "policy.workloads": { title: "the workloads are the pinned ones, each with its digest", phase: "policy" },
+  "policy.args": { title: "the application's arguments and environment are the pinned ones", phase: "policy" },
+  "policy.namespace": { title: "the namespace is a pinned one", phase: "policy" },
+  "policy.nonce": { title: "the manifest is not older than the pinned one", phase: "policy" },
+  "policy.quorum-key": { title: "the quorum key is a pinned one", phase: "policy" },
+  "policy.manifest-set": { title: "the manifest set is the pinned one", phase: "policy" },
+  "policy.share-set": { title: "the share set is the pinned one", phase: "policy" },
+  "policy.user-data": { title: "the document's user data is pinned", phase: "policy" },
+  "policy.public-key": { title: "the document's public key is pinned", phase: "policy" },
+  "policy.commitment": { title: "the commitment is of the pinned kind", phase: "policy" },
+  "policy.labels": { title: "the service labels the deployment as pinned", phase: "policy" },
+  "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
+  "policy.app-proof": { title: "the app proofs are what the policy asks for", phase: "policy" },
+} as const satisfies Record<string, CheckRow>;
+
+export type CheckId = keyof typeof CHECKS;
+
+export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECKS) as readonly CheckId[];
+
+/** What each check asserts when it passes. */
+export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),
+) as { readonly [Id in CheckId]: (typeof CHECKS)[Id]["title"] };
+
+/** The checks of the phases, in report order. */
+export function checksOf(...phases: readonly Phase[]): readonly CheckId[] {
+  return CHECK_IDS.filter((id) => phases.includes(CHECKS[id].phase));
+}
+
+/** Whether it runs again for a boot proof that was verified before. */
+export function runsAgain(id: CheckId): boolean {
+  const row: CheckRow = CHECKS[id];
+  return row.again === true;
+}
 
 const POSITIONS = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id, index) => [id, index]),
@@ -68,84 +109,6 @@ const POSITIONS = /* @__PURE__ */ Object.fromEntries(
 
 /** Of the checks that hold evidence against a policy. */
 export type PolicyCheckId = Extract<CheckId, `policy.${string}`>;
-export type EvidenceCheckId = Exclude<CheckId, PolicyCheckId>;
-
-const EVIDENCE_ADVICE: Readonly<Record<EvidenceCheckId, string>> = {
-  "boot.decode": "Fetch the boot proof again, and give the service's answer as it came; if it stays so, report it.",
-  "cose.structure":
-    "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
-  "cose.algorithm": "Only ES384 is accepted: a document with another header is not from the hardware.",
-  "cose.signature": "The document was changed after it was signed, or is not from the hardware: trust nothing of it.",
-  "doc.structure":
-    "The document is damaged or not from the hardware: fetch it again, and trust nothing of it meanwhile.",
-  "chain.anchor":
-    "The document comes from another authority. Give its root only if it is your own test installation's.",
-  "chain.signature": "A certificate was exchanged or changed: trust nothing of the document.",
-  "chain.algorithm": "The hardware's authority uses P-384 with SHA-384 only: trust nothing of the document.",
-  "chain.validity":
-    "At the document's own time (--at document, the default) trust nothing of it; at another it is old.",
-  "chain.constraints": "A certificate stands where its issuer did not allow it: trust nothing of the document.",
-  "manifest.decode":
-    "Fetch the boot proof again; if it stays so, this version of the tool may not know the manifest's version.",
-  "envelope.decode":
-    "Fetch the boot proof again; if it stays so, this version of the tool may not know the envelope's version.",
-  "envelope.manifest": "The service sent an envelope that belongs to another manifest: report it.",
-  "envelope.approvals": "The manifest is not approved as its own manifest set demands: report it.",
-  "envelope.shares": "Who provisioned the quorum key is not as the envelope says: report it.",
-  "bind.user-data": "The enclave booted with another manifest than the one shown: report it.",
-  "bind.pcrs": "The enclave runs another image than the manifest names: report it.",
-  "bind.image": "Another image runs than the one that you gave: compare the two builds before you rely on it.",
-  "bind.key": "The document speaks of another key: ask for the boot proof of the key that signed your app proof.",
-  "bind.commitment": "Manifest or key are not those that the enclave committed to when it booted: report it.",
-  "bind.nonce":
-    "The document answers another question than yours: ask again with a nonce of your own, and give that with --nonce.",
-  "mode.debug":
-    "Nothing about the code of a debug enclave is proven. For a test installation, allow it with --allow-debug.",
-  "app.decode": "Fetch the app proof again, and give the service's answer as it came.",
-  "app.signature": "The payload was changed, or another key signed it: do not use the result.",
-  "app.key": "Give the boot proof of the key that the app proof names.",
-  "app.payload": "The signed payload cannot be read without doubt: do not use the result.",
-  "app.time": "The proof is not of this enclave's life, or not of your request: do not use the result.",
-  "app.request": "The proof is genuine and about something else than you asked for: do not use the result.",
-  "activity.decode":
-    "Give the service's answer as it came; it has app proofs where it was submitted with generateAppProofs: true.",
-  "activity.request": "The service answered with something else than you asked for: do not use the result.",
-  "activity.claims": "The proof speaks of something else than the activity: do not use the result.",
-  "activity.coverage": "Ask the service for an app proof of each address, or do not rely on the uncovered ones.",
-};
-
-/** Apart from the rest: whoever only holds evidence against a policy has no use for that. */
-export const POLICY_ADVICE: Readonly<Record<PolicyCheckId, string>> = {
-  "policy.scope": "Read what is left open, and pin it: policy.json can be narrower.",
-  "policy.deployment": "If the new deployment is expected, review it and pin it (bootproof pin); if not, stop.",
-  "policy.pcrs": "The measurements are others than pinned: compare with the release you expect.",
-  "policy.manifest-hash": "Another manifest was booted than the pinned one: review it before you pin it.",
-  "policy.pivot": "Another application binary runs: compare with the release you expect.",
-  "policy.workloads": "Other workloads run than the pinned ones: compare with the release you expect.",
-  "policy.args":
-    "Other arguments or another environment change what the application does: compare with the release you expect.",
-  "policy.namespace": "The enclave belongs to another namespace than the pinned one.",
-  "policy.nonce": "An older manifest was booted than the policy allows: this may be a roll-back.",
-  "policy.quorum-key": "Another quorum key is provisioned: the enclave is not the pinned one.",
-  "policy.manifest-set": "Other people can approve manifests than the policy expects.",
-  "policy.share-set": "Other people hold the quorum key's shares than the policy expects.",
-  "policy.user-data": "The enclave put other data into its document than the pinned ones.",
-  "policy.public-key": "The document is of another key than the pinned one.",
-  "policy.commitment": "The enclave is of another kind or generation than the policy expects.",
-  "policy.labels": "Labels are the service's word: ask why they changed.",
-  "policy.age": "Get a newer boot proof (bootproof verify --app NAME fetches it), or allow a greater maxAge.",
-  "policy.app-proof": "Give app proofs as the policy's appProofs asks for.",
-};
-
-/**
- * What a person usually does about a failure of the check; a check that failed for another reason carries its own. The
- * compiler holds it against {@link CHECK_TITLES}.
- */
-export const CHECK_ADVICE: Readonly<Record<CheckId, string>> = /* @__PURE__ */ Object.assign(
-  {},
-  EVIDENCE_ADVICE,
-  POLICY_ADVICE,
-);
 
 /** `pass`; `fail`; `warn`: worth a person's look, changes no verdict; `skip`: could not be asked, `detail` says why. */
 export type CheckStatus = "pass" | "fail" | "warn" | "skip";
@@ -165,7 +128,10 @@ export interface Check {
   readonly expected?: string;
   /** Also of a check that passed: the value that is as it has to be. */
   readonly actual?: string;
-  /** Of a failed check: what a person does about it, the usual ({@link CHECK_ADVICE}) where nothing fits better. */
+  /**
+   * Of a failed check: what a person does about it. Until there is a report, the id of a check stands for the usual
+   * advice of that check.
+   */
   readonly advice?: string;
   /** Of a failed check: the evidence is older than the policy allows, and nothing else is wrong with it here. */
   readonly stale?: true;
@@ -234,17 +200,14 @@ export class Checklist {
   /**
    * Each answers whether what was asked holds, for whoever makes a fact of it: no fact is read back out of a status.
    */
-  pass(id: CheckId, detail: string = CHECK_TITLES[id], actual?: string): true {
+  pass(id: CheckId, detail: string = CHECKS[id].title, actual?: string): true {
     this.#set(id, "pass", detail, actual === undefined ? {} : { actual });
     return true;
   }
 
-  /** The usual advice of policy checks comes with what appraises, which not everybody loads. */
-  fail(id: EvidenceCheckId, detail: string, facts?: AnswerFacts): false;
-  fail(id: CheckId, detail: string, facts: AnswerFacts & { readonly advice: string }): false;
+  /** Without advice of its own the usual one of the check. */
   fail(id: CheckId, detail: string, facts: AnswerFacts = {}): false {
-    const advice = facts.advice ?? (EVIDENCE_ADVICE as Readonly<Partial<Record<CheckId, string>>>)[id];
-    this.#set(id, "fail", detail, { ...facts, advice });
+    this.#set(id, "fail", detail, { ...facts, advice: facts.advice ?? id });
     return false;
   }
 
@@ -259,7 +222,7 @@ export class Checklist {
   }
 
   /** `fail` with all the reasons at once, or `pass` where there is none. */
-  conclude(id: EvidenceCheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
+  conclude(id: CheckId, reasons: readonly string[], passDetail?: string, facts?: AnswerFacts): boolean {
     return reasons.length === 0 ? this.pass(id, passDetail) : this.fail(id, listed(reasons, "; "), facts);
   }
 

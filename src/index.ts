@@ -23,7 +23,7 @@ export type {
 } from "./verification.js";
 export { MalformedError } from "./errors.js";
 export type { Fault, MalformedCode } from "./errors.js";
-export { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES } from "./checks.js";
+export { CHECK_IDS, CHECK_TITLES } from "./checks.js";
 export type { Check, CheckId, CheckStatus, CheckSubject } from "./checks.js";
 
 export { decodeActivity } from "./decode/activity.js";
@@ -89,7 +89,7 @@ export { kindOf } from "./inspect/kind.js";
 export type { EvidenceKind } from "./inspect/kind.js";
 export { describeUnrecognised } from "./inspect/unrecognised.js";
 export { renderInspection } from "./inspect/text.js";
-export { explainCheck, renderCheckExplanation } from "./report/explanations.js";
+export { CHECK_ADVICE, explainCheck, renderCheckExplanation } from "./report/explanations.js";
 export type { CheckExplanation, ExplanationOptions } from "./report/explanations.js";
 export { renderJson } from "./report/json.js";
 export { renderSummary } from "./report/summary.js";

@@ -1,5 +1,5 @@
 /** Appraisal (RFC 9334 section 8): verified evidence held against what the policy pins. Every difference is told. */
-import { type AnswerFacts, Checklist, POLICY_ADVICE, type PolicyCheckId, subjectLabel } from "../checks.js";
+import { Checklist, type PolicyCheckId, subjectLabel } from "../checks.js";
 import { cut, listed, shownName } from "../errors.js";
 import { lastDecisions } from "../verify/activity.js";
 import type { VerifiedAppProof } from "../verify/app-proof.js";
@@ -109,7 +109,7 @@ function appraiseDeployment(
     facts.bootProof === null ? (["nitro", "a bare document"] as const) : (["qos", "a boot proof"] as const);
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
-    fail(checklist, "policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
+    checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
       advice: `Hold ${what} against a policy with a deployment of kind ${kind}.`,
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
@@ -128,8 +128,8 @@ function reportDeployment({ pins, differing }: Compared, checklist: Checklist): 
   const [first, second] = differing;
   if (first === undefined) return checklist.pass("policy.deployment", `is ${pins.name}`);
   const words = `no pinned deployment matches; the nearest, ${pins.name}, differs in ${differing.join(", ")}`;
-  if (second !== undefined) return fail(checklist, "policy.deployment", words);
-  return fail(checklist, "policy.deployment", words, {
+  if (second !== undefined) return checklist.fail("policy.deployment", words);
+  return checklist.fail("policy.deployment", words, {
     advice: checklist.answer(first)?.advice,
   });
 }
@@ -173,19 +173,15 @@ function report(id: PolicyCheckId, { pins, answers }: Compared, checklist: Check
   }
   const [expected, actual] = [joined("expected", unmet), joined("actual", unmet)];
   const advice = unmet.map((each) => each.advice).filter((each) => each !== undefined);
-  return fail(checklist, id, unmet.map(({ detail }) => detail).join("; "), {
+  return checklist.fail(id, unmet.map(({ detail }) => detail).join("; "), {
     ...(expected !== undefined && { expected }),
     ...(actual !== undefined && { actual }),
     ...(advice.length > 0 && { advice: [...new Set(advice)].join(" ") }),
   });
 }
 
-function fail(checklist: Checklist, id: PolicyCheckId, detail: string, facts: AnswerFacts = {}): false {
-  return checklist.fail(id, detail, { ...facts, advice: facts.advice ?? POLICY_ADVICE[id] });
-}
-
 function reportScope({ pins, scope, differing }: Compared, checklist: Checklist): void {
-  if (scope.faults.length > 0) fail(checklist, "policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
+  if (scope.faults.length > 0) checklist.fail("policy.scope", `${pins.name} ${scope.faults.join("; ")}`);
   else if (differing.length > 0) checklist.skip("policy.scope", "no pinned deployment matches");
   else if (scope.reasons.length > 0) checklist.warn("policy.scope", `${pins.name}: ${scope.reasons.join("; ")}`);
   else checklist.pass("policy.scope");
@@ -196,11 +192,11 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   const age = now.getTime() - timestamp;
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
-    return fail(checklist, "policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
+    return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
       advice: "Check this machine's clock (or --now); if it is right, trust nothing of the boot proof.",
     });
   if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
-  return fail(checklist, "policy.age", `the boot proof is ${durationText(age)} old`, {
+  return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
     expected: `at most ${durationText(policy.maxAge)} at ${now.toISOString()}`,
     actual: `made at ${made}`,
     stale: true,
@@ -266,8 +262,7 @@ const OTHER_TYPE = "Give app proofs of the types that the policy allows; any oth
 const TOO_OLD = "Get newer app proofs, or allow a greater maxAge of appProofs.";
 
 function failAppProofs(faults: readonly AppProofFault[], checklist: Checklist): boolean {
-  return fail(
-    checklist,
+  return checklist.fail(
     "policy.app-proof",
     listed(
       faults.map(({ text }) => text),

@@ -6,6 +6,8 @@ import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { printableJson } from "../decode/json.js";
 import { isBad, isGood } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
+import { known } from "../report/check-lines.js";
+import { CHECK_ROWS, type ClaimGroup } from "../report/check-rows.js";
 import { answersNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
@@ -65,73 +67,28 @@ interface Speaks {
 const says = (claim: TrustClaim, fail: number, warn?: number): readonly Speaks[] => [
   { claim, fail, ...(warn !== undefined && { warn }) },
 ];
-const HARDWARE = says("hardware", CRYPTOGRAPHY_FAILED);
-const APPROVAL = says("configuration", CRYPTOGRAPHY_FAILED);
-const CONFIGURATION = says("configuration", CONTRAINDICATED);
-const CODE = says("executables", CONTRAINDICATED);
-const IDENTITY = says("instance-identity", NOT_RECOGNIZED);
-/** Counts for the status alone: AR4SI has no claim for the age of evidence, and none for what an enclave signs. */
-const STATUS_ALONE: readonly Speaks[] = [];
 
-/** Which of AR4SI's claims each check speaks for. */
-const SPEAKS: Readonly<Record<CheckId, readonly Speaks[]>> = {
-  "boot.decode": STATUS_ALONE,
-  "cose.structure": HARDWARE,
-  "cose.algorithm": HARDWARE,
-  "cose.signature": HARDWARE,
-  "doc.structure": HARDWARE,
-  "chain.anchor": says("hardware", NOT_RECOGNIZED),
-  "chain.signature": HARDWARE,
-  "chain.algorithm": HARDWARE,
-  "chain.validity": HARDWARE,
-  "chain.constraints": HARDWARE,
-  "manifest.decode": says("configuration", CONTRAINDICATED, CONFIGURATION_UNAVAILABLE),
-  "envelope.decode": says("configuration", CONTRAINDICATED, CONFIGURATION_UNAVAILABLE),
-  "envelope.manifest": CONFIGURATION,
-  "envelope.approvals": APPROVAL,
-  "envelope.shares": APPROVAL,
-  "bind.user-data": CONFIGURATION,
-  "bind.pcrs": CODE,
-  "bind.image": CODE,
-  "bind.key": says("instance-identity", CRYPTOGRAPHY_FAILED),
-  "bind.commitment": says("instance-identity", CRYPTOGRAPHY_FAILED),
-  "bind.nonce": STATUS_ALONE,
-  "mode.debug": [
+/** Which of AR4SI's claims the checks of each group speak for. */
+const SPEAKS: Readonly<Record<ClaimGroup, readonly Speaks[]>> = {
+  hardware: says("hardware", CRYPTOGRAPHY_FAILED),
+  anchor: says("hardware", NOT_RECOGNIZED),
+  manifest: says("configuration", CONTRAINDICATED, CONFIGURATION_UNAVAILABLE),
+  approvals: says("configuration", CRYPTOGRAPHY_FAILED),
+  configuration: says("configuration", CONTRAINDICATED),
+  code: says("executables", CONTRAINDICATED),
+  key: says("instance-identity", CRYPTOGRAPHY_FAILED),
+  debug: [
     { claim: "executables", fail: CONTRAINDICATED, warn: UNRECOGNIZED_CODE },
     { claim: "runtime-opaque", fail: CONTRAINDICATED, warn: OWN_WARNING },
   ],
-  "app.decode": STATUS_ALONE,
-  "app.signature": STATUS_ALONE,
-  "app.key": STATUS_ALONE,
-  "app.payload": STATUS_ALONE,
-  "app.time": STATUS_ALONE,
-  "app.request": STATUS_ALONE,
-  "activity.decode": STATUS_ALONE,
-  "activity.request": STATUS_ALONE,
-  "activity.claims": STATUS_ALONE,
-  "activity.coverage": STATUS_ALONE,
-  "policy.scope": [
+  scope: [
     { claim: "executables", fail: CONTRAINDICATED, warn: UNRECOGNIZED_CODE },
     { claim: "configuration", fail: CONTRAINDICATED, warn: CONFIGURATION_UNAVAILABLE },
     { claim: "instance-identity", fail: NOT_RECOGNIZED, warn: OWN_WARNING },
   ],
-  "policy.deployment": IDENTITY,
-  "policy.pcrs": CODE,
-  "policy.manifest-hash": CONFIGURATION,
-  "policy.pivot": CODE,
-  "policy.workloads": CODE,
-  "policy.args": CONFIGURATION,
-  "policy.namespace": CONFIGURATION,
-  "policy.nonce": CONFIGURATION,
-  "policy.quorum-key": IDENTITY,
-  "policy.manifest-set": CONFIGURATION,
-  "policy.share-set": CONFIGURATION,
-  "policy.user-data": CONFIGURATION,
-  "policy.public-key": IDENTITY,
-  "policy.commitment": IDENTITY,
-  "policy.labels": STATUS_ALONE,
-  "policy.age": STATUS_ALONE,
-  "policy.app-proof": STATUS_ALONE,
+  identity: says("instance-identity", NOT_RECOGNIZED),
+  // AR4SI has no claim for the age of evidence, and none for what an enclave signs.
+  status: [],
 };
 
 /** All that the hardware's word rests on: unless each of them passed, nothing affirms it. */
@@ -255,7 +212,7 @@ function isOtherRoot({ id, status }: Check): boolean {
 
 /** A warning of a check that this version does not know weighs as much as any. */
 function warnsOfUnknown({ checks }: Report): boolean {
-  return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(SPEAKS, id));
+  return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(CHECK_ROWS, id));
 }
 
 function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, floor: Tier): Appraisal {
@@ -309,7 +266,7 @@ function valuesAgainst(
   boot: BootProofClaims | undefined,
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
-    const rows = Object.hasOwn(SPEAKS, check.id) ? SPEAKS[check.id] : [];
+    const rows = SPEAKS[known(CHECK_ROWS, check.id)?.claim ?? "status"];
     const told = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
     return told.flatMap(({ claim, fail, warn }) => {
       if (isBad(check)) return [{ claim, value: fail }];

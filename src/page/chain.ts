@@ -1,11 +1,12 @@
 /** The chain of trust of one boot proof, read from a report: what each link rests on, and whether it holds. */
 import type { Check, CheckSubject } from "../checks.js";
 import { known } from "../report/check-lines.js";
+import { CHECK_ROWS } from "../report/check-rows.js";
 import { isBad, isGood } from "../report/facts.js";
 import type { BootProofClaims, Report } from "../report/report.js";
 import { speakerOf } from "../report/statements.js";
 import { type Fact, linkFacts } from "./facts.js";
-import { ABSENT, DECIDED_BY, LINKS, LINK_OF, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
+import { ABSENT, DECIDED_BY, LINKS, type LinkId, type LinkState, SAID_BY_IMAGE } from "./links.js";
 
 export interface Link {
   readonly id: LinkId;
@@ -60,7 +61,7 @@ function chainOfTrust(
   const claims = report.claims?.bootProofs[boot];
   const links: Link[] = [];
   for (const id of Object.keys(LINKS) as LinkId[]) {
-    const checks = own.filter((check) => (known(LINK_OF, check.id) ?? "other") === id);
+    const checks = own.filter((check) => (known(CHECK_ROWS, check.id)?.link ?? "other") === id);
     if (id === "other" && checks.length === 0) continue;
     const above = links.find(({ state }) => state === "failed");
     links.push({

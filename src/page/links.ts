@@ -1,5 +1,6 @@
-/** The links of the chain of trust, the states that they can be in, and which check is about which link: tables. */
+/** The links of the chain of trust, and the states that they can be in: tables. */
 import type { CheckId } from "../checks.js";
+import type { ChainLink } from "../report/check-rows.js";
 
 /** The links from the top: each rests on those above it. `other`: checks that this version does not know. */
 export const LINKS = {
@@ -17,7 +18,7 @@ export const LINKS = {
   claims: { title: "Claims", asks: "Is what was stated the answer to what was asked?" },
   policy: { title: "Policy", asks: "Is the enclave one that the policy pins?" },
   other: { title: "Other checks", asks: "What else does the report speak of?" },
-} as const;
+} as const satisfies Record<ChainLink | "other", object>;
 
 export type LinkId = keyof typeof LINKS;
 
@@ -31,60 +32,6 @@ export const STATE_WORDS = {
 } as const;
 
 export type LinkState = keyof typeof STATE_WORDS;
-
-/** The link of each check. Total: the compiler holds it against the ids. */
-export const LINK_OF: Readonly<Record<CheckId, LinkId>> = {
-  "boot.decode": "document",
-  "cose.structure": "document",
-  "cose.algorithm": "document",
-  "cose.signature": "document",
-  "doc.structure": "document",
-  "chain.anchor": "anchor",
-  "chain.signature": "certificates",
-  "chain.algorithm": "certificates",
-  "chain.validity": "certificates",
-  "chain.constraints": "certificates",
-  "manifest.decode": "manifest",
-  "envelope.decode": "approvals",
-  "envelope.manifest": "approvals",
-  "envelope.approvals": "approvals",
-  "envelope.shares": "approvals",
-  "bind.user-data": "manifest",
-  "bind.pcrs": "measurements",
-  "bind.image": "measurements",
-  "bind.key": "key",
-  "bind.commitment": "key",
-  "bind.nonce": "document",
-  "mode.debug": "measurements",
-  "app.decode": "app-proofs",
-  "app.signature": "app-proofs",
-  "app.key": "app-proofs",
-  "app.payload": "app-proofs",
-  "app.time": "app-proofs",
-  "app.request": "claims",
-  "activity.decode": "claims",
-  "activity.request": "claims",
-  "activity.claims": "claims",
-  "activity.coverage": "claims",
-  "policy.scope": "policy",
-  "policy.deployment": "policy",
-  "policy.pcrs": "policy",
-  "policy.manifest-hash": "policy",
-  "policy.pivot": "policy",
-  "policy.workloads": "policy",
-  "policy.args": "policy",
-  "policy.namespace": "policy",
-  "policy.nonce": "policy",
-  "policy.quorum-key": "policy",
-  "policy.manifest-set": "policy",
-  "policy.share-set": "policy",
-  "policy.user-data": "policy",
-  "policy.public-key": "policy",
-  "policy.commitment": "policy",
-  "policy.labels": "policy",
-  "policy.age": "policy",
-  "policy.app-proof": "policy",
-};
 
 /** One of these has to hold for the link to be proven: what passed beside it proves nothing alone. */
 export const DECIDED_BY: Readonly<Record<LinkId, readonly CheckId[]>> = {

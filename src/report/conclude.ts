@@ -68,7 +68,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     verifiedAt: setting.context.now,
     validationTime,
     evidence: await evidencePieces(given),
-    checks: named(checks, given),
+    checks: await reported(checks, given),
     notApplied: appraisal?.notApplied ?? [],
     claims: verdict === "rejected" ? null : claims(),
   });
@@ -90,15 +90,22 @@ function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean 
   return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
 }
 
-/** The checks, each with the caller's name of the piece that it is about. */
-function named(checks: readonly Check[], given: Conclusion["given"]): Check[] {
+/** The checks, each with the caller's name of the piece that it is about; advice in words. */
+async function reported(checks: readonly Check[], given: Conclusion["given"]): Promise<Check[]> {
   const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
-  return checks.map((check) => {
+  const advised = checks.some(({ advice }) => advice !== undefined) ? await withAdvice(checks) : checks;
+  return advised.map((check) => {
     const name = names.get(check.about ?? check.subject) ?? null;
     if (name === null) return check;
     const { id, subject, about, ...rest } = check;
     return { id, subject, ...(about !== undefined && { about }), name, ...rest };
   });
+}
+
+/** Loads the advice, which only a rejection needs. */
+async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
+  const { adviceText } = await import("./check-rows.js");
+  return checks.map((check) => (check.advice === undefined ? check : { ...check, advice: adviceText(check.advice) }));
 }
 
 /** What the report was made from, so that it can be filed and found again. Pieces of one file share its digest. */

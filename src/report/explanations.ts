@@ -3,12 +3,18 @@
  * fail, and where its rule stands. Nothing of this is loaded by verification.
  */
 import { editDistance } from "../appraise/shapes.js";
-import { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus } from "../checks.js";
+import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus } from "../checks.js";
+import { CHECK_ROWS } from "./check-rows.js";
 import { type TextOptions, pageOf, wrapped } from "./layout.js";
 import { GROUPS } from "./pieces.js";
 import type { Verdict } from "./report.js";
 
 export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
+
+/** What a person usually does about a failure of each check. */
+export const CHECK_ADVICE = /* @__PURE__ */ Object.fromEntries(
+  /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECK_ROWS[id].advice]),
+) as Readonly<Record<CheckId, string>>;
 
 interface Explained {
   /** What is known once it passes, and what that is worth. */
@@ -647,7 +653,7 @@ export function explainCheck(id: CheckId): CheckExplanation {
   if (!isCheckId(id)) throw new TypeError(`id: one of CHECK_IDS wanted, such as ${CHECK_IDS[0]!}`);
   const { proves, genuine, hostile, warns = null, next, sources } = EXPLAINED[id];
   const group = groupOf(id);
-  const advice = `${CHECK_ADVICE[id]} ${next}`;
+  const advice = `${CHECK_ROWS[id].advice} ${next}`;
   return { id, title: CHECK_TITLES[id], group, proves, fails: { genuine, hostile }, warns, advice, sources };
 }
 

@@ -1,6 +1,6 @@
 /** The attestation document: COSE_Sign1, its fields, its certificate path. The rules of QOS come after, elsewhere. */
 import { equalBytes, toHex } from "../bytes.js";
-import { type CheckId, Checklist } from "../checks.js";
+import { Checklist, checksOf } from "../checks.js";
 import {
   type AttestationDocument,
   type AttestationDocumentReading,
@@ -16,13 +16,7 @@ import { checkDebugMode, checkImage, checkNonce, givenPcrs } from "./manifest-bi
 import type { SignatureCache } from "./signature-cache.js";
 import type { TrustAnchor } from "./trust-anchor.js";
 
-const ATTESTATION_CHECKS = [
-  "cose.structure",
-  "cose.algorithm",
-  "cose.signature",
-  "doc.structure",
-  ...PATH_CHECKS,
-] as const satisfies readonly CheckId[];
+const ATTESTATION_CHECKS = /* @__PURE__ */ checksOf("document", "path");
 
 /** `{1: -35}`: alg ES384 (RFC 9053 section 2.1), in its only strict encoding. */
 const PROTECTED_ES384 = Uint8Array.of(0xa1, 0x01, 0x38, 0x22);

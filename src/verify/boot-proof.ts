@@ -1,6 +1,6 @@
 /** The boot proof, whole: the sequence in which its checks are asked. */
 import { equalBytes } from "../bytes.js";
-import { type Check, type CheckId, Checklist, type CheckSubject, type EvidenceCheckId } from "../checks.js";
+import { type Check, type CheckId, Checklist, type CheckSubject, checksOf, runsAgain } from "../checks.js";
 import { type BootProof, type BootProofLabels, readBootProof } from "../decode/boot-proof.js";
 import type { InputCopy } from "../decode/input.js";
 import {
@@ -98,7 +98,7 @@ export class VerifiedBootProof {
     this.ephemeralKey = facts.ephemeralKey;
     this.#signingKey = new PublicKey("P-256", signingPoint(facts.ephemeralKey));
     this.checks = facts.checks;
-    this.#lastingChecks = facts.checks.filter(({ id }) => !CHECKED_AGAIN.includes(id));
+    this.#lastingChecks = facts.checks.filter(({ id }) => !runsAgain(id));
     Object.freeze(this);
   }
 
@@ -250,15 +250,6 @@ function recheckBootProof(
   };
 }
 
-const CHECKED_AGAIN: readonly CheckId[] = [
-  "chain.anchor",
-  "chain.validity",
-  "bind.image",
-  "bind.key",
-  "bind.nonce",
-  "mode.debug",
-];
-
 function checkDecoding(
   input: InputCopy,
   checklist: Checklist,
@@ -301,13 +292,7 @@ export interface CheckedManifest {
 }
 
 /** What {@link askManifest} answers, of manifest and envelope alone. */
-const MANIFEST_CHECKS: readonly CheckId[] = [
-  "manifest.decode",
-  "envelope.decode",
-  "envelope.manifest",
-  "envelope.approvals",
-  "envelope.shares",
-];
+const MANIFEST_CHECKS = /* @__PURE__ */ checksOf("manifest");
 
 /** {@link askManifest}, or what it answered before: nothing of it depends on the caller. */
 async function checkManifest(
@@ -388,7 +373,7 @@ interface DecodedAs<T> {
 
 /** A field of the boot proof that holds a manifest, and the check of its decoding. */
 interface ManifestField<T> {
-  readonly id: EvidenceCheckId;
+  readonly id: CheckId;
   /** Undefined where the field could not be read. */
   readonly bytes: Uint8Array | undefined;
   readonly decode: (bytes: Uint8Array) => T;

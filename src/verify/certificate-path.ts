@@ -3,7 +3,7 @@
  * the document states, from the pinned anchor down (verify/README.md, "The certificate path").
  */
 import { equalBytes } from "../bytes.js";
-import type { Checklist } from "../checks.js";
+import { type Checklist, checksOf } from "../checks.js";
 import type { AttestationDocument } from "../decode/attestation-document.js";
 import {
   BASIC_CONSTRAINTS,
@@ -19,13 +19,7 @@ import { pointOfSpki, rawSignature } from "./ecdsa.js";
 import type { SignatureCache } from "./signature-cache.js";
 import { type TrustAnchor, isAwsNitroRoot } from "./trust-anchor.js";
 
-export const PATH_CHECKS = [
-  "chain.anchor",
-  "chain.signature",
-  "chain.algorithm",
-  "chain.validity",
-  "chain.constraints",
-] as const;
+export const PATH_CHECKS = /* @__PURE__ */ checksOf("path");
 
 /** `ecdsa-with-SHA384` without parameters (RFC 5758 section 3.2). */
 const ECDSA_WITH_SHA384 = Uint8Array.of(0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x03);

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { CHECK_ADVICE, CHECK_IDS, CHECK_TITLES, type CheckId } from "../../src/checks.js";
+import { CHECK_IDS, CHECK_TITLES, type CheckId } from "../../src/checks.js";
+import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import {
   TERMS,
   explainCheck,

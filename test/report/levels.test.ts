@@ -1,7 +1,8 @@
 /** How much of a report is shown, and how it ends. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { CHECK_ADVICE, type Check, type CheckSubject } from "../../src/checks.js";
+import type { Check, CheckSubject } from "../../src/checks.js";
+import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import type { Notice } from "../../src/report/facts.js";
 import type { EvidencePiece, Report } from "../../src/report/report.js";
 import { renderSummary } from "../../src/report/summary.js";

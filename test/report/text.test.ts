@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { CHECK_ADVICE, CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
+import { CHECK_IDS, type Check, type CheckStatus } from "../../src/checks.js";
+import { CHECK_ADVICE } from "../../src/report/explanations.js";
 import type { Claims, EvidencePiece, Report, Verdict } from "../../src/report/report.js";
 import { renderFailures, renderText } from "../../src/report/text.js";
 import { ACTIVITY, IMAGE, PASSED, UNPINNED, bootOf, report, reportOf } from "./reports.js";
