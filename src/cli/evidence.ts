@@ -6,7 +6,7 @@ import { decodeFile } from "../decode/text-encoding.js";
 import { unwrapAlone } from "../decode/evidence-members.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "../decode/json.js";
 import { MalformedError } from "../errors.js";
-import type { Judged } from "../formats/reports.js";
+import type { VerifiedSource } from "../formats/reports.js";
 import type { Expected } from "../verify/expectation.js";
 import { type Connection, NO_ORGANIZATION } from "./connection.js";
 import { type InputFiles, nameOf } from "./files.js";
@@ -46,15 +46,15 @@ export interface ExpectedFlags {
 }
 
 /** What to hold it against; the policy is undefined where the bundle's own is to be taken. */
-type JudgeOptions = Judged["options"];
+type JudgeOptions = VerifiedSource["options"];
 
 /** A report, and what it is of. */
-type Reported = Omit<Judged, "bundle">;
+type Reported = Omit<VerifiedSource, "bundle">;
 
 /**
  * Reads or fetches the evidence and verifies it. Faults of files, those read before among them, are thrown together.
  */
-export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<Judged> {
+export async function judge(source: Source, options: JudgeOptions, files: InputFiles, io: Io): Promise<VerifiedSource> {
   if (source.kind === "bundle") return judgeBundle(source, options, files, io);
   const policy: VerifyOptions["policy"] = options.policy!;
   return { ...(await reportOn(source, { ...options, policy }, files, io)), bundle: null };
@@ -192,7 +192,7 @@ async function judgeBundle(
   given: JudgeOptions,
   files: InputFiles,
   io: Io,
-): Promise<Judged> {
+): Promise<VerifiedSource> {
   const { decodeBundle, isBundle, namedBundle } = await import("../bundle/file.js");
   const library = await import("../bundle/verify.js");
   const read = await readPiece(files, file, { command: "verify", option: "BUNDLE" });

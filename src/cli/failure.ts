@@ -10,14 +10,14 @@ import { EXIT } from "./exit-codes.js";
 import { CommandError, type Io, type Problem, UnreachableError } from "./io.js";
 
 /** For JSON each problem has its own advice. */
-interface ToldFailure extends CommandFailure {
+interface ReportedFailure extends CommandFailure {
   readonly problems: readonly Problem[];
   readonly see: string | null;
 }
 
 /** The formats that say why there is no result; of any other stdout stays empty. */
 const DOCUMENTS = {
-  json: (failure: ToldFailure) => Promise.resolve(document(failure)),
+  json: (failure: ReportedFailure) => Promise.resolve(document(failure)),
   junit: async (failure: CommandFailure) => (await import("../formats/junit.js")).renderJunitFailure(failure),
   sarif: async (failure: CommandFailure) => (await import("../formats/sarif.js")).renderSarifFailure(failure),
   github: async (failure: CommandFailure) => (await import("../formats/github.js")).renderGithubFailure(failure),
@@ -82,7 +82,7 @@ function adviceOf(problems: readonly Problem[], see: string | null): string[] {
   return [...new Set(problems.flatMap(({ advice }) => advice ?? [])), ...(see === null ? [] : [see])];
 }
 
-function document({ problems, see, exitCode }: ToldFailure): string {
+function document({ problems, see, exitCode }: ReportedFailure): string {
   const errors = problems.map(({ message, file = null, advice = see }) => ({
     message,
     file,

@@ -85,7 +85,7 @@ async function measureNames({ roleArn, instanceId }: Flags, args: ArgumentReader
   };
 }
 
-interface Asked {
+interface MeasureRequest {
   readonly image: string | undefined;
   readonly flags: Flags;
   readonly names: Pcrs;
@@ -103,7 +103,7 @@ interface Result {
   readonly now: Date;
 }
 
-async function measure({ image, flags, names, format }: Asked, io: Io): Promise<number> {
+async function measure({ image, flags, names, format }: MeasureRequest, io: Io): Promise<number> {
   const files = new InputFiles(io);
   const policy = await readPolicy(files, flags.policy);
   const measured = image === undefined ? undefined : await measuredImage(files, image, io);

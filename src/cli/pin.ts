@@ -21,7 +21,7 @@ import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { ArgumentReader, nonceOf } from "./options.js";
-import { type GivenPolicy, readPolicyFile } from "./policy.js";
+import { type PolicySource, readPolicyFile } from "./policy.js";
 import { readTrustAnchor } from "./verify.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
 
@@ -236,7 +236,12 @@ async function pin(flags: PinFlags, io: Io): Promise<number> {
 }
 
 /** Null: one of the boot proofs was refused, as was said. */
-function pinnedFrom(flags: PinFlags, base: GivenPolicy | undefined, files: InputFiles, io: Io): Promise<Pinned | null> {
+function pinnedFrom(
+  flags: PinFlags,
+  base: PolicySource | undefined,
+  files: InputFiles,
+  io: Io,
+): Promise<Pinned | null> {
   if (flags.release !== undefined) return pinRelease(flags, files);
   return flags.bootProof === undefined ? pinBuild(flags, files, io) : pinBootProofs(flags, base, files, io);
 }
@@ -245,7 +250,7 @@ function verbOf(isThere: boolean): string {
   return isThere ? "Replaced" : "Written";
 }
 
-async function deliver({ text }: Result, target: string, io: Io, base: GivenPolicy | undefined): Promise<void> {
+async function deliver({ text }: Result, target: string, io: Io, base: PolicySource | undefined): Promise<void> {
   if (target === STDIN) io.stdout.write(text);
   else await writeWhole(target, text, target === base?.path ? base.bytes : undefined);
 }
@@ -269,7 +274,7 @@ function namesText(names: readonly string[]): string {
 }
 
 /** The policy with what was made. Throws {@link UsageError} where both together are none. */
-async function withAdded(base: GivenPolicy, made: MadePolicy, target: string): Promise<Result> {
+async function withAdded(base: PolicySource, made: MadePolicy, target: string): Promise<Result> {
   const { addToPolicy } = await import("../appraise/edit.js");
   const edited = attempt(() => addToPolicy(base.bytes, made, base.options));
   if (edited.value === undefined) throw new UsageError(whyNotAdded(base.path, edited.faults));
@@ -305,7 +310,7 @@ function whyNotAdded(path: string, faults: readonly Fault[]): string[] {
 }
 
 /** Anchors that are named by file are looked for beside the policy: elsewhere they would be others, or none. */
-async function anchorsElsewhere({ path, options }: GivenPolicy, text: string, target: string): Promise<string | null> {
+async function anchorsElsewhere({ path, options }: PolicySource, text: string, target: string): Promise<string | null> {
   const { parsePolicy } = await import("../appraise/policy.js");
   const anchors = (readFile: ParsePolicyOptions): string =>
     attempt(() =>
@@ -320,7 +325,7 @@ async function anchorsElsewhere({ path, options }: GivenPolicy, text: string, ta
 /** Null: one of the boot proofs was refused, as was said. */
 async function pinBootProofs(
   flags: PinFlags,
-  base: GivenPolicy | undefined,
+  base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
 ): Promise<Pinned | null> {
@@ -335,7 +340,7 @@ async function pinBootProofs(
     trustAnchors,
     ...(flags.nonce !== undefined && { nonce: fromHex(flags.nonce)! }),
   };
-  const judged: Judged[] = [];
+  const judged: PinnedVerdict[] = [];
   for (const piece of pieces) {
     io.progress(`verifying ${judged.length + 1} of ${pieces.length} boot proofs`);
     const answer = await library.verifyEvidence({ bootProofs: [piece] }, options);
@@ -352,7 +357,7 @@ async function pinBootProofs(
 /** Those that are given; else, who adds to a policy trusts what it trusts. */
 async function trustedBy(
   { trustAnchor = [] }: PinFlags,
-  base: GivenPolicy | undefined,
+  base: PolicySource | undefined,
   files: InputFiles,
 ): Promise<TrustAnchor[]> {
   const { AWS_NITRO_ROOT_G1 } = await import("../verify/trust-anchor.js");
@@ -373,7 +378,7 @@ function pinOptions({ name, appProofType }: PinFlags): PinOptions {
   return { ...(name !== undefined && { name }), ...(appProofType !== undefined && { appProofTypes: appProofType }) };
 }
 
-interface Judged {
+interface PinnedVerdict {
   /** The file, and which of its boot proofs, where it has several. */
   readonly label: string;
   readonly report: Report;
@@ -381,7 +386,7 @@ interface Judged {
 }
 
 /** Every failure of every boot proof. */
-async function refuse(judged: readonly Judged[], io: Io): Promise<null> {
+async function refuse(judged: readonly PinnedVerdict[], io: Io): Promise<null> {
   const { renderFailures } = await import("../report/text.js");
   const rejected = judged.filter(({ verified }) => verified === null);
   const texts = rejected.map(({ label, report }) => {
@@ -392,7 +397,7 @@ async function refuse(judged: readonly Judged[], io: Io): Promise<null> {
   return null;
 }
 
-function adviceOnPinning(judged: readonly Judged[], { policy, notes }: MadePolicy): string[] {
+function adviceOnPinning(judged: readonly PinnedVerdict[], { policy, notes }: MadePolicy): string[] {
   const isOne = judged.length === 1;
   const warnings = judged.flatMap(({ label, report }) =>
     report.checks

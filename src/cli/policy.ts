@@ -124,7 +124,7 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
 const DROP_THESE_TOO = "Drop what still accepts it too, if it is to stop passing.";
 
 /** A policy as it was read from a file that is to be changed. */
-export interface GivenPolicy {
+export interface PolicySource {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly policy: Policy;
@@ -136,7 +136,7 @@ export async function readPolicyFile(
   files: InputFiles,
   path: string,
   place: FilePlace,
-): Promise<GivenPolicy | undefined> {
+): Promise<PolicySource | undefined> {
   const { parsePolicy } = await import("../appraise/policy.js");
   const options = { readFile: readerBeside(path) };
   const bytes = await ofKind(files, path, await files.bytes(path), place);

@@ -17,7 +17,7 @@ import {
   organizationOf,
   refuseEmptyOrganization,
 } from "./connection.js";
-import type { Judged } from "../formats/reports.js";
+import type { VerifiedSource } from "../formats/reports.js";
 import type { SigningJwk } from "../formats/signing-key.js";
 import type { ExpectedFlags, Source } from "./evidence.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
@@ -477,7 +477,7 @@ async function earKeyOf({ earKey }: VerifyRequest, io: Io): Promise<SigningJwk |
   return readEarKey(earKey, io);
 }
 
-async function verify(request: VerifyRequest, io: Io): Promise<Judged> {
+async function verify(request: VerifyRequest, io: Io): Promise<VerifiedSource> {
   const { cryptography } = await import("../verify/cryptography.js");
   // Chosen while files are read, partly on another thread. Where that fails, verification fails, and says so.
   void Promise.resolve(cryptography()).catch(() => undefined);
@@ -528,7 +528,7 @@ export async function readTrustAnchor(
 }
 
 async function rendered(
-  judged: Judged,
+  judged: VerifiedSource,
   {
     format,
     detail,
@@ -556,7 +556,10 @@ async function rendered(
 }
 
 /** No page is made that `page --verify` would not read. */
-async function pageOf(judged: Judged, render: (judged: Judged) => string | Promise<string>): Promise<string> {
+async function pageOf(
+  judged: VerifiedSource,
+  render: (judged: VerifiedSource) => string | Promise<string>,
+): Promise<string> {
   try {
     return await render(judged);
   } catch (error) {
@@ -567,7 +570,7 @@ async function pageOf(judged: Judged, render: (judged: Judged) => string | Promi
 }
 
 /** The exit code is good, and the statement says that nothing passed. */
-async function warnOfFailed({ report, bundle }: Judged, io: Io): Promise<void> {
+async function warnOfFailed({ report, bundle }: VerifiedSource, io: Io): Promise<void> {
   const { whyNotPassed } = await import("../formats/results.js");
   const why = whyNotPassed(report, bundle);
   if (report.verdict !== "rejected" && why !== null)

@@ -4,7 +4,15 @@ import { isJsonObject, parseJson } from "../decode/json.js";
 import { type Fault, MalformedError, attempt } from "../errors.js";
 import { type ChangeId, type Found, found } from "./changes.js";
 import { type Comparer, value } from "./comparers.js";
-import { type Content, type ContentObject, type Rules, Untold, anyCase, contentText, rewritten } from "./content.js";
+import {
+  type Content,
+  type ContentObject,
+  type Rules,
+  UnreportedChanges,
+  anyCase,
+  contentText,
+  rewritten,
+} from "./content.js";
 import {
   type Compared,
   type EvidenceParts,
@@ -13,7 +21,7 @@ import {
   readBootProofParts,
   together,
 } from "./evidence.js";
-import { ToldPlaces, placeIn } from "./place.js";
+import { ReportedPlaces, placeIn } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 
 /** A bundle, with what is in it read. */
@@ -187,7 +195,7 @@ function withPayload(proof: Content): Content {
 }
 
 function leaves(before: Content, after: Content, place: string): readonly Found[] {
-  const untold = new Untold(new ToldPlaces([]));
+  const untold = new UnreportedChanges(new ReportedPlaces([]));
   untold.add([before, after], place);
   return untold.found;
 }

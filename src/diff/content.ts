@@ -4,7 +4,7 @@
  */
 import { JsonNumber } from "../decode/json.js";
 import { type Found, found } from "./changes.js";
-import { type ToldPlaces, placeIn } from "./place.js";
+import { type ReportedPlaces, placeIn } from "./place.js";
 
 /** JSON; and as a Map a list whose entries go by a key, so that one entry more does not make all others differ. */
 export type Content = null | boolean | number | string | JsonNumber | Content[] | ContentObject | Map<string, Content>;
@@ -19,13 +19,13 @@ type Sides = readonly [before: Content | undefined, after: Content | undefined];
 const MAX_KEPT = 1000;
 
 /** What differs, and no change tells of. */
-export class Untold {
+export class UnreportedChanges {
   readonly found: Found[] = [];
   total = 0;
-  readonly #told: ToldPlaces;
+  readonly #told: ReportedPlaces;
 
-  constructor(told: ToldPlaces) {
-    this.#told = told;
+  constructor(reported: ReportedPlaces) {
+    this.#told = reported;
   }
 
   /** Adds every place in which the two differ, at this place or below it. */

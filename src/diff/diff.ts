@@ -7,11 +7,11 @@ import { type Fault, MalformedError } from "../errors.js";
 import { type EvidenceKind, type Recognised, recognise } from "../inspect/kind.js";
 import { type DecodedBundle, compareBundles, readBundle } from "./bundle.js";
 import { CHANGE_IDS, type ChangeId, type Found, SEVERITIES, type Severity, meaningOf } from "./changes.js";
-import { type Content, Untold } from "./content.js";
+import { type Content, UnreportedChanges } from "./content.js";
 import { readDocument } from "./document.js";
 import { type Compared, type EvidenceParts, compareParts, readBootProofParts, comparableParts } from "./evidence.js";
 import { encodedEnvelope, encodedManifest } from "./manifest.js";
-import { ToldPlaces } from "./place.js";
+import { ReportedPlaces } from "./place.js";
 import { type PolicyFacts, comparePolicies, readPolicy } from "./policy.js";
 import { compareReleases } from "./release.js";
 
@@ -209,7 +209,9 @@ function incomparable(before: Side, after: Side): MalformedError {
 const COMMENT_PLACE = /(?:^|\.)(?:comment|\$schema)$/;
 
 function differenceOf(compared: Compared, kind: string, parts: readonly string[] | null): Difference {
-  const untold = new Untold(new ToldPlaces(compared.found.filter(({ isWhole }) => isWhole).map(({ place }) => place)));
+  const untold = new UnreportedChanges(
+    new ReportedPlaces(compared.found.filter(({ isWhole }) => isWhole).map(({ place }) => place)),
+  );
   for (const [place, before, after] of compared.contents) untold.add([before, after], place);
   const rest = kind === "policy" || kind === "bundle" ? untold.found.map(commentNamed) : untold.found;
   const known = [...compared.found, ...rest];
@@ -237,7 +239,7 @@ function commentNamed(change: Found): Found {
 
 /** Other bytes that say the same. */
 function unexplained(encodings: readonly Found[], known: readonly Found[]): readonly Found[] {
-  const places = new ToldPlaces(known.map(({ place }) => place));
+  const places = new ReportedPlaces(known.map(({ place }) => place));
   return encodings.filter(({ place }) =>
     place === "" ? known.length === 0 : !places.has(place) && !places.hasBelow(place),
   );

@@ -17,7 +17,7 @@ function stepText(name: string): string {
 }
 
 /** The places that changes tell of, each with all that lies below it. */
-export class ToldPlaces {
+export class ReportedPlaces {
   readonly #places: ReadonlySet<string>;
   readonly #sorted: readonly string[];
 

@@ -13,7 +13,7 @@ import { renderReport } from "../report/text.js";
 import type { SigningJwk } from "./signing-key.js";
 
 /** A report, and what it is of. */
-export interface Judged {
+export interface VerifiedSource {
   readonly report: Report;
   /** What became of the bundle that the evidence came in; null where it came in none. */
   readonly bundle: BundleFacts | null;
@@ -26,7 +26,7 @@ export interface Judged {
 }
 
 /** Why the caller refuses evidence whose verdict is good: its BUTs. Empty where it is not refused. */
-export function refusalOf({ report, bundle, failsOnWarning = false }: Judged): readonly string[] {
+export function refusalOf({ report, bundle, failsOnWarning = false }: VerifiedSource): readonly string[] {
   if (!failsOnWarning || report.verdict === "rejected") return [];
   return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
 }
@@ -39,7 +39,7 @@ interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly earKey?: SigningJwk | undefined;
 }
 
-type Renderer = (judged: Judged, options: ReportOptions) => string | Promise<string>;
+type Renderer = (judged: VerifiedSource, options: ReportOptions) => string | Promise<string>;
 
 /** Each ends with a line feed. */
 export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
@@ -77,7 +77,7 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
 };
 
 /** What is to be said beside the verdict, in whatever format. */
-function noticesOf(judged: Judged): readonly Notice[] {
+function noticesOf(judged: VerifiedSource): readonly Notice[] {
   const { report, bundle } = judged;
   return [
     ...(bundle === null ? [] : bundleNotices(bundle, report.verdict)),
@@ -92,7 +92,7 @@ function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; re
 }
 
 /** What became of the bundle, and why the caller refuses the evidence, beside the report. */
-function withWhatStandsBeside(judged: Judged): Report {
+function withWhatStandsBeside(judged: VerifiedSource): Report {
   const { report, bundle } = judged;
   const refusedFor = refusalOf(judged);
   const { policyFrom, packed } = bundle ?? {};

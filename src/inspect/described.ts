@@ -94,10 +94,10 @@ export function besideOurs(ours: DescribedObject, members: DescribedObject): Des
  * Which parts of a JSON value its description tells: all of it; of an object these members; of a list this of each
  * item.
  */
-export type Told = true | { readonly [name: string]: Told } | readonly [Told];
+export type DescribedParts = true | { readonly [name: string]: DescribedParts } | readonly [DescribedParts];
 
 /** The names, each told whole. */
-export function toldNames(...names: readonly string[]): Readonly<Record<string, true>> {
+export function wholeMembers(...names: readonly string[]): Readonly<Record<string, true>> {
   return Object.fromEntries(names.map((name) => [name, true as const]));
 }
 
@@ -105,7 +105,7 @@ export function toldNames(...names: readonly string[]): Readonly<Record<string, 
  * What of a value its description does not tell, as it is; undefined where that is nothing. What is null where there
  * could be more is told: there is none.
  */
-export function undescribed(value: unknown, told: Told): Described | undefined {
+export function undescribed(value: unknown, told: DescribedParts): Described | undefined {
   if (told === true || value === null || value === undefined) return undefined;
   if (isItemTold(told)) {
     if (!Array.isArray(value)) return value as Described;
@@ -120,7 +120,7 @@ export function undescribed(value: unknown, told: Told): Described | undefined {
   );
 }
 
-function isItemTold(told: Told): told is readonly [Told] {
+function isItemTold(told: DescribedParts): told is readonly [DescribedParts] {
   return Array.isArray(told);
 }
 

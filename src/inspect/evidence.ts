@@ -10,8 +10,8 @@ import {
   BESIDE,
   type Described,
   type DescribedObject,
+  type DescribedParts,
   type Inspected,
-  type Told,
   UNKNOWN,
   UNREADABLE,
   faultList,
@@ -20,18 +20,18 @@ import {
   inspectedAs,
   membersOf,
   timeOf,
-  toldNames,
   undescribed,
   unreadMembers,
+  wholeMembers,
   within,
 } from "./described.js";
 import { inspectDocument } from "./documents.js";
 import { inspectEnvelope, inspectManifest } from "./manifests.js";
 
-const BOOT_PROOF: Told = {
-  ...toldNames("ephemeralPublicKeyHex", DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64"),
-  ...toldNames("qosManifestEnvelopeB64", "qosManifestVersion", "deploymentLabel", "enclaveApp", "owner"),
-  createdAt: toldNames("seconds", "nanos"),
+const BOOT_PROOF: DescribedParts = {
+  ...wholeMembers("ephemeralPublicKeyHex", DOCUMENT_MEMBER.name, DOCUMENT_MEMBER.alias, "qosManifestB64"),
+  ...wholeMembers("qosManifestEnvelopeB64", "qosManifestVersion", "deploymentLabel", "enclaveApp", "owner"),
+  createdAt: wholeMembers("seconds", "nanos"),
 };
 /** As many as a bundle may have. */
 const MAX_BOOT_PROOFS = 256;
@@ -68,7 +68,7 @@ export function inspectBootProofs(list: readonly unknown[]): ReturnType<typeof i
 }
 
 /** What no reader makes use of: inside a piece of evidence, and beside it in its wrapper. */
-function rest(json: unknown, wrapper: string, told: Told): DescribedObject {
+function rest(json: unknown, wrapper: string, told: DescribedParts): DescribedObject {
   const inside = unwrap(json, wrapper);
   return {
     [UNKNOWN]: undescribed(inside, told),
@@ -117,7 +117,7 @@ function createdAt(time: BootProof["createdAt"] | null | undefined): Described |
   return nanos === "0" ? text : text.replace(/000Z$/, `${nanos.padStart(9, "0")}Z`);
 }
 
-const APP_PROOF: Told = toldNames("scheme", "publicKey", "proofPayload", "signature");
+const APP_PROOF: DescribedParts = wholeMembers("scheme", "publicKey", "proofPayload", "signature");
 
 /** One app proof, bare or in its wrapper. */
 export function inspectAppProof(json: unknown, budget: ValueBudget = { left: MAX_PAYLOADS_VALUES }): Inspected {
@@ -198,7 +198,7 @@ async function describeActivity(activity: unknown): Promise<{ says: DescribedObj
       ...known,
       result: repeated?.says ?? result,
       appProofs: proofs?.says ?? appProofs,
-      [UNKNOWN]: undescribed(activity, toldNames(...ACTIVITY_MEMBERS)),
+      [UNKNOWN]: undescribed(activity, wholeMembers(...ACTIVITY_MEMBERS)),
     },
     faults: [...within("appProofs", proofs), ...within("result.activity", repeated)],
   };

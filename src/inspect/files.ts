@@ -19,8 +19,8 @@ import {
   inspectedAs,
   membersOf,
   timeOf,
-  toldNames,
   undescribed,
+  wholeMembers,
   within,
 } from "./described.js";
 import { inspectActivity, inspectAppProofs, inspectBootProofs } from "./evidence.js";
@@ -50,7 +50,7 @@ export async function inspectBundle(json: JsonValue): Promise<Inspected> {
     says[name] = part?.says ?? value;
     faults.push(...within(name, part));
   }
-  says[UNKNOWN] = undescribed(json, toldNames(...Object.keys(BUNDLE_PARTS)));
+  says[UNKNOWN] = undescribed(json, wholeMembers(...Object.keys(BUNDLE_PARTS)));
   return { kind: "bundle", encoding: "JSON", faults: fewFaults(faults), says };
 }
 

@@ -22,13 +22,13 @@ import { AWS_NITRO_ROOT_G1 } from "../verify/trust-anchor.js";
 import {
   type Described,
   type DescribedObject,
+  type DescribedParts,
   type Inspected,
-  type Told,
   UNKNOWN,
   UNREADABLE,
   inspectedAs,
-  toldNames,
   undescribed,
+  wholeMembers,
 } from "./described.js";
 
 export async function inspectManifest(bytes: Uint8Array, encoding: string): Promise<Inspected> {
@@ -66,21 +66,21 @@ function unreadJson(bytes: Uint8Array): DescribedObject | null {
 }
 
 /** Older versions ignore members that they do not know, in JSON: nothing of them is hashed. */
-function unknownIn(bytes: Uint8Array, told: Told): DescribedObject {
+function unknownIn(bytes: Uint8Array, told: DescribedParts): DescribedObject {
   return { [UNKNOWN]: undescribed(jsonOf(bytes), told) };
 }
 
-const SET: Told = { threshold: true, members: [toldNames("alias", "pubKey")] };
+const SET: DescribedParts = { threshold: true, members: [wholeMembers("alias", "pubKey")] };
 
-function toldOf(manifest: Manifest): Told {
+function toldOf(manifest: Manifest): DescribedParts {
   const { pivot, patchSet, dns } = manifest as Partial<PivotManifest>;
   return {
-    namespace: toldNames("name", "nonce", "quorumKey"),
+    namespace: wholeMembers("name", "nonce", "quorumKey"),
     manifestSet: SET,
     shareSet: SET,
-    enclave: toldNames("pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"),
+    enclave: wholeMembers("pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"),
     ...(pivot && { pivot: toldOfPivot(pivot) }),
-    ...(patchSet && { patchSet: { threshold: true, members: [toldNames("pubKey")] } }),
+    ...(patchSet && { patchSet: { threshold: true, members: [wholeMembers("pubKey")] } }),
     ...(dns && { dns: true }),
     // These two refuse what they do not know.
     ...((manifest.version === "v2" || manifest.version === "v3") && { version: true }),
@@ -89,17 +89,17 @@ function toldOf(manifest: Manifest): Told {
 }
 
 /** Of members that the version has. */
-function toldOfPivot(pivot: Pivot): Told {
+function toldOfPivot(pivot: Pivot): DescribedParts {
   return {
-    ...toldNames("hash", "restart", "args"),
-    ...(pivot.bridgeConfig && { bridgeConfig: [toldNames("type", "port", "host")] }),
+    ...wholeMembers("hash", "restart", "args"),
+    ...(pivot.bridgeConfig && { bridgeConfig: [wholeMembers("type", "port", "host")] }),
     ...(pivot.debugMode !== undefined && { debugMode: true }),
     ...(pivot.env && { env: true }),
   };
 }
 
-function toldOfEnvelope({ manifest }: ManifestEnvelope): Told {
-  const approvals: Told = [{ signature: true, member: toldNames("alias", "pubKey") }];
+function toldOfEnvelope({ manifest }: ManifestEnvelope): DescribedParts {
+  const approvals: DescribedParts = [{ signature: true, member: wholeMembers("alias", "pubKey") }];
   const names = approvalNames(manifest.version);
   return { manifest: toldOf(manifest), [names.manifestSet]: approvals, [names.shareSet]: approvals };
 }

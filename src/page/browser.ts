@@ -10,7 +10,7 @@ import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";
 import { MAX_FILE_BYTES } from "./data.js";
-import { type Asked, type GivenFile, type ListedFile, listedFile, requested } from "./verifier.js";
+import { type FormValues, type ListedFile, type PageInputFile, listedFile, requested } from "./verifier.js";
 import { type PageVerification, judged, reproducePage } from "./verify.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -218,14 +218,14 @@ class Verifier {
 }
 
 /** A file, or why it cannot be read. */
-async function readFile(file: File): Promise<GivenFile | string> {
+async function readFile(file: File): Promise<PageInputFile | string> {
   if (file.size > MAX_FILE_BYTES) return printable(`${file.name}: larger than 8 MiB, the most that is read`);
   const bytes = await file.arrayBuffer().catch(() => null);
   if (bytes === null) return printable(`${file.name}: cannot be read; is it a folder?`);
   return { name: file.name, bytes: new Uint8Array(bytes) };
 }
 
-function asked(): Asked {
+function asked(): FormValues {
   return {
     policyNone: input(IDS.policyNone).checked,
     policyBundle: input(IDS.policyBundle).checked,

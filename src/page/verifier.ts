@@ -16,7 +16,7 @@ import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printable } from "../report/printable.js";
 import type { PageEvidence } from "./data.js";
 
-export interface GivenFile {
+export interface PageInputFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -24,7 +24,7 @@ export interface GivenFile {
 type Role = "bootProofs" | "appProofs" | "activity" | "document" | "bundle" | "policy" | "anchor";
 
 /** A file, and what it is. */
-export interface ListedFile extends GivenFile {
+export interface ListedFile extends PageInputFile {
   /** Null: it takes no part. */
   readonly role: Role | null;
   /** In words: its kind, or why it is of no use here. */
@@ -52,7 +52,7 @@ const ROLES: Readonly<Record<EvidenceKind, Role | { readonly not: string }>> = {
   "API key": { not: "an API key, which is a secret: it takes no part, and should be given to no page" },
 };
 
-export function listedFile({ name, bytes }: GivenFile): ListedFile {
+export function listedFile({ name, bytes }: PageInputFile): ListedFile {
   const shown = printable(name);
   const kind = kindOf(bytes);
   if (kind === null) return { name: shown, bytes, role: null, is: printable(describeUnrecognised(bytes)) };
@@ -63,7 +63,7 @@ export function listedFile({ name, bytes }: GivenFile): ListedFile {
 }
 
 /** What the form says. */
-export interface Asked {
+export interface FormValues {
   readonly policyNone: boolean;
   readonly policyBundle: boolean;
   readonly organization: string;
@@ -79,7 +79,7 @@ type Requested =
   | { readonly faults: null; readonly evidence: PageEvidence; readonly options: PlainOptions };
 
 /** One verification of the files; or everything that is in its way. `clock`: the present where the form names none. */
-export function requested(files: readonly ListedFile[], asked: Asked, clock: Date): Requested {
+export function requested(files: readonly ListedFile[], asked: FormValues, clock: Date): Requested {
   const faults: string[] = [];
   const of = (role: Role): ListedFile[] => files.filter((file) => file.role === role);
   const evidence = evidenceOf(of, faults);
@@ -167,7 +167,7 @@ interface Place {
   readonly faults: string[];
 }
 
-function optionsOf(of: FilesOf, asked: Asked, { clock, faults }: Place): PlainOptions {
+function optionsOf(of: FilesOf, asked: FormValues, { clock, faults }: Place): PlainOptions {
   const policy = policyOf(of, asked, faults);
   const anchors =
     policy === null || policy === "bundle" ? of("anchor").map(({ name, bytes }) => ({ name, pem: pemOf(bytes) })) : [];
@@ -191,7 +191,7 @@ const WHY_A_POLICY =
   "A policy is wanted: give its file, or say above what is to be accepted in its place. Without one the enclave of " +
   "anybody, running anything, is accepted.";
 
-function policyOf(of: FilesOf, { policyNone, policyBundle }: Asked, faults: string[]): PlainOptions["policy"] {
+function policyOf(of: FilesOf, { policyNone, policyBundle }: FormValues, faults: string[]): PlainOptions["policy"] {
   const files = of("policy");
   if (files.length > 1) faults.push(`${namesOf(files)}: one policy at a time`);
   const ways = files.length + Number(policyNone) + Number(policyBundle);
@@ -238,7 +238,7 @@ function nowOf(text: string, faults: string[]): Date | undefined {
   return undefined;
 }
 
-function expectedOf(of: FilesOf, asked: Asked, faults: string[]): PlainOptions["expected"] {
+function expectedOf(of: FilesOf, asked: FormValues, faults: string[]): PlainOptions["expected"] {
   const organizationId = asked.organization.trim();
   const addresses = asked.addresses.split(/[\s,]+/).filter((address) => address !== "");
   if (organizationId === "") {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { packBundle, verifyEvidence } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
 import { labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type Asked, listedFile, requested } from "../../src/page/verifier.js";
+import { type FormValues, listedFile, requested } from "../../src/page/verifier.js";
 import { auditorOf, judged } from "../audit/support.js";
 import { bootproof, fileOf } from "../cli/support.js";
 import { NOW, appProof, forge, judge, lab, optionsOf } from "./support.js";
@@ -56,7 +56,7 @@ const argvOf = (option: Option, file: string): string[] => [
   ...(option === "--boot-proof" ? [] : ["--boot-proof", BOOT]),
   ...[option, file],
 ];
-const asked: Asked = {
+const asked: FormValues = {
   ...{ policyNone: true, policyBundle: false, organization: "", addresses: "", now: "", nonce: "" },
   ...{ ephemeralKey: "", allowDebug: false },
 };

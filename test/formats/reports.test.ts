@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { NO_POLICY_ANY_ENCLAVE } from "../../src/bootproof.js";
 import type { BundleFacts } from "../../src/bundle/text.js";
-import { type Judged, REPORT_RENDERERS } from "../../src/formats/reports.js";
+import { REPORT_RENDERERS, type VerifiedSource } from "../../src/formats/reports.js";
 import { REPORT_FORMATS } from "../../src/report/report.js";
 import { renderJson } from "../../src/report/json.js";
 import { renderText } from "../../src/report/text.js";
@@ -10,7 +10,7 @@ import { report } from "../report/reports.js";
 const PLAIN = { color: false };
 const bundle: BundleFacts = { policyFrom: "bundle", packed: null };
 const options = { policy: NO_POLICY_ANY_ENCLAVE, now: new Date(0) } as const;
-const judged: Judged = { report: report({}), bundle: null, evidence: { bootProofs: [] }, options };
+const judged: VerifiedSource = { report: report({}), bundle: null, evidence: { bootProofs: [] }, options };
 
 it("are the ones that are documented", () => {
   expect(Object.keys(REPORT_RENDERERS)).toEqual([...REPORT_FORMATS]);

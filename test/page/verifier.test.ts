@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
-import { type Asked, type ListedFile, listedFile, requested } from "../../src/page/verifier.js";
+import { type FormValues, type ListedFile, listedFile, requested } from "../../src/page/verifier.js";
 import { judged } from "../../src/page/verify.js";
 
 const lab = new Forge();
 const forged = forgeEvidence({ lab, at: new Date("2026-03-04T05:06:07.000Z") });
 const clock = new Date("2026-03-04T05:16:07.000Z");
-const NOTHING: Asked = {
+const NOTHING: FormValues = {
   policyNone: false,
   policyBundle: false,
   organization: "",
@@ -34,10 +34,10 @@ const anchor = file("lab.pem", forged.anchorPem);
 const policyOf = (named: string): ListedFile =>
   file("policy.json", { ...labPolicy(forged.anchorPem, [labDeployment(lab)]), trustAnchors: [{ file: named }] });
 
-const faultsOf = (files: readonly ListedFile[], asked: Partial<Asked> = {}): readonly string[] | null =>
+const faultsOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): readonly string[] | null =>
   requested(files, { ...NOTHING, ...asked }, clock).faults;
 
-async function verdictOf(files: readonly ListedFile[], asked: Partial<Asked> = {}): Promise<string> {
+async function verdictOf(files: readonly ListedFile[], asked: Partial<FormValues> = {}): Promise<string> {
   const request = requested(files, { ...NOTHING, ...asked }, clock);
   if (request.faults !== null) throw new Error(request.faults.join("; "));
   return (await judged(request)).report.verdict;
@@ -68,7 +68,7 @@ describe("files", () => {
 });
 
 describe("a verification", () => {
-  it.each<[string, readonly ListedFile[], Partial<Asked>, string]>([
+  it.each<[string, readonly ListedFile[], Partial<FormValues>, string]>([
     [
       "evidence under a policy with its anchor's file",
       [boot, app, policyOf("../some/lab.pem"), anchor],
@@ -107,7 +107,7 @@ describe("a verification", () => {
   });
 
   it("asks for boot proofs only where no other evidence, and no address, is there", () => {
-    const onlyOf = (files: readonly ListedFile[], asked: Partial<Asked> = {}): unknown => {
+    const onlyOf = (files: readonly ListedFile[], asked: Partial<FormValues> = {}): unknown => {
       const request = requested(files, { ...NOTHING, policyNone: true, ...asked }, clock);
       return request.faults === null && request.options.bootProofsOnly === true;
     };
@@ -128,7 +128,7 @@ describe("a verification", () => {
 });
 
 describe("what is in the way is told, all of it", () => {
-  it.each<[string, readonly ListedFile[], Partial<Asked>, RegExp[]]>([
+  it.each<[string, readonly ListedFile[], Partial<FormValues>, RegExp[]]>([
     ["nothing at all", [], {}, [/^There is nothing to verify yet/, /^A policy is wanted/]],
     ["no boot proof", [app], { policyNone: true }, [/^A boot proof is wanted/]],
     ["no policy", [boot], {}, [/^A policy is wanted/]],
