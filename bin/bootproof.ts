@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The process around the command line: its streams, its clock, its exit code. */
 import { EXIT } from "../src/cli/exit-codes.js";
 import { run } from "../src/cli/main.js";

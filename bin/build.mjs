@@ -4,8 +4,10 @@
  * since Node starts it faster; ES modules for the others, which may share code. The demo too, which is for a checkout
  * and in no package; and the JSON Schemas of policy and report, from the tables that read the one and make the other.
  */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -87,11 +89,32 @@ function notices(what, metafiles) {
   return `${what} has code of these packages in it.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
+/** The module as a function of what imports for it, `bring`: in Node 20 code from a cache cannot import. */
+function imported(text) {
+  return `module.exports=bring=>{${text.trimEnd().replace(/\bimport\("/g, 'bring("')}};\n`;
+}
+
+/** Writes what V8 compiles of the command for the genuine pair, and answers how `bin/start.ts` knows it again. */
+function codeCache(file, cache) {
+  const evidence = ["boot", "app"].flatMap((kind) => [
+    `--${kind}-proof`,
+    `test-vectors/boot-proofs/${kind}proof-1.json`,
+  ]);
+  const args = ["bin/code-cache.mjs", resolve(file), resolve(cache), "verify", ...evidence, "--no-policy"];
+  // Flags of V8 would be part of what the cache is for.
+  const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
+  const { status, stderr } = spawnSync(process.execPath, args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  if (status !== 0) throw new Error(`no code cache: ${stderr}`);
+  const { version, versions, platform, arch } = process;
+  const sha256 = createHash("sha256").update(readFileSync(file)).update(readFileSync(cache)).digest("hex");
+  return { node: [version, versions.v8, platform, arch].join(" "), sha256 };
+}
+
 rmSync("dist/bin", { recursive: true, force: true });
 const command = await build({
   ...shared,
   minify: true,
-  entryPoints: { bootproof: "bin/bootproof.ts", commands: "src/cli/commands.ts" },
+  entryPoints: { main: "bin/bootproof.ts", commands: "src/cli/commands.ts" },
   format: "cjs",
   outdir: "dist/bin",
   outExtension: { ".js": ".cjs" },
@@ -105,6 +128,17 @@ const loadedLater = await build({
   splitting: true,
   outbase: "src",
   outdir: "dist/bin/rooms",
+});
+writeFileSync("dist/bin/main.cjs", imported(readFileSync("dist/bin/main.cjs", "utf8")));
+await build({
+  ...shared,
+  minify: true,
+  entryPoints: { bootproof: "bin/start.ts" },
+  banner: { js: '"use strict";const bring=name=>import(name);' },
+  format: "cjs",
+  outdir: "dist/bin",
+  outExtension: { ".js": ".cjs" },
+  define: { CODE_CACHE: JSON.stringify(codeCache("dist/bin/main.cjs", "dist/bin/main.cache")) },
 });
 writeFileSync("dist/bin/THIRD-PARTY.txt", notices("The command", [command.metafile, loadedLater.metafile]));
 

@@ -158,6 +158,7 @@ const ENTRIES = [
   "src/index.ts",
   "src/audit/index.ts",
   "src/audit/node.ts",
+  "src/audit/queue.ts",
   // What runs in a thread.
   "src/audit/node-thread.ts",
   "src/client/index.ts",

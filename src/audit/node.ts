@@ -6,8 +6,3 @@ export { auditFiles } from "./node-run.js";
 export type { AuditFilesEnd, AuditFilesOptions, AuditFilesProgress } from "./node-run.js";
 export { threadJudge } from "./node-threads.js";
 export type { ThreadOptions } from "./node-threads.js";
-export { queueJudge } from "./node-queue.js";
-export type { QueueJudgeOptions } from "./node-queue.js";
-export { QueueError } from "./queue-error.js";
-export { runWorker } from "./node-worker.js";
-export type { RunWorkerOptions, WorkerSummary } from "./node-worker.js";

@@ -213,8 +213,11 @@ async function bootProofText(files: InputFiles, path: string): Promise<string | 
 }
 
 async function judgeOf({ workers, queue }: AuditRequest, setting: AuditSetting, io: Io): Promise<Judge> {
-  const { queueJudge, threadJudge } = await import("../audit/node.js");
-  if (queue === undefined) return threadJudge(setting, workers === undefined ? {} : { threads: workers });
+  if (queue === undefined) {
+    const { threadJudge } = await import("../audit/node.js");
+    return threadJudge(setting, workers === undefined ? {} : { threads: workers });
+  }
+  const { queueJudge } = await import("../audit/queue.js");
   return queueJudge(queue, setting, queueOptions(io));
 }
 

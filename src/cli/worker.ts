@@ -86,7 +86,7 @@ async function run(request: WorkerRequest, io: Io): Promise<number> {
     const files = new InputFiles(io);
     const held = await auditPolicy(files, request, "worker");
     files.throwFaults();
-    const { runWorker } = await import("../audit/node.js");
+    const { runWorker } = await import("../audit/queue.js");
     const { batches, entries } = await runWorker(request.queue, held, {
       ...queueOptions(io),
       ...(request.workers !== undefined && { workers: request.workers }),

@@ -1,7 +1,7 @@
 /** A clock that is set back or forward by hours, in the middle of whatever runs. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
-import { queueJudge, runWorker } from "../../src/audit/node.js";
+import { queueJudge, runWorker } from "../../src/audit/queue.js";
 import { type ClientError, ServiceError } from "../../src/client/index.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";

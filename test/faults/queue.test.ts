@@ -2,8 +2,8 @@
 import type { Socket } from "node:net";
 import { type TestContext, describe, expect, it, vi } from "vitest";
 import { localJudge } from "../../src/audit/judge.js";
-import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/node.js";
 import { connectRedis } from "../../src/audit/node-redis.js";
+import { type RunWorkerOptions, queueJudge, runWorker } from "../../src/audit/queue.js";
 import { entriesOf, linesBy, linesHere, settingOf } from "../audit/queue-support.js";
 import { NO_REDIS, type RedisServer, WITHOUT_REDIS, freePort, redisServer } from "../support/redis.js";
 import { type FaultyServer, faultyServer, writeForever } from "./servers.js";

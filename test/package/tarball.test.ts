@@ -36,9 +36,9 @@ function closureOf(entries: readonly string[], importsOf: (file: string) => read
 /** Of the sources, types included: each module has code and types, also where only one of them is loaded. */
 const importsOfSource = (file: string): string[] =>
   ts.preProcessFile(read(file.replace(/\.js$/, ".ts")), true, true).importedFiles.map(({ fileName }) => fileName);
-/** Of what esbuild wrote. */
+/** Of what esbuild wrote; `bring` imports for the file of `verify` (bin/start.ts). */
 const importsOfBundle = (file: string): string[] =>
-  [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\()"(\.[^"]+)"/g)].map(([, name]) => name!);
+  [...read(file).matchAll(/(?:\bfrom|\bimport|\bimport\(|\bbring\(|\brequire\()"(\.[^"]+)"/g)].map(([, name]) => name!);
 
 describe("the tarball", () => {
   it("holds what its entry points load, and nothing else", () => {
@@ -52,7 +52,14 @@ describe("the tarball", () => {
       typeof entry === "string" ? entry.slice(2) : [],
     );
     const library = modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]);
-    const beside = ["LICENSE", "README.md", "package.json", "dist/bin/THIRD-PARTY.txt", ...schemas];
+    const beside = [
+      "LICENSE",
+      "README.md",
+      "package.json",
+      "dist/bin/THIRD-PARTY.txt",
+      "dist/bin/main.cache",
+      ...schemas,
+    ];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual([...library, ...command, ...script, ...thread, ...beside, ...changelog].sort());
@@ -64,6 +71,8 @@ describe("the tarball", () => {
       "dist/bin/THIRD-PARTY.txt",
       "dist/bin/bootproof.cjs",
       "dist/bin/commands.cjs",
+      "dist/bin/main.cache",
+      "dist/bin/main.cjs",
     ]);
     expect(
       packed.files.filter((file) => /src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),

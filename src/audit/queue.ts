@@ -1,0 +1,6 @@
+/** What `bootproof/audit/queue` exports: an audit whose entries are judged on other machines, by way of Redis. */
+export { queueJudge } from "./node-queue.js";
+export type { QueueJudgeOptions } from "./node-queue.js";
+export { QueueError } from "./queue-error.js";
+export { runWorker } from "./node-worker.js";
+export type { RunWorkerOptions, WorkerSummary } from "./node-worker.js";
