@@ -1,6 +1,6 @@
 /**
- * Manifest v0: borsh `namespace, pivot {hash, restart, args}, manifestSet, shareSet, enclave, patchSet`, or JSON of the
- * same members. Its envelope's JSON names are in snake case.
+ * Manifest v0: Borsh `namespace, pivot {hash, restart, args}, manifestSet, shareSet, enclave, patchSet`, or JSON with
+ * the same members. The envelope's JSON names are in snake case.
  */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { isJsonObject } from "../json.js";
@@ -38,13 +38,13 @@ export const V0: ManifestSchema<"v0"> = {
   draft: null,
 };
 
-/** JSON without a version is v1 where its pivot has both members that v1 added, and v0 where not. */
+/** JSON without a version is v1 if its pivot has both members that v1 added, otherwise v0. */
 export function hasNewerPivot(json: MemberReader): boolean {
   const pivot = json.get("pivot");
   return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
-/** The layout that v0 and v1 share, around the pivot in which they differ. */
+/** The layout that v0 and v1 share, around their different pivots. */
 export function readLayout(
   reader: BorshReader,
   version: "v0" | "v1",
@@ -108,5 +108,5 @@ export function readJson(reader: MemberReader): PivotManifest {
   };
 }
 
-/** Stands in where the pivot is missing; the fault is reported, and the manifest never used. */
+/** Replaces a missing pivot. The fault is reported, so the manifest is never used. */
 export const NO_PIVOT: Pivot = { hash: new Uint8Array(), restart: "Never", args: [] };

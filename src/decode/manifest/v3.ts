@@ -1,7 +1,6 @@
 /**
- * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads from container images in the place of the
- * pivot. JSON only, `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused
- * everywhere.
+ * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): container workloads instead of the pivot. JSON only,
+ * `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and types are refused everywhere.
  */
 import { toUtf8 } from "../../bytes.js";
 import { type JsonValue, isJsonObject } from "../json.js";
@@ -24,7 +23,7 @@ const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "s
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
-/** What QOS lets a workload see of its own. */
+/** Files of QOS that a workload may mount. */
 const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
 const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
 
@@ -56,7 +55,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   };
 }
 
-/** The parts that versions share, of which the older ones ignore unknown members. */
+/** Refuses unknown members in the shared parts; older versions ignore them. */
 function refuseUnknownInShared(reader: MemberReader): void {
   memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
   const enclave = memberIfObject(reader, "enclave");
@@ -74,13 +73,13 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** The member as an object. Where it is none, reading it reports the fault. */
+/** The member as an object. Undefined otherwise: reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
 }
 
-/** The member `type`, one of the names; undefined, and a fault that names it, where it is another. */
+/** The member `type`; undefined, and a fault, if it is not one of `names`. */
 function typeField<T extends string>(reader: MemberReader, names: readonly T[]): T | undefined {
   const value = reader.get("type");
   const known = names.find((name) => name === value);
@@ -107,7 +106,7 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
   return workloads;
 }
 
-/** Whether an array has no more entries than it may; one that has is not read at all. */
+/** Whether an array has at most `most` entries. A longer array is a fault and is not read. */
 function inBounds(reader: MemberReader, name: string, most: number): boolean {
   const value = reader.get(name);
   if (!Array.isArray(value) || value.length <= most) return true;
@@ -177,7 +176,7 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   return { type, source: source ?? "", mountPath, readOnly: true };
 }
 
-/** Where something is mounted inside a workload: not in what the system keeps for itself. */
+/** A mount path inside a workload, outside the system's folders. */
 function workloadPathField(mount: MemberReader): string {
   const mountPath = pathField(mount);
   const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
@@ -185,7 +184,7 @@ function workloadPathField(mount: MemberReader): string {
   return mountPath;
 }
 
-/** An absolute, normalized path that is not the root and holds no NUL; empty, and a fault, where it is another. */
+/** An absolute, normalized path below the root, without NUL; empty, and a fault, otherwise. */
 function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
@@ -197,7 +196,6 @@ function pathField(reader: MemberReader): string {
   return "";
 }
 
-/** Whether a path is the other one, or lies below it. */
 function isWithin(path: string, other: string): boolean {
   return path === other || path.startsWith(`${other}/`);
 }
