@@ -7,7 +7,6 @@ import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 import { MemberReader } from "./json-members.js";
 
-/** Status of an activity that was executed. */
 export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 
 export interface Activity {
@@ -28,14 +27,14 @@ export interface Activity {
 }
 
 /**
- * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value. Also reads the
- * form in which `result.activity` repeats the fields. Verifies nothing. Throws {@link MalformedError} with every fault.
+ * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value, also in the form
+ * in which `result.activity` repeats the fields. Verifies nothing. Throws {@link MalformedError} with every fault.
  */
 export function decodeActivity(input: unknown): Activity {
   return requireWhole("activity", readActivity(jsonInput(input)));
 }
 
-/** As {@link decodeActivity} for a parsed value, but returns the good fields beside the faults of the others. */
+/** Tolerant form of {@link decodeActivity}, for a parsed value. */
 export function readActivity(input: unknown): Reading<Activity> {
   const faults = evidenceBeside(input, "activity");
   const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
@@ -66,7 +65,6 @@ interface Outcome {
   readonly repetition: JsonObject | undefined;
 }
 
-/** The outcome of an activity that may have other faults. */
 export function outcomeOf(activity: JsonObject): Outcome {
   const repetition = objectOf(objectOf(activity["result"])?.["activity"]);
   const holder = repetition ?? activity;
@@ -77,19 +75,15 @@ function objectOf(value: JsonValue | undefined): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The reader of the object that holds intent and result: the activity or its repetition. */
 function outcomeReader(reader: MemberReader): MemberReader {
   const { repetition } = outcomeOf(reader.object);
   return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
-/** Members that need not be equal: `result` contains the repetition, and both lists of app proofs are verified. */
+/** Need not be equal: `result` contains the repetition, and both lists of app proofs are verified. */
 const NOT_REPEATED = ["result", "appProofs"];
 
-/**
- * Requires that members in both places are equal, and that nothing is beside the repetition. Otherwise a reader of one
- * place could trust app proofs of the other.
- */
+/** Members in both places must be equal. Otherwise a reader of one place could trust app proofs of the other. */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
   for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
@@ -100,7 +94,7 @@ function refuseContradiction(reader: MemberReader, outcome: MemberReader): void 
   reader.nested("result")?.refuseUnknown(["activity"]);
 }
 
-/** Deep equality, independent of member order. */
+/** Ignores the order of members. */
 function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
@@ -124,7 +118,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** The app proofs of both places, so that each is verified. */
+/** From both places, so that each app proof is verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;

@@ -1,6 +1,4 @@
-/**
- * App proofs (decode/README.md, "App proofs"): a payload signed by the ephemeral key. Decodes only, verifies nothing.
- */
+/** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { evidenceBeside } from "./evidence-members.js";
@@ -13,12 +11,11 @@ import { P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
 /** More complete app proofs do not fit into 1 MiB. */
 export const MAX_APP_PROOFS = 2048;
-/** Values in one payload. Genuine payloads have tens. */
+/** Genuine payloads have tens of values. */
 const MAX_PAYLOAD_VALUES = 10_000;
-/** Values in all payloads of one call: about 50 for each of 2,048 proofs. */
+/** Values of all payloads together: about 50 for each of 2,048 proofs. */
 export const MAX_PAYLOADS_VALUES = 100_000;
 
-/** `{ "scheme", "publicKey", "proofPayload", "signature" }` */
 export interface AppProof {
   readonly scheme: typeof APP_PROOF_SCHEME;
   /** The ephemeral key: encryption point, then signing point. */
@@ -37,7 +34,7 @@ export function decodeAppProof(input: unknown): AppProof {
   return requireWhole("app-proof", readAppProof(jsonInput(input)));
 }
 
-/** As {@link decodeAppProof} for a parsed value, but returns the good fields beside the faults of the others. */
+/** Tolerant form of {@link decodeAppProof}, for a parsed value. */
 export function readAppProof(input: unknown): Reading<AppProof> {
   const faults = evidenceBeside(input, "app proof");
   const reader = MemberReader.of(input, "", faults);
@@ -92,7 +89,7 @@ export interface PolicyOutcomeProof {
 }
 
 /**
- * A payload. Comparing `type` with a known type narrows it; other payloads are available in `json`.
+ * Comparing `type` with a known type narrows the union.
  *
  * @example
  * if (payload.type === "APP_PROOF_TYPE_POLICY_OUTCOME") console.log(payload.policyOutcomeProof.outcome);
@@ -102,7 +99,6 @@ export type AppProofPayload = AddressDerivationPayload | PolicyOutcomePayload | 
 interface PayloadFacts {
   /** Milliseconds since the epoch, from the enclave's clock. */
   readonly timestampMs: number;
-  /** The whole payload. */
   readonly json: JsonObject;
 }
 
@@ -118,7 +114,7 @@ export interface PolicyOutcomePayload extends PayloadFacts {
   readonly addressDerivationProof?: undefined;
 }
 
-/** A payload of an application's own type, or of a newer type. */
+/** An application's own type, or a newer one. */
 export interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
   readonly addressDerivationProof?: undefined;
@@ -128,8 +124,8 @@ export interface OtherPayload extends PayloadFacts {
 declare const otherPayloadType: unique symbol;
 
 /**
- * Any text except the known types. If this were plain `string`, comparing `type` would not narrow the union. Compare
- * with your own type through the JSON: `payload.json.type === "MY_TYPE"`.
+ * Any text except the known types, because plain `string` would prevent narrowing by `type`. Compare with your own type
+ * through the JSON: `payload.json.type === "MY_TYPE"`.
  */
 // `${any}`, because TypeScript considers a branded `string` comparable with every literal.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -147,8 +143,8 @@ export function decodeAppProofPayload(text: string): AppProofPayload {
 }
 
 /**
- * As {@link decodeAppProofPayload}, but returns the good fields beside the faults of the others. `budget` limits the
- * values of all payloads in memory together; default: {@link MAX_PAYLOADS_VALUES}.
+ * Tolerant form of {@link decodeAppProofPayload}. `budget` limits the values of all payloads in memory together;
+ * default: {@link MAX_PAYLOADS_VALUES}.
  */
 export function readAppProofPayloadText(
   text: string,
@@ -222,7 +218,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
-/** Empty, and a fault, if missing or empty: protobuf's JSON does not distinguish the two. */
+/** Empty is a fault, as is missing: protobuf's JSON does not distinguish them. */
 function requiredString(reader: MemberReader, name: string): string {
   const text = reader.string(name) ?? "";
   if (text === "" && reader.get(name) === "") reader.fault(name, "empty");

@@ -20,7 +20,7 @@ export interface AttestationDocument {
   readonly timestamp: number;
   /** Locked PCRs by index, 48 bytes each. An absent PCR is not a zero PCR. */
   readonly pcrs: ReadonlyMap<number, Uint8Array>;
-  /** The leaf certificate, whose key signed the document. */
+  /** The leaf, whose key signed the document. */
   readonly certificate: Certificate;
   /** `[root, intermediate 1, …, intermediate N]`, as the document claims. Not a trust anchor. */
   readonly cabundle: readonly Certificate[];
@@ -30,11 +30,11 @@ export interface AttestationDocument {
 }
 
 export interface AttestationDocumentReading extends Reading<AttestationDocument> {
-  /** Keys outside the format: reported, otherwise ignored. */
+  /** Keys outside the format: reported, but no fault. */
   readonly unknownKeys: readonly string[];
 }
 
-/** Maximum bytes of a certificate, and of each field that the enclave fills in. */
+/** Bytes of a certificate, and of each field that the enclave fills in. */
 export const MAX_DOCUMENT_FIELD = 1024;
 /**
  * AWS defines no limit. All 117 genuine documents from 2021 to 2026 have four entries: root, region, zone, instance.
@@ -52,7 +52,7 @@ const KNOWN_KEYS = [
   "user_data",
   "nonce",
 ];
-/** Keys that could pollute the prototype of another reader's objects. */
+/** They could pollute prototypes in other readers. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
 /** A decoded document that was NOT verified. Any value in it may be forged. */
@@ -72,7 +72,7 @@ export function decodeAttestationDocument(coseSign1: Uint8Array): UnverifiedAtte
   return { verified: false, ...document };
 }
 
-/** Reads the payload of the COSE_Sign1. Returns the good fields beside the faults of the others. */
+/** Tolerantly reads the payload of the COSE_Sign1. */
 export function readAttestationDocument(payload: Uint8Array): AttestationDocumentReading {
   const decoded = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true }));
   if (decoded.value === undefined) return { value: {}, faults: decoded.faults, unknownKeys: [] };

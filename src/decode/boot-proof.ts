@@ -1,7 +1,4 @@
-/**
- * The service's boot proof (client/README.md, "Boot proofs"). Decodes its fields to bytes and text, not the document or
- * the manifests inside. Verifies nothing.
- */
+/** The service's boot proof (client/README.md, "Boot proofs"): its fields as bytes and text. */
 import { equalBytes } from "../bytes.js";
 import { type Reading, requireWhole } from "../errors.js";
 import { DOCUMENT_MEMBER, evidenceBeside } from "./evidence-members.js";
@@ -14,8 +11,7 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * { "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel",
  *   "enclaveApp", "owner", "createdAt": { "seconds", "nanos" }, "qosManifestVersion"? }
  * ```
- * `awsAttestationDocB64` is another name of `cloudAttestationDocB64`. Deployed services leave out some of
- * `deploymentLabel`, `enclaveApp`, `owner` and `createdAt`.
+ * `awsAttestationDocB64` is another name of `cloudAttestationDocB64`.
  */
 export interface BootProof {
   readonly ephemeralPublicKey: Uint8Array;
@@ -57,13 +53,13 @@ export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
-/** The boot proofs of an array, or of `{"bootProofs": […]}` as in bundles; null for any other value. */
+/** The items of an array or of `{"bootProofs": […]}`; null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {
   const list = unwrap(input, "bootProofs");
   return Array.isArray(list) ? list : null;
 }
 
-/** As {@link decodeBootProof} for a parsed value, but returns the good fields beside the faults of the others. */
+/** Tolerant form of {@link decodeBootProof}, for a parsed value. */
 export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
@@ -91,14 +87,11 @@ function attestationDocument(reader: MemberReader): Uint8Array | undefined {
   return document;
 }
 
-/** The fault for two different documents under the two names of the member. */
 export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMENT_MEMBER]): string {
   return `differs from ${other}, which is the same field`;
 }
 
-/**
- * Renames the document's alias to the interface's name. Keeps both members if both are present, since they may differ.
- */
+/** Renames the document's alias to the interface's name, unless both are present: they may differ. */
 export function withOwnName(bootProof: unknown): unknown {
   const { name: own, alias } = DOCUMENT_MEMBER;
   const isAliased = isJsonObject(bootProof) && (bootProof[alias] ?? null) !== null && (bootProof[own] ?? null) === null;
@@ -110,7 +103,6 @@ export function withOwnName(bootProof: unknown): unknown {
   );
 }
 
-/** Undefined if one has the wrong type. */
 function labels(reader: MemberReader): BootProofLabels | undefined {
   const deploymentLabel = label(reader, "deploymentLabel");
   const enclaveApp = label(reader, "enclaveApp");

@@ -1,19 +1,16 @@
-/**
- * The part of Borsh that QOS manifests use: u8, u16, u32, bool, option, enum variants, fixed bytes, byte vectors,
- * strings and vectors.
- */
+/** The part of Borsh that QOS manifests use (decode/README.md, "Borsh"). */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Fault } from "../errors.js";
 
 /**
- * Maximum items in all vectors of one input. An item of four bytes takes hundreds in memory. Manifests have tens of
- * items; the largest permitted v3 has about 6,000 values (decode/README.md, "Manifest v3").
+ * Items of all vectors in one input. An item of four bytes takes hundreds in memory. Manifests have tens; the largest
+ * permitted v3 has about 6,000 values (decode/README.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
 
 /**
- * Decodes all bytes. Returns the value or the first fault. The dispatch tries one version after another, so a failure
- * is normal and must not cost a stack trace.
+ * Decodes all bytes. Returns the first fault: it is normal that bytes are not of the version tried, and it must not
+ * cost a stack trace.
  */
 export function readBorsh<T>(
   bytes: Uint8Array,
@@ -30,7 +27,7 @@ export function readBorsh<T>(
   }
 }
 
-/** Thrown by {@link BorshReader} and caught by {@link readBorsh}. Not an Error, to avoid the stack trace. */
+/** Not an Error, to avoid the stack trace. */
 class BorshFault implements Fault {
   readonly path: string;
   readonly message: string;
@@ -41,7 +38,7 @@ class BorshFault implements Fault {
   }
 }
 
-/** Reads values in order. Checks each length against the remaining input before it allocates. */
+/** Checks each length against the remaining input before it allocates. */
 export class BorshReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -69,7 +66,6 @@ export class BorshReader {
     return this.variant(2, what) === 1;
   }
 
-  /** Index of an enum variant, below `count`. */
   variant(count: number, what: string): number {
     const value = this.u8(what);
     if (value >= count) throw malformed(what, `variant ${value}, below ${count} wanted`);
@@ -125,7 +121,7 @@ export class BorshReader {
   }
 }
 
-/** Writes what {@link BorshReader} reads. Uses one growing buffer: a manifest can have as many items as bytes. */
+/** Writes what {@link BorshReader} reads, to one growing buffer: a manifest can have as many items as bytes. */
 export class BorshWriter {
   #bytes = new Uint8Array(4096);
   #length = 0;

@@ -3,12 +3,11 @@
  *
  * Accepted: unsigned and negative integers, byte strings, UTF-8 text, arrays, maps with distinct keys, null, true,
  * false. Each head has its shortest form, each length is definite, and nothing follows the item. The caller can allow
- * two exceptions: an outermost map of indefinite length, and one tag around the outermost item. Everything else is
- * refused: other tags, floats, undefined, other simple values, deep nesting.
+ * an outermost map of indefinite length and one tag around the outermost item. Everything else is refused.
  *
- * One pass checks and decodes. Decoding with cbor-x after a check would be unsafe, because other modules can change its
- * global settings (`addExtension`, `setSizeLimits`); the tests compare both decoders. Duplicate keys are found by their
- * bytes, since each value has one encoding.
+ * One pass checks and decodes. Decoding with cbor-x after a check would be unsafe: other modules can change its global
+ * settings (`addExtension`, `setSizeLimits`). Duplicate keys are found by their bytes, since each value has one
+ * encoding.
  */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
@@ -17,9 +16,8 @@ export type CborValue =
   null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
 
 interface CborProfile {
-  /** Allows an outermost map of indefinite length. */
   readonly indefiniteOutermostMap?: boolean;
-  /** Allows, but does not require, this tag around the outermost item. */
+  /** Allowed around the outermost item, but not required. */
   readonly outermostTag?: number;
 }
 

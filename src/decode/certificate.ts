@@ -1,4 +1,4 @@
-/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10). Decodes only; validates no path. */
+/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10). No path validation. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
@@ -178,12 +178,11 @@ export function nameText(name: Uint8Array): string {
   return parts.join(", ");
 }
 
-/** Reads DER elements in order. Most are skipped; only those that are kept become views. */
+/** Most elements are skipped; only those that are kept become views. */
 class DerReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
   #at: number;
-  /** Start of the last element's content. */
   #content = 0;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
@@ -196,7 +195,7 @@ class DerReader {
     return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
 
-  /** Skips the next element, of any tag if `tag` is undefined. Returns where it starts. */
+  /** `tag` undefined accepts any. Returns where the element starts. */
   skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
@@ -246,7 +245,7 @@ class DerReader {
     return content;
   }
 
-  /** A BOOLEAN DEFAULT FALSE. DER omits FALSE, so a present value is TRUE (0xff). */
+  /** DER omits FALSE, the default, so a present value is TRUE (0xff). */
   defaultFalse(what: string): true {
     const content = this.content(TAG.boolean, what);
     if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
@@ -335,7 +334,7 @@ function instantOf(text: string): Date | null {
   const part = (from: number, to = from + 2): number => Number(text.slice(from, to));
   const [month, day, hour, minute, second] = [part(4), part(6), part(8), part(10), part(12)];
   const time = new Date(Date.UTC(part(0, 4), month - 1, day, hour, minute, second));
-  // Date turns 31 February into March and 24:00 into the next day, so each part is compared.
+  // Date accepts 31 February and 24:00 as later times, so each part is compared.
   const isSame =
     time.getUTCMonth() === month - 1 &&
     time.getUTCDate() === day &&

@@ -16,7 +16,7 @@ interface PieceMembers {
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** A value with none of these and without the wrapper is no such piece. The reader of the piece reports that. */
+  /** A value with none of these and without the wrapper is no such piece; its own reader reports that. */
   readonly marks: readonly string[];
   /** Evidence of another kind that belongs inside the piece. */
   readonly inside: readonly string[];
@@ -40,7 +40,7 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
     inside: ["appProofs"],
   },
 };
-/** Other names of evidence. No reader takes a piece from them. */
+/** Evidence that no piece is read from. */
 const OTHERS = ["bundle", "attestation", "attestationDocument"];
 
 /** Ignores case, `_` and `-`, so that `app_proofs` and `AppProofs` name app proofs, too. */
@@ -93,7 +93,6 @@ function collectInside(value: unknown, place: Place): void {
   collectOthers(value, [...own, ...inside], place);
 }
 
-/** Adds a fault for each member that is evidence and is not in `read`. */
 function collectOthers(object: JsonObject, read: readonly string[], { piece, path, faults }: Place): void {
   for (const [index, name] of Object.keys(object).entries())
     if (!read.includes(name) && isEvidence(name, object[name]))
@@ -109,13 +108,13 @@ const ADVICE =
   "which would not be verified: give each piece by itself, or all of them as " +
   '{"bootProofs": […], "appProofs": […], "activity": …}';
 
-/** As {@link evidenceBeside}, but only for evidence beside this member, not inside it. */
+/** Like {@link evidenceBeside}, but ignores what is inside the member. */
 export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {
   if (!isJsonObject(input)) return evidenceBeside(null, piece);
   return evidenceBeside(Object.assign(Object.create(null) as JsonObject, input, { [member]: [] }), piece);
 }
 
-/** The wrapper that holds the piece or the list; null if the value is the piece itself. */
+/** Null if the value is the piece itself. */
 function wrapperOf(value: unknown, piece: Piece): string | null {
   if (!isJsonObject(value)) return null;
   const { one, list } = PIECES[piece];
@@ -131,10 +130,7 @@ function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
 }
 
-/**
- * The piece inside its wrapper. If evidence is beside the piece, returns the wrapper, so that the piece's reader
- * reports the fault.
- */
+/** The piece inside its wrapper, or the wrapper if evidence is beside the piece: the piece's reader then reports it. */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];
   const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);

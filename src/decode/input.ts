@@ -14,7 +14,7 @@ export function jsonInput(input: unknown): JsonValue | undefined {
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
 
-/** A copied input: its value, or the faults for which it is no JSON. */
+/** A copied input; `faults` if it is no JSON. */
 export interface TakenInput {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];
@@ -24,7 +24,7 @@ export function takeInput(input: unknown): TakenInput {
   return attempt(() => jsonInput(input));
 }
 
-/** Reads a copied input. Faults of its JSON become faults of the reading. */
+/** Faults of the JSON become faults of the reading. */
 export function readInput<T>(input: TakenInput, read: (value: unknown) => Reading<T>): Reading<T> {
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
@@ -46,7 +46,7 @@ export function ownOptions<T extends object>(what: string, value: T, names: Read
   return ownMembers(value, names) as T;
 }
 
-/** Copies the own members with these names, each read once, to an object without a prototype. Omits others. */
+/** Copies the own members with these names, each read once, to an object without a prototype. */
 export function ownMembers<T extends object, N extends keyof T>(
   value: T,
   names: Readonly<Record<N, unknown>>,
@@ -61,8 +61,8 @@ export function ownMembers<T extends object, N extends keyof T>(
 const MAX_COPIED = 256;
 
 /**
- * Deep copy of plain data: Dates, bytes, arrays, and own members of objects, each read once, on objects without a
- * prototype. Other values, such as functions and class instances, are not copied.
+ * Deep copy of Dates, bytes, arrays and plain objects: own members, each read once, on objects without a prototype.
+ * Keeps other values, such as functions and class instances.
  */
 export function copyPlain<T>(value: T, depth = 0): T {
   return copiedPlain(value, depth) as T;
@@ -80,7 +80,7 @@ function copiedPlain(value: unknown, depth: number): unknown {
   return copy;
 }
 
-/** All members except `names`, on an object without a prototype. The object of a rest pattern would have one. */
+/** Without a prototype, unlike the object of a rest pattern. */
 export function otherMembers<T extends object, N extends keyof T>(own: T, ...names: readonly N[]): Omit<T, N> {
   const others = Object.entries(own).filter(([name]) => !names.includes(name as N));
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));

@@ -1,15 +1,12 @@
 /**
- * Reads the members of JSON objects. At a fault, most readers return undefined. {@link integerField} and
- * {@link hexField} return a blank value: they are for manifests, where any fault throws in the end.
+ * Reads the members of JSON objects. Readers return undefined at a fault; {@link integerField} and {@link hexField},
+ * for manifests, return a blank value, because any fault throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
 
-/**
- * Reads the members of one JSON object and collects faults. Methods return undefined at a fault. For untrusted objects
- * pass a {@link FaultList}, which is bounded.
- */
+/** Collects the faults of one object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
   readonly object: JsonObject;
   readonly path: string;
@@ -21,7 +18,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** A reader of a nested value with the same faults; undefined, and a fault, if the value is no object. */
+  /** A reader that shares `faults`; undefined, and a fault, if the value is no object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
@@ -57,7 +54,7 @@ export class MemberReader {
     return MemberReader.of(this.get(name), this.at(name), this.faults);
   }
 
-  /** Reads each item of an array, and omits items for which `item` returns undefined. */
+  /** Omits items for which `item` returns undefined. */
   array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
     const value = this.get(name);
     if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
@@ -72,7 +69,6 @@ export class MemberReader {
     });
   }
 
-  /** Adds a fault for each member not in `names`. */
   refuseUnknown(names: readonly string[]): void {
     for (const name of Object.keys(this.object)) if (!names.includes(name)) this.fault(name, "unknown member");
   }

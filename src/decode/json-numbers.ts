@@ -1,16 +1,13 @@
-/**
- * Converts JSON numbers to JavaScript numbers without loss. RFC 8259 section 6 lets a reader lose precision; signed
- * values must keep it.
- */
+/** JSON numbers without loss. RFC 8259 section 6 lets a reader lose precision; signed values must keep it. */
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 
-/** Characters of a literal in a message. A literal can be as long as its text. */
+/** A literal can be as long as its text. */
 const MAX_SHOWN = 40;
 
 /**
- * Replaces each {@link JsonNumber} by a number, in place. A literal is a fault, and becomes its text, if its double
- * prints as another decimal value. `value` must be fresh from the parser.
+ * Replaces each {@link JsonNumber} in place. A literal whose double prints as another decimal value is a fault, and
+ * becomes its text. `value` must be fresh from the parser.
  */
 export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: FaultList } {
   const faults = new FaultList();
@@ -37,7 +34,6 @@ function plainNumber(literal: string, path: string, faults: Fault[]): number | s
   return literal;
 }
 
-/** Whether the printed double has the decimal value of the literal. */
 function isExactly(number: number, literal: string): boolean {
   if (!Number.isFinite(number)) return false;
   const [signed, shown] = [decimalOf(literal), decimalOf(String(number))];
@@ -45,9 +41,8 @@ function isExactly(number: number, literal: string): boolean {
 }
 
 /**
- * The magnitude of a literal: an integer without zeros at either end, and a power of ten. Zero has no digits and power
- * 0. The sign needs no comparison, because parsing keeps it. The power is exact for every literal whose double is
- * finite and not zero: the literal's length bounds it.
+ * An integer without zeros at either end, and a power of ten; zero has no digits. The sign is left out, because parsing
+ * keeps it. The literal's length bounds the power, so it is exact for every literal with a finite, nonzero double.
  */
 function decimalOf(literal: string): { digits: string; exponent: number } {
   const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];

@@ -21,16 +21,15 @@ export class JsonNumber {
 
 const MAX_DEPTH = 64;
 /**
- * Maximum values in one text: members and items of any kind. An object takes about 230 bytes in memory and two in text,
- * so the size of the text alone is no limit. Genuine text has 20 bytes or more per value; the densest genuine 1 MiB, a
- * manifest of small numbers, has a fifth of this.
+ * Members and items of one text. Two bytes of text can take 230 in memory, so the size of the text is no limit. Genuine
+ * text has 20 bytes or more per value; the densest 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
-/** Pieces of a string before they are joined. A string built by appending retains every piece. */
+/** Pieces of a string are joined after so many: a string built by appending retains every piece. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** Characters without a special meaning in a string: no quote, backslash, control or surrogate. */
+/** No quote, backslash, control or surrogate. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -43,7 +42,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** Values that may still be read. */
 export interface ValueBudget {
   left: number;
 }
@@ -51,7 +49,7 @@ export interface ValueBudget {
 interface JsonOptions {
   /** `literal` returns numbers as {@link JsonNumber}. Default: `value`. */
   readonly numbers?: "value" | "literal";
-  /** Maximum values, including the outermost. Default: 250,000. */
+  /** Includes the outermost value. Default: 250,000. */
   readonly maxValues?: number;
   /** A limit that several texts share. */
   readonly budget?: ValueBudget;
@@ -112,12 +110,11 @@ function numberKey(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** A copied Date, Map or byte array would have no members, so its content would be silently ignored. */
+/** Refuses instances such as a Date or a Map: a copy would silently lose their content. */
 function isPlain(value: object | null): boolean {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** Whether the value is valid JSON without members or items. */
 function isScalar(value: unknown): value is null | boolean | number | JsonNumber | string {
   if (typeof value === "number") return Number.isFinite(value);
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
@@ -139,8 +136,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * The path of a member, unique within one value and at most a few hundred characters long. A long name is truncated and
- * followed by the member's index; in a long path, the index replaces the name.
+ * Unique within one value, and a few hundred characters at most: a long name is truncated and followed by the member's
+ * index; in a long path, the index replaces the name.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);
@@ -149,7 +146,6 @@ export function memberPath(path: string, name: string, index: number): string {
   return path === "" ? step : `${path}.${step}`;
 }
 
-/** The kind of a value in words, for messages. */
 export function jsonKind(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";
@@ -255,7 +251,6 @@ class JsonParser {
     return pieces.length === 0 ? value : value + pieces.join("");
   }
 
-  /** Decodes an escape or a surrogate pair. */
   #special(char: string | undefined): string {
     if (char === "\\") return this.#escape();
     if (char !== undefined && char >= "\ud800") return this.#surrogates(char, this.#text[this.#at + 1], 1);
@@ -292,7 +287,7 @@ class JsonParser {
     return high + low;
   }
 
-  /** Refuses infinite numbers: JSON made of the value would contain null. */
+  /** JSON made of an infinite number would contain null. */
   #number(): number | JsonNumber {
     const start = this.#at;
     const literal = this.#match(NUMBER);
@@ -343,12 +338,12 @@ class JsonParser {
 }
 
 /**
- * Characters that a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting,
- * line and paragraph separators, spaces other than U+0020, surrogates, private and unassigned code points.
+ * What a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting, separators,
+ * spaces other than U+0020, surrogates, private and unassigned code points.
  */
 export const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Escapes each unprintable character of JSON text. The value is the same, and the text is safe to print. */
+/** Escapes unprintable characters of JSON text. The value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (char) => (char === "\n" ? char : char.replace(/[^]/g, jsonEscape)));
 }

@@ -1,9 +1,9 @@
-/** QOS canonical JSON (decode/README.md, "Canonical JSON"): the text whose hash is the hash of a v2 or v3 manifest. */
+/** QOS canonical JSON (decode/README.md, "Canonical JSON"): what the hash of a v2 or v3 manifest covers. */
 import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";
 
-/** Null and undefined members are omitted; bytes become lower-case hex, integers decimal strings. */
+/** Null and undefined members are omitted; bytes become hex, integers decimal strings. */
 export type QosJsonInput =
   | null
   | undefined

@@ -9,7 +9,7 @@ export function imageDigestText(digest: Uint8Array): string {
   return DIGEST_PREFIX + toHex(digest);
 }
 
-/** The 32 bytes of a digest in its only spelling; null for any other text. */
+/** 32 bytes; null for any other text. */
 export function imageDigestOf(text: string): Uint8Array | null {
   const hex = DIGEST.exec(text)?.[1];
   return hex === undefined ? null : fromHex(hex);

@@ -13,14 +13,13 @@ import { V1 } from "./v1.js";
 import { V2 } from "./v2.js";
 import { V3 } from "./v3.js";
 
-/** One row per version. All other code here iterates over the rows. */
 const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0, v1: V1, v2: V2, v3: V3 };
 
 export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
-/** A manifest and the bytes whose SHA-256 is its hash. */
+/** `hashInput`: the bytes whose SHA-256 is the manifest hash. */
 interface ManifestWithHashInput {
   readonly manifest: Manifest;
   readonly hashInput: Uint8Array;
@@ -61,8 +60,8 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 }
 
 /**
- * As {@link decodeManifestEnvelope}, with the hashed bytes. `shown` is a manifest that was read before. If the envelope
- * holds the same one, the check for ambiguity is not repeated.
+ * As {@link decodeManifestEnvelope}, with the hashed bytes. If the envelope holds `shown`, a manifest that was read
+ * before, the check for ambiguity is not repeated.
  */
 export function readManifestEnvelope(
   bytes: Uint8Array,
@@ -143,7 +142,6 @@ export function declaredManifestVersion(text: string): ManifestVersion | null {
   return MANIFEST_VERSIONS.find((version) => SCHEMAS[version].spellings.includes(text)) ?? null;
 }
 
-/** Reads a manifest's JSON with the row that recognises it; undefined, and a fault, if none does. */
 function readJsonManifest(reader: MemberReader): Manifest | undefined {
   const found = MANIFEST_VERSIONS.find((version) => isRecognised(reader, version));
   if (found !== undefined) return SCHEMAS[found].readJson(reader);
@@ -158,7 +156,7 @@ function isRecognised(reader: MemberReader, version: ManifestVersion): boolean {
   return !Object.hasOwn(reader.object, "version") && recognised(reader);
 }
 
-/** The bytes as a JSON object; undefined if they are not JSON. Throws for JSON that breaks the strict rules. */
+/** Undefined if the bytes are not JSON. Throws for JSON that breaks the strict rules. */
 function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
   // 0x7b is '{'. Borsh can begin with it, too: a name of 123 bytes. The zero bytes of that length cannot be JSON.
@@ -177,7 +175,6 @@ interface BorshReading<T> {
   readonly fault: Fault | null;
 }
 
-/** Decodes all bytes as each version that has Borsh. */
 function borshReadings<T>(bytes: Uint8Array, read: ReadAround<T>): BorshReading<T>[] {
   return MANIFEST_VERSIONS.flatMap((version) => {
     const codec = SCHEMAS[version].borsh;
@@ -217,7 +214,6 @@ function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVers
   return new MalformedError(code, [{ path: "", message }]);
 }
 
-/** Deep equality of decoded values; bytes by content. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
   if (typeof one !== "object" || one === null || typeof other !== "object" || other === null) return one === other;

@@ -72,7 +72,6 @@ export type Mount =
   | { readonly type: "volume"; readonly source: string; readonly mountPath: string; readonly readOnly: boolean }
   | { readonly type: "file"; readonly source: string; readonly mountPath: string; readonly readOnly: true };
 
-/** An application as a container image. */
 export interface Workload {
   readonly name: string;
   /** SHA-256 of the OCI manifest of its image. */
@@ -108,7 +107,7 @@ export interface ManifestByVersion {
 
 export type Manifest = ManifestByVersion[ManifestVersion];
 
-/** A manifest typed by its `version`, for tables over the versions. */
+/** Typed by its `version`, for tables over the versions. */
 export type ManifestOf<V extends ManifestVersion> = ManifestByVersion[V] & { readonly version: V };
 
 export interface Approval {

@@ -18,18 +18,14 @@ export interface ManifestSchema<V extends ManifestVersion> {
   readonly readJson: (json: MemberReader) => ManifestByVersion[V];
   /** Null if the version exists only as JSON. */
   readonly borsh: BorshCodec<ManifestByVersion[V]> | null;
-  /** The bytes whose SHA-256 is the manifest hash. */
   readonly hashInput: (manifest: ManifestByVersion[V]) => Uint8Array;
   readonly envelope: {
-    /** The JSON names of the approvals. */
     readonly manifestSet: string;
     readonly shareSet: string;
-    /** Whether unknown members are refused. */
     readonly strict: boolean;
   };
   /** Values of `qosManifestVersion` that name it. */
   readonly spellings: readonly string[];
-  /** A phrase for reports if the version is a draft; null if it is released. */
   readonly draft: string | null;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Manifest v0: Borsh `namespace, pivot {hash, restart, args}, manifestSet, shareSet, enclave, patchSet`, or JSON with
- * the same members. The envelope's JSON names are in snake case.
- */
+/** Manifest v0 (decode/README.md, "Manifests"): Borsh or JSON. The envelope's JSON names are in snake case. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { isJsonObject } from "../json.js";
 import { type MemberReader, hexField } from "../json-members.js";

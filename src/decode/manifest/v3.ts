@@ -1,6 +1,6 @@
 /**
- * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): container workloads instead of the pivot. JSON only,
- * `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and types are refused everywhere.
+ * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads instead of the pivot. JSON only, hashed over
+ * QOS canonical JSON. Refuses unknown members and types everywhere.
  */
 import { toUtf8 } from "../../bytes.js";
 import { type JsonValue, isJsonObject } from "../json.js";
@@ -23,7 +23,6 @@ const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "s
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
-/** Files of QOS that a workload may mount. */
 const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
 const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
 
@@ -55,7 +54,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   };
 }
 
-/** Refuses unknown members in the shared parts; older versions ignore them. */
+/** Older versions ignore unknown members in these parts. */
 function refuseUnknownInShared(reader: MemberReader): void {
   memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
   const enclave = memberIfObject(reader, "enclave");
@@ -73,13 +72,12 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** The member as an object. Undefined otherwise: reading it reports the fault. */
+/** Undefined if it is no object: reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
 }
 
-/** The member `type`; undefined, and a fault, if it is not one of `names`. */
 function typeField<T extends string>(reader: MemberReader, names: readonly T[]): T | undefined {
   const value = reader.get("type");
   const known = names.find((name) => name === value);
@@ -106,7 +104,7 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
   return workloads;
 }
 
-/** Whether an array has at most `most` entries. A longer array is a fault and is not read. */
+/** A longer array is a fault and is not read. */
 function inBounds(reader: MemberReader, name: string, most: number): boolean {
   const value = reader.get(name);
   if (!Array.isArray(value) || value.length <= most) return true;
@@ -176,7 +174,6 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   return { type, source: source ?? "", mountPath, readOnly: true };
 }
 
-/** A mount path inside a workload, outside the system's folders. */
 function workloadPathField(mount: MemberReader): string {
   const mountPath = pathField(mount);
   const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
@@ -184,7 +181,7 @@ function workloadPathField(mount: MemberReader): string {
   return mountPath;
 }
 
-/** An absolute, normalized path below the root, without NUL; empty, and a fault, otherwise. */
+/** Empty, and a fault, unless the path is absolute, normalized, below the root and without NUL. */
 function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
@@ -226,7 +223,6 @@ function volumesField(reader: MemberReader): Map<string, Volume> {
   return volumes;
 }
 
-/** The text that is hashed. */
 function canonicalJson(manifest: WorkloadManifest): string {
   return canonicalQosJson({
     version: "v3",
