@@ -1,20 +1,20 @@
-/** Results that somebody else says there are: taken only in the form that this package writes. */
+/** Validates results from other processes: only the form that this package writes is accepted. */
 import { CHECK_IDS } from "../checks.js";
 import { isJsonObject } from "../decode/json.js";
 import { type AuditResult, isAccepted } from "./result.js";
 
 const VERDICTS: readonly unknown[] = ["verified", "authentic", "rejected", "malformed"];
-/** Characters of a text; far above what a reason or the name of a deployment has. */
+/** Characters of a text; far more than a reason or a deployment's name has. */
 const MAX_TEXT = 65_536;
 const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]{8,18}Z$/;
 
-/** The results of so many entries from this number on; null where that is not what it is. */
+/** The results of `count` entries from the number `first` on; null for anything else. */
 export function readResults(value: unknown, first: number, count: number): readonly AuditResult[] | null {
   if (!Array.isArray(value) || value.length !== count) return null;
   return value.every((each, index) => isResult(each, first + index)) ? (value as AuditResult[]) : null;
 }
 
-/** How each member looks. Of a folder's file the producer alone knows. The compiler holds it total. */
+/** The form of each member. Only the producer knows `file`. The compiler holds it total. */
 const FORMS: Readonly<Record<Exclude<keyof AuditResult, "n" | "file">, (value: unknown) => boolean>> = {
   verdict: (value) => VERDICTS.includes(value),
   failed: isFailed,
@@ -36,7 +36,7 @@ function optional(isOfForm: (value: unknown) => boolean): (value: unknown) => bo
   return (value) => value === undefined || isOfForm(value);
 }
 
-/** Nothing is accepted with a check that failed, and nothing is malformed without a reason. */
+/** An accepted result has no failed check, and a malformed one has a reason. */
 function isConsistent(result: AuditResult): boolean {
   if (isAccepted(result)) return result.failed.length === 0 && result.stale === undefined;
   return result.verdict !== "malformed" || (result.failed.length === 0 && result.reason !== undefined);

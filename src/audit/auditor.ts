@@ -1,4 +1,4 @@
-/** Judges entries, one after the other or several at once: what was verified once is remembered, within bounds. */
+/** Judges entries, also several at once, and caches verified evidence within limits. */
 import { type Evidence, type EvidenceVerdict, judgeDocument, judgeEvidence } from "../bootproof.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { readActivity } from "../decode/activity.js";
@@ -16,24 +16,25 @@ import { readEntry } from "./entry.js";
 import { type AuditResult, type EntryResult, malformedResult, resultOf } from "./result.js";
 import { type AuditSetting, ownSetting, verifyOptionsOf } from "./setting.js";
 
-/** Signatures, and imported keys. A boot proof has about ten, of which those of its region are shared. */
+/** Signatures, and imported keys. A boot proof has about ten, some of them shared within its region. */
 const MAX_SIGNATURES = 4096;
-/** Boot proofs that entries carry. */
+/** Boot proofs of entries. */
 const MAX_BOOT_PROOFS = 256;
-/** Characters of the JSON of one: genuine ones have 20,000, and what nobody signs in it could be of any size. */
+/** Characters of the JSON of one. Genuine ones have 20,000, but their unsigned members could have any size. */
 const MAX_REMEMBERED = 65_536;
 
-/** A boot proof of the setting: verified; or as it came, where it is rejected. */
+/** A boot proof of the setting: verified, or raw where it is rejected. */
 type Standing = unknown;
 
 export class Auditor {
-  /** Taken over once; each entry is judged by it anew. */
   readonly #setting: VerifySetting;
-  /** The setting's, by key in hex. */
+  /** The setting's boot proofs, by key in hex. */
   readonly #standing: ReadonlyMap<string, Standing>;
-  /** Those of entries that were verified, by the SHA-256 of their JSON; the least recently used first. */
+  /** Verified boot proofs of entries, by the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
-  /** The boot proofs of the setting, in its order: one that is rejected is still evidence, and fails what it is for. */
+  /**
+   * The results of the setting's boot proofs, in its order. A rejected one is still used, and fails what depends on it.
+   */
   readonly bootProofs: readonly EntryResult[];
 
   private constructor(setting: VerifySetting, boots: StandingBootProofs) {
@@ -43,8 +44,8 @@ export class Auditor {
   }
 
   /**
-   * Throws {@link MalformedError} for a policy or trust anchor that is none, and for a text of boot proofs that is no
-   * JSON or has none in it.
+   * Throws {@link MalformedError} for a malformed policy or trust anchor, and for a text of boot proofs that is no JSON
+   * or has none in it.
    */
   static async of(given: AuditSetting): Promise<Auditor> {
     const setting = ownSetting(given);
@@ -55,7 +56,13 @@ export class Auditor {
     return new Auditor(taken, await standingBootProofs(setting.bootProofs, { ...taken, bootProofsOnly: true }));
   }
 
-  /** Judges the entry by itself. What is wrong with it is the result, and never thrown. */
+  /**
+   * Judges one entry by itself. Faults of the entry are in the result, and never thrown.
+   *
+   * @example
+   * const auditor = await Auditor.of(auditSetting({ policy, now: new Date() }));
+   * console.log(resultLine(await auditor.judge(1, line)));
+   */
   async judge(n: number, bytes: Uint8Array): Promise<AuditResult> {
     const entry = readEntry(bytes);
     switch (entry.kind) {
@@ -70,7 +77,7 @@ export class Auditor {
     }
   }
 
-  /** As `verify` judges a bare document: of a policy, the rules about app proofs are not applied. */
+  /** As `verify` judges a bare document: without the policy's rules about app proofs. */
   async #judgeDocument(document: Uint8Array): Promise<EntryResult> {
     const judged = await judgeDocument(document, { ...this.#setting, bootProofsOnly: true });
     return resultOf(judged, [judged.attestation]);
@@ -92,7 +99,7 @@ export class Auditor {
     return bootProofs.length === 0 ? { ...result, reason: NO_BOOT_PROOF } : result;
   }
 
-  /** Of the setting, those whose keys the app proofs name: all others are of other enclaves. */
+  /** The setting's boot proofs for the keys of the app proofs; the others belong to other enclaves. */
   #bootProofsFor(evidence: Evidence): Standing[] {
     const { appProofs, activity } = evidenceMembers(evidence);
     const inside = activity === undefined ? [] : (readActivity(activity).value.appProofs ?? []);
@@ -105,7 +112,7 @@ export class Auditor {
     return name === null ? undefined : this.#remembered.get(name);
   }
 
-  /** Only what was verified; the least recently used goes first. */
+  /** Keeps verified boot proofs only, and drops the least recently used. */
   #remember(name: string | null, verified: VerifiedBootProof | null): void {
     if (name === null || verified === null) return;
     this.#remembered.delete(name);
@@ -114,7 +121,9 @@ export class Auditor {
   }
 }
 
-/** The key that an app proof names, as the setting's boot proofs are found by it: it is read with all else later. */
+/**
+ * An app proof's key, in the form of the map of the setting's boot proofs. The verification reads the app proof again.
+ */
 function keyTextOf(appProof: unknown): string {
   const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
   return typeof text === "string" ? text.toLowerCase() : "";
@@ -126,7 +135,7 @@ function attestationsOf({ bootProofs }: EvidenceVerdict): readonly (VerifiedAtte
 
 const NO_BOOT_PROOF = "no boot proof was given with it, and none of its key beside it";
 
-/** By what a boot proof is remembered: all of its JSON, labels included. Null: too long. */
+/** The cache key of a boot proof: covers all of its JSON, labels included. Null: too long to cache. */
 async function nameOf(bootProof: unknown): Promise<string | null> {
   const text = jsonKey(bootProof as JsonValue);
   return text.length > MAX_REMEMBERED ? null : toHex(await sha256(toUtf8(text)));
@@ -137,7 +146,7 @@ interface StandingBootProofs {
   readonly judged: readonly EntryResult[];
 }
 
-/** Of several of one key the first that is accepted by itself stands, or else the first. */
+/** Of several boot proofs with one key, the first that is accepted by itself counts, or else the first. */
 async function standingBootProofs(texts: readonly string[], setting: VerifySetting): Promise<StandingBootProofs> {
   const standing = new Map<string, { readonly bootProof: Standing; readonly accepted: boolean }>();
   const judged: EntryResult[] = [];

@@ -1,4 +1,4 @@
-/** What one entry of an audit is: a line of NDJSON, or a file. Told by what is in it, as `inspect` tells it. */
+/** Reads one entry of an audit: a line of NDJSON, or a file. Its content decides its kind, as for `inspect`. */
 import type { Evidence } from "../bootproof.js";
 import { type Bundle, MAX_BUNDLE_BOOT_PROOFS, decodeBundle, evidenceIn } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
@@ -12,26 +12,26 @@ import { type EvidenceKind, beginsAsJson, kindOfJson, recognise } from "../inspe
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printableStart } from "../report/printable.js";
 
-/** Bytes of one entry. What is longer is malformed, and never held whole by whoever cuts a stream into lines. */
+/** Bytes of one entry. A longer one is malformed; a reader of lines never holds more than one byte above it. */
 export const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
-/** The reason of an entry that is longer. */
+/** The reason of a longer entry. */
 export const TOO_LONG_REASON = `longer than ${MAX_ENTRY_BYTES} bytes`;
 
-/** An entry, read: nothing of it is verified, and its evidence may be good or not. */
+/** A parsed entry; its evidence is not verified. */
 export type Entry =
   /**
-   * Without boot proofs where it has none of its own: those of the setting stand in. `isBootProofs`: it is boot proofs
-   * as such, and no set of evidence that others may be missing from.
+   * Evidence without boot proofs is judged under those of the setting. `isBootProofs`: boot proofs alone, and not a set
+   * of evidence from which app proofs could be missing.
    */
   | { readonly kind: "evidence"; readonly evidence: Evidence; readonly isBootProofs: boolean }
   | { readonly kind: "document"; readonly document: Uint8Array }
   | { readonly kind: "bundle"; readonly bundle: Bundle }
   | { readonly kind: "malformed"; readonly reason: string };
 
-/** Characters of a reason: what is quoted in it somebody else chose. */
+/** Characters of a reason, since it may quote untrusted text. */
 const MAX_REASON = 300;
 
-/** Reads a line of NDJSON without its line feed, or the bytes of a file. Never throws: what is none is malformed. */
+/** Reads a line of NDJSON without its line feed, or the bytes of a file. Never throws: other bytes are malformed. */
 export function readEntry(bytes: Uint8Array): Entry {
   if (bytes.length > MAX_ENTRY_BYTES) return malformed(TOO_LONG_REASON);
   try {
@@ -55,7 +55,6 @@ function entryOf(bytes: Uint8Array): Entry {
   return { kind: "document", document: recognised.bytes };
 }
 
-/** The members of evidence of several kinds, in one object. */
 const EVIDENCE_MEMBERS = ["bootProofs", "appProofs", "activity"];
 
 function entryOfJson(json: JsonValue): Entry | null {
@@ -78,8 +77,8 @@ const PIECES: Readonly<Partial<Record<EvidenceKind, Piece>>> = {
 };
 
 /**
- * Whether the object is of {@link EVIDENCE_MEMBERS}. A bare activity may carry app proofs, and what names its format is
- * of that format.
+ * Whether it is an object with {@link EVIDENCE_MEMBERS}. A bare activity may have app proofs, and an object that names
+ * its format has that format.
  */
 function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is JsonObject {
   if (!isJsonObject(json) || Object.hasOwn(json, "bundle")) return false;
@@ -90,12 +89,12 @@ function isEvidenceObject(json: JsonValue, kind: EvidenceKind | null): json is J
 
 const KINDS_OF_MEMBERS: readonly EvidenceKind[] = ["bundle", "boot proofs", "app proofs"];
 
-/** Any of them, each at most once, and nothing else: a name that is misspelt would leave its evidence unjudged. */
+/** Refuses other members: a misspelt name would leave its evidence unjudged. */
 function entryOfMembers(json: JsonObject): Entry {
   const faults = new FaultList();
   const reader = new MemberReader(json, "", faults);
   reader.refuseUnknown(EVIDENCE_MEMBERS);
-  // As absent it would be left unjudged, and with it what a policy demands of app proofs.
+  // If null counted as absent, evidence and the policy's rules about app proofs would be skipped silently.
   for (const name of EVIDENCE_MEMBERS)
     if (json[name] === null) reader.fault(name, "null: leave it away if it is not there");
   const evidence = evidenceIn(reader, []);
@@ -104,7 +103,7 @@ function entryOfMembers(json: JsonObject): Entry {
   return faults.length > 0 ? malformed(faultText(faults)) : evidenceOf(evidence);
 }
 
-/** How each kind of JSON is read; of what is known and is no evidence, what it is. The compiler holds it total. */
+/** How to read each kind of JSON; for kinds that are no evidence, their description. The compiler holds it total. */
 const READERS: Readonly<Record<EvidenceKind, string | ((json: JsonValue) => Entry)>> = {
   "boot proof": (json) => evidenceOf({ bootProofs: [json] }, true),
   "boot proofs": (json) => bounded("boot proofs", bootProofList(json)!, (bootProofs) => ({ bootProofs }), true),
@@ -137,7 +136,7 @@ function evidenceOf(evidence: Evidence, isBootProofs = false): Entry {
 
 const MOST = { "boot proofs": MAX_BUNDLE_BOOT_PROOFS, "app proofs": MAX_APP_PROOFS };
 
-/** Each is judged on its own: without a limit, a small line would be a long wait. */
+/** Limits the time for a small line, since each item is judged on its own. */
 function bounded(
   what: keyof typeof MOST,
   list: readonly unknown[],

@@ -1,4 +1,4 @@
-/** What `bootproof/audit` exports: judging many entries, wherever JavaScript runs. */
+/** Exports of `bootproof/audit`: judges many entries, on any JavaScript platform. */
 export { Auditor } from "./auditor.js";
 export type { Batch, Judge, JudgedBatch } from "./batch.js";
 export { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "./entry.js";

@@ -1,4 +1,4 @@
-/** A judge in this process; and a batch judged entry by entry, wherever that is done. */
+/** A judge in this process, and the judging of one batch, which threads and workers share. */
 import { inTurns } from "../verify/in-turns.js";
 import { Auditor } from "./auditor.js";
 import { type Batch, type Judge, type JudgedBatch, ownBatch } from "./batch.js";
@@ -6,19 +6,18 @@ import { type AuditResult, malformedResult } from "./result.js";
 import type { AuditSetting } from "./setting.js";
 
 /**
- * The reason of an entry that ends whatever judges it, twice: the same in this process, in threads and on other
- * machines, so that results are.
+ * The reason of an entry whose judging failed twice. It is the same in this process, in threads and on other machines,
+ * so that results do not depend on where they were judged.
  */
 export const UNJUDGED_REASON = "it could not be judged: twice, what judged it failed";
 
-/** The result of such an entry. */
 export function unjudgedResult(n: number): AuditResult {
   return malformedResult(n, UNJUDGED_REASON);
 }
 
 /**
- * Judges the entries of a batch, a few at once, with results in their order; `clock`: milliseconds since whenever. The
- * slowest entry is the one that took longest from its start to its end, in which others were judged, too.
+ * Judges the entries of a batch, a few at once; results are in their order. `clock` returns milliseconds from any
+ * start. The time of the slowest entry includes that of entries judged meanwhile.
  */
 export async function judgeBatch(
   auditor: Pick<Auditor, "judge">,
@@ -32,20 +31,20 @@ export async function judgeBatch(
     const result = await judgeEntry(auditor, first + at, entry);
     const milliseconds = clock() - start;
     const { n, milliseconds: most } = slowest;
-    // Of two the same, the one that stands first: they end in any order.
+    // Entries end in any order: of equal ones, the first in the batch counts.
     if (milliseconds > most || (milliseconds === most && first + at < n)) slowest = { n: first + at, milliseconds };
     return result;
   });
   return { index, results, ...(entries.length > 0 && { slowest }) };
 }
 
-/** Parts of a batch that were judged apart, in their order, as one. */
+/** Joins parts of a batch, given in their order. */
 export function joined(parts: readonly Omit<JudgedBatch, "index">[]): Omit<JudgedBatch, "index"> {
   const slowest = parts.flatMap((part) => part.slowest ?? []).sort((a, b) => b.milliseconds - a.milliseconds)[0];
   return { results: parts.flatMap(({ results }) => results), ...(slowest && { slowest }) };
 }
 
-/** What each of them decodes is held until it is judged, so that there are few. */
+/** Few, since the decoded data of each is held until it is judged. */
 const AT_ONCE = 4;
 
 async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uint8Array): Promise<AuditResult> {
@@ -53,13 +52,13 @@ async function judgeEntry(auditor: Pick<Auditor, "judge">, n: number, entry: Uin
     try {
       return await auditor.judge(n, entry);
     } catch {
-      // No error is a verdict: once more, and then it is said.
+      // An error is no verdict: it is tried once more, and then reported.
     }
   }
   return unjudgedResult(n);
 }
 
-/** Judges here, one batch at a time: for where there are no threads. Throws as `Auditor.of` does. */
+/** A judge without threads, for one batch at a time. Throws as `Auditor.of` does. */
 export async function localJudge(setting: AuditSetting, clock?: () => number): Promise<Judge> {
   const auditor = await Auditor.of(setting);
   let before: Promise<unknown> = Promise.resolve();

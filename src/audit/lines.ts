@@ -5,12 +5,12 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Cuts chunks into lines, without their line feeds, and without the carriage return before one. Of a line that is
- * longer than the limit there is one byte more than that, however long it is: the rest is never held.
+ * Cuts chunks into lines, without their line feeds, and without a carriage return before one. Of a line that exceeds
+ * the limit, it yields one byte more than the limit, and never holds the rest.
  */
 export class LineCutter {
   readonly #limit: number;
-  /** The start of a line whose end has not come yet. */
+  /** The start of a line without its end yet. */
   #parts: Uint8Array[] = [];
   #held = 0;
   #length = 0;
@@ -19,7 +19,7 @@ export class LineCutter {
     this.#limit = limit;
   }
 
-  /** The lines that end in this chunk, and where they do: behind the line feed. They may be parts of the chunk. */
+  /** The lines that end in this chunk, each with the offset after its line feed. They may be views of the chunk. */
   *cut(chunk: Uint8Array): Generator<{ readonly line: Uint8Array; readonly end: number }> {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
@@ -37,7 +37,7 @@ export class LineCutter {
 
   #hold(part: Uint8Array): void {
     this.#length += part.length;
-    // Two more: the first that is too many, and a carriage return that does not count.
+    // Two more: the first byte above the limit, and a carriage return, which does not count.
     const room = this.#limit + 2 - this.#held;
     if (part.length === 0 || room <= 0) return;
     this.#parts.push(part.subarray(0, room));

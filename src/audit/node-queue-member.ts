@@ -1,10 +1,9 @@
-/** What both sides of a queue do alike: they join it, make themselves known, and tell each thing once. */
+/** Both sides of a queue: joining it, and reporting each note once. */
 import { TOOL } from "../version.js";
 import { type Peer, Seal, newRunId, queueName } from "./node-queue-wire.js";
 import { type RedisConnection, connectRedis } from "./node-redis.js";
 import { type AuditSetting, policyDigest } from "./setting.js";
 
-/** A producer or a worker, connected. */
 export interface Member {
   readonly connection: RedisConnection;
   readonly seal: Seal;
@@ -20,7 +19,7 @@ interface MemberOptions {
 const TRUSTED =
   "without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted: they could make up results";
 
-/** Connects, as `connect` does; `most`: how many different things are told once. */
+/** Connects, as `connect` does. `most` limits the number of different notes that are reported once. */
 export async function joinQueue(
   url: string,
   held: Pick<AuditSetting, "policy" | "trustAnchors">,
@@ -36,7 +35,7 @@ export async function joinQueue(
   return { connection, seal, peer, notes };
 }
 
-/** What is told, with the server that it is about. */
+/** Notes, each with the server's address. */
 class Notes {
   readonly #shown: string;
   readonly #onNote: (text: string) => void;

@@ -1,6 +1,6 @@
 /**
- * What goes through a queue and comes back: jobs, answers, and who is there. Whatever is read here was written by
- * somebody with access to the server: its form is checked, and with a secret its seal.
+ * The data of a queue: jobs, answers, and peers. Anyone with access to the server may have written them, so their form
+ * is checked, and with a secret their seal.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -8,14 +8,13 @@ import { fromBase64, fromUtf8, toBase64, toUtf8 } from "../bytes.js";
 import { isJsonObject } from "../decode/json.js";
 import { TOOL } from "../version.js";
 
-/** One more where the same entry may come to other bytes of a result, or jobs and answers are written otherwise. */
+/** Increment it where the same entry may yield another result line, or jobs and answers are written in another form. */
 const FORMAT = 1;
-/** What each key begins with; those of BullMQ too. */
 export const PREFIX = "bootproof";
 
-/** Who is not heard of for so long is gone. */
+/** A peer that was silent for longer is gone. */
 const ALIVE_SECONDS = 10;
-/** A producer that is away for longer starts anew what it misses. */
+/** Lifetime of settings and answers. A producer that was away for longer puts its jobs on the queue again. */
 const KEPT_SECONDS = 600;
 const MAX_PEERS = 1000;
 const RUN = /^[0-9a-f]{32}$/;
@@ -31,7 +30,7 @@ export function newRunId(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** A shared secret, or none: then all is taken from whoever can write to the server. */
+/** A shared secret, or none: then anyone who can write to the server is trusted. */
 export class Seal {
   readonly #secret: string | null;
 
@@ -43,13 +42,13 @@ export class Seal {
     return this.#secret !== null;
   }
 
-  /** HMAC-SHA256 in hex; empty without a secret. `kind` keeps one kind of text from passing for another. */
+  /** HMAC-SHA256 in hex; empty without a secret. `kind` separates texts of different kinds. */
   of(kind: "job" | "answer" | "queue", text: string): string {
     if (this.#secret === null) return "";
     return createHmac("sha256", this.#secret).update(`bootproof ${kind}\n${text}`).digest("hex");
   }
 
-  /** Without a secret nothing is sealed, and nothing that is sealed is taken. */
+  /** Without a secret, only the empty seal is valid. */
   holds(kind: "job" | "answer", text: string, seal: string): boolean {
     const [own, other] = [Buffer.from(this.of(kind, text)), Buffer.from(seal)];
     return own.length === other.length && timingSafeEqual(own, other);
@@ -57,25 +56,25 @@ export class Seal {
 }
 
 /**
- * Which queue is for a policy: one for each policy, version of this package, and secret, so that a worker never fetches
- * what it could not judge, and others can.
+ * One queue for each policy, version of this package, and secret, so that a worker never fetches a job that only others
+ * can judge.
  */
 export function queueName(policy: string, seal: Seal): string {
   const secret = seal.of("queue", policy).slice(0, 16);
   return [PREFIX, policy.slice(0, 32), TOOL.version, FORMAT, ...(secret === "" ? [] : [secret])].join("-");
 }
 
-/** Entries that are judged together, by whichever worker takes them. */
+/** Entries that one worker judges together. */
 export interface Job {
   readonly run: string;
-  /** Of the entries, by their bytes and numbers, and of the setting that they are judged by. */
+  /** Covers the entries with their numbers, and the setting. */
   readonly digest: string;
   readonly setting: string;
   readonly first: number;
   readonly entries: readonly Uint8Array[];
 }
 
-/** The digest that an answer has to be for. */
+/** The digest that a job and its answer share. */
 export function jobDigest(setting: string, first: number, entries: readonly Uint8Array[]): string {
   const hash = createHash("sha256").update(`${setting}\n${first}\n`);
   for (const entry of entries) hash.update(`${entry.length}\n`).update(entry);
@@ -84,13 +83,13 @@ export function jobDigest(setting: string, first: number, entries: readonly Uint
 
 const sealedJob = (id: string, { run, setting, digest }: Job): string => [run, id, setting, digest].join("\n");
 
-/** As BullMQ keeps it, in JSON. */
+/** The job as JSON for BullMQ. */
 export function writeJob(id: string, job: Job, seal: Seal): unknown {
   const entries = job.entries.map((bytes) => fromUtf8(bytes) ?? { base64: toBase64(bytes) });
   return { run: job.run, setting: job.setting, first: job.first, entries, seal: seal.of("job", sealedJob(id, job)) };
 }
 
-/** Null where it is none. */
+/** Null for a malformed job, or one with a wrong seal. */
 export function readJob(id: string, data: unknown, seal: Seal): Job | null {
   if (!isJsonObject(data)) return null;
   const { run, setting, first, entries: written, seal: sealed } = data;
@@ -107,17 +106,16 @@ function entryOf(written: unknown): Uint8Array | null {
   return isJsonObject(written) && typeof written["base64"] === "string" ? fromBase64(written["base64"]) : null;
 }
 
-/** What became of a job. */
 export interface Answer {
   readonly run: string;
   readonly job: string;
   readonly digest: string;
-  /** The results, in whatever form: see `readResults`. Null where whoever judges came to its end over it. */
+  /** Unchecked results: see `readResults`. Null where the worker's judge failed. */
   readonly results: unknown;
   readonly slowest: { readonly n: number; readonly milliseconds: number } | null;
 }
 
-/** Null where it is none. */
+/** Null where it is malformed. The caller checks the seal. */
 export function readAnswer(text: string): Answer | null {
   const answer = jsonOf(text);
   if (!isJsonObject(answer)) return null;
@@ -149,14 +147,13 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Adds an answer to those of its run. A run that is gone leaves nothing behind for long. */
+/** Adds an answer to the stream of its run. The stream expires, so that a lost run leaves nothing behind for long. */
 export async function putAnswer(client: Redis, answer: Answer, seal: Seal): Promise<void> {
   const text = JSON.stringify(answer);
   await client.xadd(keys.answers(answer.run), "*", "answer", text, "seal", seal.of("answer", text));
   await client.expire(keys.answers(answer.run), KEPT_SECONDS);
 }
 
-/** A producer or a worker, as it makes itself known to the others. */
 export interface Peer {
   readonly id: string;
   readonly queue: string;
@@ -168,7 +165,7 @@ type PeerKind = "producers" | "workers";
 
 const peerKey = (kind: PeerKind, id: string): string => `${PREFIX}:${kind}:${id}`;
 
-/** Has to be said again before {@link ALIVE_SECONDS} are over. */
+/** Must be repeated within {@link ALIVE_SECONDS}. */
 export async function announce(client: Redis, kind: PeerKind, peer: Peer): Promise<void> {
   await client.set(peerKey(kind, peer.id), JSON.stringify(peer), "EX", ALIVE_SECONDS);
   await client.sadd(`${PREFIX}:${kind}`, peer.id);
@@ -179,7 +176,6 @@ export async function withdraw(client: Redis, kind: PeerKind, id: string): Promi
   await client.srem(`${PREFIX}:${kind}`, id);
 }
 
-/** Those that are there. */
 export async function peersOf(client: Redis, kind: PeerKind): Promise<Peer[]> {
   const ids = (await client.smembers(`${PREFIX}:${kind}`)).filter((id) => RUN.test(id)).slice(0, MAX_PEERS);
   if (ids.length === 0) return [];
@@ -201,7 +197,7 @@ function peerOf(text: string | null): Peer | null {
   return isWhole && typeof queue === "string" ? { id, queue, policy, version } : null;
 }
 
-/** Why one of them takes nothing of the other; null where it does. */
+/** Why one peer ignores the other; null where it does not. */
 export function difference(own: Peer, other: Peer): string | null {
   if (own.queue === other.queue) return null;
   if (own.version !== other.version) return `is of bootproof ${other.version}, this is ${own.version}`;
@@ -210,13 +206,12 @@ export function difference(own: Peer, other: Peer): string | null {
   return "has another secret, or only one of them has one (BOOTPROOF_QUEUE_SECRET)";
 }
 
-/** Keeps the text of the setting there, for as long as it is asked for again. */
+/** Keeps the text of the setting on the server. It expires unless this is called again. */
 export async function keepSetting(client: Redis, run: string, text: string): Promise<void> {
   const isThere = (await client.expire(keys.setting(run), KEPT_SECONDS)) === 1;
   if (!isThere) await client.set(keys.setting(run), text, "EX", KEPT_SECONDS);
 }
 
-/** What is told of a poison entry. */
 export interface DeadLetter {
   readonly run: string;
   readonly n: number;

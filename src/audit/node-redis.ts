@@ -1,28 +1,27 @@
-/** The connection to the server of a queue: Redis or Valkey, by packages that are loaded when they are needed. */
+/** The connection to a queue's server, Redis or Valkey. Its packages are loaded on demand. */
 import type * as BullMq from "bullmq";
 import type { Redis, RedisOptions } from "ioredis";
 import { QueueError } from "./queue-error.js";
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 
-/** Where the server is. */
 interface Address {
-  /** Without user and password: what messages say. */
+  /** Without user and password, for messages. */
   readonly shown: string;
   readonly options: ClientOptions;
 }
 
-/** A server that does not know AUTH quotes it with its arguments, and cuts them off somewhere. */
+/** A server without AUTH quotes the command with its arguments, possibly cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
 
-/** What an error says, without the password that it may quote. */
+/** An error's message without the password, which it may quote. */
 function messageOf(error: unknown, { password }: ClientOptions): string {
   const { message, code, name } = error as NodeJS.ErrnoException;
   const text = (message || code || name || String(error)).replace(QUOTED_ARGUMENTS, "");
   return password ? text.replaceAll(password, "[password]") : text;
 }
 
-/** Throws QueueError, which does not repeat the URL: there may be a password in it. */
+/** Throws QueueError, which must not quote the URL: it may have a password. */
 function parseQueueUrl(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : null;
   const database = /^\/?(\d{0,5})$/.exec(url?.pathname ?? "-")?.[1];
@@ -70,24 +69,24 @@ function decoded(part: string): string {
   }
 }
 
-/** How long a start waits for the server. */
+/** How long the first connection may take. */
 const START_MS = 10_000;
 const RETRY_MS = 2000;
-/** After which a server that says nothing is taken for gone; nothing here blocks for as long. */
+/** A server silent for longer counts as gone. No command here blocks for as long. */
 const SILENCE_MS = 15_000;
 
 const PATIENT: ClientOptions = {
   lazyConnect: true,
-  // What is asked while the server is away waits, and is asked when it is back.
+  // Commands wait while the server is away.
   maxRetriesPerRequest: null,
   retryStrategy: (attempt) => Math.min(100 * attempt, RETRY_MS),
-  // A server that became a replica: the connection is made anew, to whoever is the primary now.
+  // The server became a replica: reconnect to the present primary.
   reconnectOnError: ({ message }) => (/^(?:READONLY|UNBLOCKED)/.test(message) ? 2 : false),
   connectTimeout: 5000,
   socketTimeout: SILENCE_MS,
 };
 
-/** A server that answered once. From then on outages are told, once when one begins and once when it ends. */
+/** A server that was reached once. It reports the begin and the end of each outage. */
 export class RedisConnection {
   readonly shown: string;
   readonly client: Redis;
@@ -102,7 +101,7 @@ export class RedisConnection {
     this.#options = options;
     this.client = client;
     this.bullmq = bullmq;
-    // BullMQ makes some of its own, and does not always end them.
+    // BullMQ duplicates clients, and does not always close them.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (...args) => {
       const other = duplicate(...args);
@@ -124,17 +123,15 @@ export class RedisConnection {
     return this.#isClosed;
   }
 
-  /** Whether there is no connection just now. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** What an error says, for messages. */
   messageOf(error: unknown): string {
     return messageOf(error, this.#options);
   }
 
-  /** The first thing that is asked of the server: one that refuses it is of no use. Closes, and throws QueueError. */
+  /** Runs the first command. Where it fails the server is of no use: closes, and throws QueueError. */
   async first(work: Promise<void>): Promise<void> {
     try {
       await work;
@@ -144,21 +141,21 @@ export class RedisConnection {
     }
   }
 
-  /** Another client, for commands that wait on the server and let no others pass. */
+  /** Another client, for commands that block. */
   open(): Redis {
     const other = this.client.duplicate();
     other.on("error", () => {});
     return other;
   }
 
-  /** What is asked and not answered rejects. */
+  /** Pending commands reject. */
   close(): void {
     this.#isClosed = true;
     for (const client of [this.client, ...this.#others]) client.disconnect();
   }
 }
 
-/** What ioredis says of connections that end. */
+/** Matches ioredis's errors of lost connections. */
 export function isOutage(error: unknown): boolean {
   const { code = "", message } = error as NodeJS.ErrnoException;
   return (
@@ -166,14 +163,14 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-/** An outage; or a server that is there and takes nothing for a while: no memory, no disk, loading, a replica. */
+/** An outage, or a server that refuses writes for a while: no memory, no disk, loading, a replica. */
 export function isPassing(error: unknown): boolean {
   const { message } = error as Error;
   const refuses = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY)\b/;
   return isOutage(error) || refuses.test(message);
 }
 
-/** Connects. Throws QueueError where the packages are missing, or there is no server within ten seconds. */
+/** Connects. Throws QueueError where the packages are missing, or no server was reached within ten seconds. */
 export async function connectRedis(
   url: string,
   note: (text: string) => void,
@@ -191,7 +188,7 @@ export async function connectRedis(
   return new RedisConnection(address, client, bullmq, note);
 }
 
-/** Loaded when they are needed: whoever uses no queue installs neither. */
+/** Users without a queue need not install the packages. */
 async function loadPackages(): Promise<{ bullmq: typeof BullMq; Client: typeof Redis }> {
   try {
     const [bullmq, { Redis: Client }] = await Promise.all([import("bullmq"), import("ioredis")]);
@@ -214,7 +211,7 @@ function firstReady(client: Redis, { shown, options }: Address, startMs: number)
     const timer = setTimeout(fail, startMs);
     client.on("error", (error) => {
       last = messageOf(error, options);
-      // A wrong password does not become right by waiting.
+      // Waiting does not correct a wrong password.
       if (!/NOAUTH|WRONGPASS|NOPERM|invalid password|DB index/i.test(last)) return;
       clearTimeout(timer);
       fail();
@@ -223,7 +220,7 @@ function firstReady(client: Redis, { shown, options }: Address, startMs: number)
       clearTimeout(timer);
       resolve();
     });
-    // Rejects at the first attempt that fails; the attempts go on.
+    // Rejects at the first failure; ioredis goes on trying.
     client.connect().catch(() => {});
   });
 }

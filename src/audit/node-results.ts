@@ -1,4 +1,4 @@
-/** The file of results: only ever added to; and cut back to what a state knows of, where a run goes on. */
+/** The file of results: append only. A run that goes on cuts it back to the length in its state. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -6,7 +6,7 @@ import { InUseError, type Lock, takeLock } from "../disk/lock.js";
 import { diskReason } from "../disk/reason.js";
 import { isInPlace, syncFolder } from "../disk/whole.js";
 
-/** A file of results or a state that cannot be written, or is not what was left. */
+/** A file of results or a state that cannot be written, or was changed by others. */
 export class AuditFileError extends Error {
   override readonly name = "AuditFileError";
   readonly file: string;
@@ -17,10 +17,10 @@ export class AuditFileError extends Error {
   }
 }
 
-/** How much of the file counts, and what its last part is. */
+/** The valid length of the file, and a digest of its last part. */
 export interface ResultsMark {
   readonly length: number;
-  /** SHA-256 of its last bytes. */
+  /** SHA-256 of its last 64 KiB. */
   readonly tail: string;
 }
 
@@ -40,8 +40,8 @@ export class ResultsFile {
   }
 
   /**
-   * A new one, for its owner alone, in the place of what was there. Where a state is kept it has to be empty: rejects
-   * with {@link AuditFileError} for results that the state does not know of.
+   * Creates the file, readable only by its owner; an existing one is overwritten. With a state, it must be empty:
+   * rejects with {@link AuditFileError} for results that the state does not cover.
    */
   static async create(path: string, hasState: boolean): Promise<ResultsFile> {
     const file = await opened(path, "a+");
@@ -63,7 +63,10 @@ export class ResultsFile {
     }
   }
 
-  /** The one that was left: what was written after the mark is taken away. */
+  /**
+   * Opens the file of a former run, and cuts off what follows the mark. Rejects with {@link AuditFileError} where the
+   * file does not match the mark.
+   */
   static async resume(path: string, mark: ResultsMark): Promise<ResultsFile> {
     const file = await opened(path, "r+");
     const { handle } = file;
@@ -96,8 +99,7 @@ export class ResultsFile {
   }
 
   /**
-   * Rejects with {@link AuditFileError} where what was written is not what the file has, or nobody will find it there:
-   * whoever does not know of locks may have written to it, or moved it.
+   * Rejects with {@link AuditFileError} where the file was changed, moved or replaced: other programs ignore the lock.
    */
   async requireOwn(): Promise<void> {
     const { size } = await inWords(this.path, this.#handle.stat());
@@ -106,7 +108,7 @@ export class ResultsFile {
     throw new AuditFileError(this.path, "it was taken away, or something else is in its place: the results are lost");
   }
 
-  /** What was written is on the disk when this is answered. */
+  /** Resolves once everything written is on the disk. */
   async mark(): Promise<ResultsMark> {
     await inWords(this.path, this.#handle.sync());
     return { length: this.#length, tail: await this.#tail() };
@@ -138,7 +140,6 @@ async function closed({ handle, lock }: OpenedFile): Promise<void> {
   await lock?.release();
 }
 
-/** A regular file, and the lock of it. */
 async function opened(path: string, flags: string): Promise<OpenedFile> {
   const handle = await openedFile(path, flags);
   try {
@@ -151,7 +152,9 @@ async function opened(path: string, flags: string): Promise<OpenedFile> {
   }
 }
 
-/** Null where no file can be made beside it, as in a folder that may be read only: then its size has to tell. */
+/**
+ * Null where no file can be created beside it, as in a read-only folder: then only the size shows changes by others.
+ */
 async function lockOf(path: string): Promise<Lock | null> {
   try {
     return await takeLock(`${await realpath(path)}.lock`, "file of results");
@@ -174,7 +177,7 @@ async function openedFile(path: string, flags: string): Promise<FileHandle> {
   );
 }
 
-/** What the system says, in words. */
+/** Turns system errors into {@link AuditFileError}. */
 export async function inWords<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

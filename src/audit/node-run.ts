@@ -1,4 +1,4 @@
-/** An audit of files: read, judged on all cores, written; and gone on with after whatever ended it. */
+/** Audits files on all cores, and resumes an interrupted audit. */
 import { realpath } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { ownOptions } from "../decode/input.js";
@@ -17,25 +17,25 @@ export interface AuditFilesOptions {
   readonly inputs: readonly string[];
   readonly setting: AuditSetting;
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where results go: a file, in the place of what is in it where there is no `state`; or whatever takes text. */
+  /** A file, which is overwritten unless `state` exists; or a function that takes text. */
   readonly out: string | ((lines: string) => Promise<void> | void);
   /**
-   * The file that has the state of the run. Where there is one, the run goes on, also one that has ended: the inputs
-   * are read again and compared with the state, and entries that were added are judged. Wants `out` to be a file.
+   * The file of the run's state. If it exists, the run goes on, even one that has ended: the inputs are read again and
+   * compared with the state, and only added entries are judged. Requires `out` to be a file.
    */
   readonly state?: string;
-  /** With `state`: whether it has to have the `now` of {@link setting}, too. Otherwise that of the state counts. */
+  /** With `state`: {@link setting} must have the same `now` as the state. Otherwise that of the state is used. */
   readonly isNowGiven?: boolean;
-  /** What judges: threads, one for each core, unless said otherwise. It is closed at the end. */
+  /** Makes the judge, which is closed at the end. Default: threads, one for each core. */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
-  /** Entries that are handed over together, at most: see `inputBatches`. */
+  /** Most entries in a batch: see `inputBatches`. */
   readonly batchEntries?: number;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AuditSignal;
-  /** Told what the boot proofs of the setting came to themselves, in their order, before anything else. */
+  /** Called first, with the results of the setting's boot proofs, in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
-  /** After each part of the results. */
+  /** Called after each part of the results. */
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
 
@@ -55,32 +55,35 @@ const FILES_OPTIONS: Readonly<Record<keyof AuditFilesOptions, true>> = {
   onProgress: true,
 };
 
-/** How far it has come, with what was done before it went on. */
+/** Progress of the whole run, earlier processes included. */
 export interface AuditFilesProgress {
   readonly bytes: number;
   readonly summary: AuditSummary;
 }
 
 export interface AuditFilesEnd extends AuditEnd {
-  /** Entries that were judged before, by the state. */
+  /** Entries that earlier processes judged. */
   readonly before: number;
   /** Of this process alone. */
   readonly slowest: Slowest | null;
 }
 
-/** From one writing of the state to the next, at least: each waits for the disk. */
+/** Minimal time between two writes of the state, since each waits for the disk. */
 const SAVE_EVERY_MS = 500;
 
 /**
  * Audits files. Rejects with `AuditInputError` for an input that cannot be read or was changed, with `AuditFileError`
- * for results or a state that cannot be written or gone on with, and with `MalformedError` for a setting that is none.
+ * for results or a state that cannot be written or resumed, and with `MalformedError` for a malformed setting.
+ *
+ * @example
+ * const { end, summary } = await auditFiles({ inputs: ["proofs.ndjson"], setting, out: "results.ndjson" });
  */
 export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEnd> {
   const own = ownOptions("options", given, FILES_OPTIONS);
   const options = Object.assign(own, { inputs: [...own.inputs], setting: ownSetting(own.setting) });
   const { inputs, onlyFailures = false, failFast = false, isNowGiven = false } = options;
   const question = { inputs, onlyFailures, failFast, isNowGiven, setting: options.setting };
-  // Before anything is made that would be left behind.
+  // Checks the setting before any file is created.
   const { bootProofs } = await Auditor.of(options.setting);
   options.onBootProofs?.(bootProofs);
   for (const file of [options.state, options.out]) if (typeof file === "string") await refuseInside(file, inputs);
@@ -92,7 +95,7 @@ export async function auditFiles(given: AuditFilesOptions): Promise<AuditFilesEn
   }
 }
 
-/** What is written while a folder is read would be an entry of it, or not, as it happens; and no input is lost. */
+/** Output inside an audited folder might become an entry, and output to an input would destroy it. */
 async function refuseInside(file: string, inputs: readonly string[]): Promise<void> {
   const folder = await realpath(dirname(resolve(file))).catch(() => null);
   for (const input of inputs) {
@@ -141,12 +144,12 @@ function sourceOf(
   return inputBatches(inputs, { from, ...reading });
 }
 
-/** Whether an earlier run came to its first failure: nothing behind it is judged, in this run either. */
+/** Whether an earlier process ended at its first failure: this one judges nothing after it either. */
 function hasFailedFast({ failFast = false }: AuditFilesOptions, before: AuditProgress | null): boolean {
   return failFast && before !== null && before.summary.accepted < before.summary.entries;
 }
 
-/** A judge that is made with the first batch: where nothing is new, no thread is started, and no queue is joined. */
+/** Makes the judge with the first batch: without new entries, no thread is started and no queue is joined. */
 class LateJudge implements Judge {
   readonly #make: () => Judge | Promise<Judge>;
   #made: Promise<Judge> | null = null;
@@ -210,7 +213,7 @@ function lineOf(result: AuditResult, { first, files }: InputBatch): string {
   return resultLine(file === null ? result : { ...result, file });
 }
 
-/** Results first, and then the state that knows of them. */
+/** Writes results first, then the state that refers to them. */
 class Keeper {
   readonly #out: AuditFilesOptions["out"];
   readonly #results: ResultsFile | null;
@@ -239,7 +242,7 @@ class Keeper {
     if (performance.now() - this.#savedAt >= SAVE_EVERY_MS) await this.save();
   }
 
-  /** Nobody is told of an end whose results are not there. */
+  /** Reports no end without its results in the file. */
   async finish(end: AuditProgress["end"]): Promise<void> {
     await this.#results?.requireOwn();
     await this.save(end);

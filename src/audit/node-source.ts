@@ -1,6 +1,6 @@
 /**
- * What is audited: lines of files and of stdin, and the files of folders, in an order that stays the same; and how far
- * a run had come, so that another one goes on there.
+ * Reads inputs in a fixed order: lines of files and of stdin, and files of folders. Their positions let another run go
+ * on.
  */
 import { type Hash, createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
@@ -10,10 +10,9 @@ import type { Batch } from "./batch.js";
 import { MAX_ENTRY_BYTES } from "./entry.js";
 import { LineCutter } from "./lines.js";
 
-/** Stands for stdin. */
 export const STDIN_INPUT = "-";
 
-/** An input that cannot be read, or is another one than it was. */
+/** An input that cannot be read, or differs from that of the earlier run. */
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
   /** The input, or the file inside it. */
@@ -30,45 +29,50 @@ export interface AuditPosition {
   /** Entries, and bytes, of all inputs. */
   readonly entries: number;
   readonly bytes: number;
-  /** The input that is being read, from 0; how much of it was, bytes or of a folder files; and its entries. */
+  /**
+   * Index of the current input, from 0; then how much of it was read, in bytes, or in files of a folder; and its
+   * entries.
+   */
   readonly input: number;
   readonly offset: number;
   readonly inputEntries: number;
-  /** SHA-256 of everything up to here; null where nobody asked for it. */
+  /** SHA-256 of everything before; null where it was not requested. */
   readonly digest: string | null;
 }
 
-/** A batch of the inputs. */
 export interface InputBatch extends Batch {
-  /** How far they were read with it. */
+  /** The position after the batch. */
   readonly end: AuditPosition;
-  /** The place of each entry, for its result; null where its number says it. */
+  /** The place of each entry, for its result; null where its number is enough. */
   readonly files: readonly (string | null)[];
 }
 
 export interface InputOptions {
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Where to go on. Throws {@link AuditInputError} where what stands before it is not what was read. */
+  /** Where to go on. The reader throws {@link AuditInputError} where the inputs before it differ. */
   readonly from?: AuditPosition | null;
-  /** Whether positions are to have a digest, so that another run can go on there. */
+  /** Whether positions have a digest, so that another run can go on there. */
   readonly digest?: boolean;
-  /** Entries of a batch, at most: 512, unless said otherwise. */
+  /** Most entries in a batch. Default: 512. */
   readonly batchEntries?: number;
 }
 
-/** Handing a batch over costs little then, also by a queue, and no thread waits long for the last one. */
+/**
+ * Large enough that a handover costs little, also by a queue; small enough that no thread waits long for the last
+ * batch.
+ */
 const BATCH_ENTRIES = 512;
 const CHUNK = 1024 * 1024;
 
 /**
- * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: of that each
- * file is an entry, those of the folders inside it too, in the order of the bytes of their names.
+ * The entries of all inputs, in batches. An input is a file of lines, {@link STDIN_INPUT}, or a folder: each file in
+ * it, and in the folders inside it, is an entry, in the order of the bytes of their names.
  */
 export function inputBatches(inputs: readonly string[], options: InputOptions = {}): AsyncGenerator<InputBatch> {
   return batchesOf(inputs, options, false);
 }
 
-/** No batch: what is before the position is read again and compared, and nothing behind it is read. */
+/** Yields no batch: compares the inputs up to the position, and reads nothing after it. */
 export function comparedInputs(
   inputs: readonly string[],
   options: InputOptions & { readonly from: AuditPosition },
@@ -104,7 +108,7 @@ async function* readBatches(
   for (const input of inputs.keys()) yield* reader.read(input);
 }
 
-/** Bytes of all inputs; null where that is not known before they are read. */
+/** Bytes of all inputs; null where the size of an input is not known before it is read. */
 export async function inputBytes(inputs: readonly string[]): Promise<number | null> {
   const sizes = await Promise.all(
     inputs.map(async (input) => {
@@ -121,14 +125,14 @@ class InputReader {
   readonly #hash: Hash | null;
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #batchEntries: number;
-  /** Whether nothing is read behind the position. */
+  /** Whether reading ends at the position. */
   readonly #comparesOnly: boolean;
-  /** Whether everything before the position is what was read. */
+  /** Whether everything before the position matched. */
   #isSame = false;
   /** Whether the line before the position has no line feed yet. */
   #isOpen = false;
   #index = 0;
-  /** Where the last batch ended, and then everything that was read. */
+  /** The position after the last batch, later that of everything read. */
   #at: Omit<AuditPosition, "digest">;
   #entries: Uint8Array[] = [];
   #files: (string | null)[] = [];
@@ -152,7 +156,7 @@ class InputReader {
     this.#at = parts.from ?? { entries: 0, bytes: 0, input: 0, offset: 0, inputEntries: 0 };
   }
 
-  /** What was read of it before is read again, and held against what it was. */
+  /** Reads the known part again, and compares it with the position's digest. */
   async *read(input: number): AsyncGenerator<InputBatch> {
     const name = this.#inputs[input]!;
     this.#hash?.update(`input ${input}\n`);
@@ -160,11 +164,11 @@ class InputReader {
     if (before === 0) this.#at = { ...this.#at, input, offset: 0, inputEntries: 0 };
     const isFolder = name !== STDIN_INPUT && (await told(name, stat(name))).isDirectory();
     yield* isFolder ? this.#folder(name, before) : this.#lines(name, before);
-    // It is shorter than it was.
+    // The input is shorter than it was.
     if (input === this.#from?.input && !this.#isSame) throw this.#changed(name);
   }
 
-  /** Infinity: all of it. */
+  /** Infinity: the whole input. */
   #doneOf(input: number): number {
     if (this.#from === null || input > this.#from.input) return 0;
     return input < this.#from.input ? Infinity : this.#from.offset;
@@ -190,7 +194,7 @@ class InputReader {
     if (this.#entries.length > 0) yield this.#flush();
   }
 
-  /** After each chunk there is a batch: of a slow stdin, what is there is judged while the rest is on its way. */
+  /** Yields a batch after each chunk, so that entries from a slow stdin are judged at once. */
   async *#cut(name: string, chunk: Uint8Array, cutter: LineCutter): AsyncGenerator<InputBatch> {
     let [done, last] = [0, 0];
     const take = (end: number): void => {
@@ -240,7 +244,7 @@ class InputReader {
 
   #addLine(line: Uint8Array, name: string): void {
     if (!this.#isOpen) return this.#add(line, this.#placeOf(name, null));
-    // The line before the position was judged as it was: it may end now, and not go on.
+    // The line before the position was judged without its line feed: it may end now, but not go on.
     if (line.length > 0) throw this.#changed(name);
     this.#isOpen = false;
   }
@@ -251,7 +255,7 @@ class InputReader {
     this.#files.push(file);
   }
 
-  /** Of one file of lines the number is the line: nothing else has to be said. */
+  /** With a single file of lines, the entry's number is the line: null. */
   #placeOf(name: string, inside: string | null): string | null {
     const isOne = this.#inputs.length === 1;
     if (inside !== null) return isOne ? inside : `${name.replace(/\/+$/, "")}/${inside}`;
@@ -282,7 +286,7 @@ class InputReader {
   }
 
   #changed(name: string): AuditInputError {
-    // One digest is of all inputs up to the position.
+    // The digest covers all inputs up to the position.
     const which = this.#from!.input > 0 ? "it, or an input before it," : "it";
     const what = name === STDIN_INPUT ? "is another one than" : "was changed since";
     return new AuditInputError(
@@ -310,7 +314,7 @@ async function told<T>(file: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Each chunk is memory of its own, since entries are parts of it. */
+/** Each chunk has its own memory, since entries are views of it. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await told(path, open(path));
   try {
@@ -324,10 +328,10 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A whole file; or one byte more than an entry may have. */
+/** A whole file, or one byte more than an entry may have. */
 async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
-  // It may grow while it is read.
+  // The file may grow meanwhile.
   const buffer = Buffer.allocUnsafeSlow(Math.min(size, MAX_ENTRY_BYTES) + 1);
   let length = 0;
   while (length < buffer.length) {
@@ -338,13 +342,13 @@ async function start(file: FileHandle): Promise<Uint8Array> {
   return buffer.subarray(0, length);
 }
 
-/** Names are bytes to the system, and need be no text. */
+/** File names are bytes, not necessarily text. */
 interface FoundFile {
   readonly path: Buffer;
   readonly shown: string;
 }
 
-/** The names of one folder at a time are held, and of those that it is in. */
+/** Holds the names of one folder at a time, and of the folders above it. */
 async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<FoundFile> {
   const found = await told(shownFolder, readdir(folder, { encoding: "buffer", withFileTypes: true }));
   found.sort((a, b) => Buffer.compare(a.name, b.name));
@@ -353,7 +357,7 @@ async function* filesIn(folder: Buffer, shownFolder: string): AsyncGenerator<Fou
     const shown = `${shownFolder.replace(/\/+$/, "")}/${entry.name.toString()}`;
     if (entry.isDirectory()) yield* filesIn(path, shown);
     else if (entry.isFile() || (await told(shown, stat(path))).isFile()) yield { path, shown };
-    // Nothing is left out without a word.
+    // Nothing is omitted silently.
     else throw new AuditInputError(shown, "neither a file nor a folder: link to files alone, and audit it from there");
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The state of a run, in a file: how far it had come, and by what it judges, so that the next one goes on there and
- * comes to the same results. One process at a time has it.
+ * The state file of a run: its progress and its question, so that a later process goes on and comes to the same
+ * results. One process at a time holds it.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -17,23 +17,22 @@ import type { AuditSetting } from "./setting.js";
 
 const STATE_FORMAT = "bootproof-audit-state/1";
 
-/** What a run was asked: another one goes on only where it is asked the same. */
+/** Everything that decides the results: only a run with the same question may go on. */
 interface AuditQuestion {
   readonly inputs: readonly string[];
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** Whether the present was chosen by the caller, and not by the clock. */
+  /** Whether the caller chose the present, and not the clock. */
   readonly isNowGiven: boolean;
 }
 
-/** How far a run had come. */
 export interface AuditProgress {
   /** Null: nothing was judged yet. */
   readonly position: AuditPosition | null;
   readonly results: ResultsMark;
   readonly summary: AuditSummary;
-  /** Null: there is more to do. */
+  /** Null: not ended. */
   readonly end: "done" | "failed" | null;
 }
 
@@ -44,19 +43,19 @@ interface StateFile extends AuditProgress {
   readonly asked: Readonly<Record<string, unknown>>;
 }
 
-/** A state that is held by this process until it is closed. */
+/** A state that this process holds until it is closed. */
 export interface OpenedState {
-  /** The present of the run: of the first one that had this state. */
+  /** The present of the run: that of its first process. */
   readonly now: string;
-  /** Where to go on; null: this is the first. */
+  /** Where to go on; null: the first process. */
   readonly before: AuditProgress | null;
   save(progress: AuditProgress): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Takes the state, which need not be there yet. Rejects with {@link AuditFileError} where another process has it, where
- * it is none, and where it is of another question: it is left as it is.
+ * Opens the state, or prepares a new one. Rejects with {@link AuditFileError}, and changes nothing, where another
+ * process holds it, where the file is no state, and where it belongs to another question.
  */
 export async function openState(path: string, question: AuditQuestion): Promise<OpenedState> {
   const lock = await lockOf(path);
@@ -108,7 +107,7 @@ function stateText({ position, results, summary, end, now, asked }: Omit<StateFi
 
 const ANEW = "Nothing was changed. Start anew with another state and another file for the results";
 
-/** Written whole or not at all: what is damaged was damaged by somebody else. */
+/** Writes are atomic, so a damaged file was damaged by something else. */
 function stateOf(path: string, text: string): StateFile {
   const json: unknown = attempt(() => parseJson(text)).value;
   if (!isJsonObject(json)) throw new AuditFileError(path, `damaged, or no state of an audit. ${ANEW}`);
@@ -157,7 +156,7 @@ const isWhole: Shape = members({
   end: (value) => value === null || value === "done" || value === "failed",
 });
 
-/** What was asked, each in one word or its digest; by the option that says it. */
+/** The question by option, each as one word or a digest. */
 function askedIn({ inputs, onlyFailures, failFast, setting }: AuditQuestion): StateFile["asked"] {
   const { policy, trustAnchors = [], at = "document", allowDebug = false, bootProofs } = setting;
   return {
@@ -176,7 +175,7 @@ function digestOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** Of one run all results are by one measure. */
+/** All results of a run must come from the same question. */
 function refuseOther(path: string, before: StateFile, question: AuditQuestion): void {
   const asked = askedIn(question);
   const other = Object.keys(asked).filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(before.asked[name]));

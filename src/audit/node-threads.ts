@@ -1,4 +1,4 @@
-/** A judge of threads: as many as there are cores. What ends a thread is found, and does not end the audit. */
+/** A judge with threads. It isolates an entry that kills a thread, and the audit goes on. */
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { pathToFileURL } from "node:url";
@@ -10,22 +10,22 @@ import { ownOptions } from "../decode/input.js";
 import { type AuditSetting, ownSetting } from "./setting.js";
 
 export interface ThreadOptions {
-  /** As many as the system has cores for this process, unless said otherwise. */
+  /** Default: the cores available to this process. */
   readonly threads?: number;
-  /** The URL of the module that judges in a thread, in place of this package's own. */
+  /** The URL of another module for the threads. */
   readonly module?: string;
-  /** MiB of the heap of each, before it counts as dead. As Node has it, unless said otherwise. */
+  /** Heap limit of each thread, in MiB. Default: Node's. */
   readonly maxHeapMiB?: number;
 }
 
 const THREAD_OPTIONS: Readonly<Record<keyof ThreadOptions, true>> = { threads: true, module: true, maxHeapMiB: true };
 
-/** Judges in threads, which are started as they are needed. The setting is to be one that `Auditor.of` takes. */
+/** Judges in threads, which start on demand. `Auditor.of` must accept the setting. */
 export function threadJudge(setting: AuditSetting, options: ThreadOptions = {}): Judge {
   return new ThreadJudge(ownSetting(setting), ownOptions("options", options, THREAD_OPTIONS));
 }
 
-/** Forever: a thread that has nothing to do is waited for by nobody, and started again at some cost. */
+/** Forever: nothing waits for an idle thread, and starting a new one takes time. */
 const IDLE_MS = 2 ** 31 - 1;
 
 type PoolThread = Tinypool["threads"][number];
@@ -34,9 +34,9 @@ class ThreadJudge implements Judge {
   readonly concurrency: number;
   readonly #pool: Tinypool;
   readonly #watched = new WeakSet<PoolThread>();
-  /** What threads died of: all else that a batch rejects with is no matter of its entries. */
+  /** Errors of threads that died. Any other rejection of a batch has nothing to do with its entries. */
   readonly #deaths = new WeakSet<object>();
-  /** What rejects each batch that is with a thread, for where no thread can be started. */
+  /** Reject functions of the batches in threads, called where no thread can be started. */
   readonly #rejects = new Set<(reason: Error) => void>();
   #waiting: (() => void)[] = [];
   #running = 0;
@@ -49,12 +49,12 @@ class ThreadJudge implements Judge {
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: IDLE_MS,
-      // Its threads would sleep between two batches in a way that keeps their own clean-up from running.
+      // With Atomics, threads would sleep between two batches without running their clean-up.
       useAtomics: false,
       workerData: setting,
       ...(maxHeapMiB !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB } }),
     });
-    // Of a thread that was doing nothing, which is told below.
+    // `#watch` handles the errors of idle threads.
     this.#pool.on("error", () => {});
   }
 
@@ -74,11 +74,11 @@ class ThreadJudge implements Judge {
       ];
       return { index, ...joined(parts) };
     }
-    // Alone, and once more: what ended the thread may have been another thing than the entry.
+    // The thread may have died for another reason, so a single entry is tried once more.
     return (await this.#attempt(batch)) ?? { index, results: entries.map(() => unjudgedResult(first)) };
   }
 
-  /** Null: the thread died of it. */
+  /** Null: the thread died. */
   async #attempt(batch: Batch): Promise<JudgedBatch | null> {
     await this.#turn();
     try {
@@ -95,7 +95,7 @@ class ThreadJudge implements Judge {
     }
   }
 
-  /** With a promise that lasts, a race would keep the results of every batch. */
+  /** `Promise.race` with a long-lived promise would retain the results of every batch. */
   #unlessBroken(judged: Promise<JudgedBatch>): Promise<JudgedBatch> {
     return new Promise<JudgedBatch>((resolve, reject) => {
       this.#rejects.add(reject);
@@ -103,14 +103,14 @@ class ThreadJudge implements Judge {
     });
   }
 
-  /** Never more than there are threads: what waits in the pool would wait for a thread that has died. */
+  /** Limits batches to threads: a batch queued in the pool could wait for a thread that has died. */
   async #turn(): Promise<void> {
     while (this.#running >= this.concurrency) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isClosed) throw new Error("the judge is closed");
     this.#running++;
   }
 
-  /** The pool hears of a thread's errors, running out of memory among them, but not of one that ends without any. */
+  /** The pool reports errors of threads, such as lack of memory, but not a thread that just exits. */
   #watch(): void {
     for (const thread of this.#pool.threads) {
       if (this.#watched.has(thread)) continue;
@@ -120,7 +120,7 @@ class ThreadJudge implements Judge {
       thread.once("error", (error: Error) => {
         isDead = true;
         this.#deaths.add(error);
-        // It has judged nothing yet: the next one would come no further.
+        // It never started, and another thread would not either.
         if (isReady) return;
         for (const reject of this.#rejects) reject(new Error(`no thread can be started: ${error.message}`));
       });
@@ -138,7 +138,7 @@ class ThreadJudge implements Judge {
   }
 }
 
-/** By the name under which it is exported: the built command, the library and its tests have it in one place. */
+/** Resolved by its export, so that the built command, the library and its tests find the same file. */
 function shippedThread(): string {
   return pathToFileURL(createRequire(import.meta.url).resolve("bootproof/audit/thread")).href;
 }

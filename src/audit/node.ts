@@ -1,4 +1,4 @@
-/** What an audit takes of Node: threads, files, and a state that outlives a kill. */
+/** Exports of `bootproof/audit/node`: threads, files, and a state that survives a kill. */
 export { AuditInputError, STDIN_INPUT, inputBatches, inputBytes } from "./node-source.js";
 export type { AuditPosition, InputBatch, InputOptions } from "./node-source.js";
 export { AuditFileError } from "./node-results.js";

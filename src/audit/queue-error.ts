@@ -1,7 +1,7 @@
-/** Why there is no queue. In a file that names no package of the queue's: its type is public. */
+/** The errors of a queue. The type is public, so this file imports none of the queue's packages. */
 
 /**
- * Why a queue is not used, or no more: `url` and `missing` are the caller's to mend, `unreachable` may pass; `judge`: a
+ * Why a queue cannot be used: the caller can correct `url` and `missing`, `unreachable` may pass, and `judge` is a
  * worker whose judge failed.
  */
 export class QueueError extends Error {

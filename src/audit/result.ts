@@ -1,4 +1,4 @@
-/** What an entry came to, and its one spelling as a line. */
+/** The result of an entry, and its canonical line. */
 import type { EvidenceVerdict } from "../bootproof.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import { printableJson } from "../decode/json.js";
@@ -6,30 +6,28 @@ import { isGoodVerdict } from "../report/facts.js";
 import type { Verdict } from "../report/report.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 
-/**
- * What depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result").
- */
+/** Depends on entry and setting alone. The members of a line are a public contract (audit/README.md, "A result"). */
 export interface AuditResult {
-  /** The entry's place in the input, from 1: of NDJSON the line. */
+  /** The entry's place in the input, from 1; for NDJSON, the line. */
   readonly n: number;
-  /** Of a folder: the file's path inside it. */
+  /** For a folder: the file's path inside it. */
   readonly file?: string;
   readonly verdict: Verdict | "malformed";
-  /** The checks that failed, each once, in the order of their table. */
+  /** The failed checks, each once, in the order of their table. */
   readonly failed: readonly CheckId[];
-  /** Rejected for its age alone. */
+  /** Rejected only because of its age. */
   readonly stale?: true;
-  /** Of what is malformed, or has no boot proof: why. */
+  /** Why an entry is malformed, or has no boot proof. */
   readonly reason?: string;
-  /** The deployments of the policy that matched, each once. */
+  /** The policy's deployments that matched, each once. */
   readonly deployments?: readonly string[];
-  /** Rules of the policy that the entry was not asked, being no more than boot proofs or a document. */
+  /** Rules of the policy that do not apply to boot proofs alone or to a document. */
   readonly notApplied?: readonly string[];
-  /** RFC 3339, of accepted entries: when the oldest and the newest document was made. Not in the line. */
+  /** RFC 3339, for accepted entries: the time of the oldest and of the newest document. Not in the line. */
   readonly documentTimes?: readonly [oldest: string, newest: string];
 }
 
-/** What evidence came to, wherever it stood. */
+/** The result of evidence, apart from its place. */
 export type EntryResult = Omit<AuditResult, "n" | "file">;
 
 /** Whether `verify` would end with exit code 0. */
@@ -54,12 +52,12 @@ export function resultLine(result: AuditResult): string {
   );
 }
 
-/** The result that an entry is none, for the reason. */
+/** The result of an entry that is no evidence. */
 export function malformedResult(n: number, reason: string): AuditResult {
   return { n, verdict: "malformed", failed: [], reason };
 }
 
-/** What verification came to, in a result. `attestations`: of the boot proofs, or of the document itself. */
+/** The result of a verification. `attestations`: those of the boot proofs, or that of the document. */
 export function resultOf(
   { verdict, stale, checks, appraisal }: Pick<EvidenceVerdict, "verdict" | "stale" | "checks" | "appraisal">,
   attestations: readonly (VerifiedAttestation | null)[],

@@ -1,21 +1,21 @@
-/** An audit from end to end: batches in, judged several at once, results out in the order of the input. */
+/** Runs an audit: reads batches, judges several at once, and writes results in the order of the input. */
 import { copyPlain, ownOptions } from "../decode/input.js";
 import { CHECK_IDS, type CheckId } from "../checks.js";
 import type { Batch, Judge, JudgedBatch } from "./batch.js";
 import { type AuditResult, isAccepted, resultLine } from "./result.js";
 
-/** What came of all entries so far. Plain data, of a size that does not grow with them. */
+/** Counts over all entries so far. Plain data; its size does not grow with their number. */
 export interface AuditSummary {
   readonly entries: number;
   readonly accepted: number;
   readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
-  /** Of the entries that were rejected, those for their age alone. */
+  /** Entries rejected only because of their age. */
   readonly stale: number;
   /** Entries in which the check failed, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
-  /** Entries by the deployment of the policy that they are of. */
+  /** Entries by matching deployment of the policy. */
   readonly deployments: Readonly<Record<string, number>>;
-  /** RFC 3339: the oldest and the newest time that a verified document states; null where there is none. */
+  /** RFC 3339: the oldest and the newest time in a verified document; null without one. */
   readonly oldest: string | null;
   readonly newest: string | null;
 }
@@ -31,21 +31,19 @@ export const NO_ENTRIES: AuditSummary = {
   newest: null,
 };
 
-/** The entry that took longest: for who waits, and no part of any result. */
+/** The slowest entry, for progress messages; not part of any result. */
 export type Slowest = NonNullable<JudgedBatch["slowest"]>;
 
-/** A part of the results, to be kept before the next one comes. */
+/** A part of the results, to store before the next one is delivered. */
 export interface AuditedPart<B extends Batch> {
-  /** The batch that it is about. */
   readonly batch: B;
   /** Each line with its line feed. */
   readonly lines: string;
-  /** With this part. */
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
 }
 
-/** An `AbortSignal`, as much of it as is used: not every platform declares the class. */
+/** The used members of an `AbortSignal`, since not every platform declares the class. */
 export interface AuditSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -55,17 +53,17 @@ export interface AuditSignal {
 export interface AuditRun<B extends Batch> {
   readonly source: AsyncIterable<B>;
   readonly judge: Judge;
-  /** Takes the results, part by part: until it has taken one it is handed no other, and before long nothing is read. */
+  /** Stores one part of the results. Until it resolves, no other part is delivered, and reading soon pauses. */
   readonly write: (part: AuditedPart<B>) => Promise<void> | void;
-  /** The line of a result, without line feed, where it is to say more than `resultLine` does. */
+  /** The line of a result, without line feed, where it should have more than that of `resultLine`. */
   readonly lineOf?: (result: AuditResult, batch: B) => string;
-  /** Lines of what was not accepted alone. */
+  /** Writes only lines of entries that were not accepted. */
   readonly onlyFailures?: boolean;
-  /** Nothing after the first entry that was not accepted. */
+  /** Ends after the first entry that was not accepted. */
   readonly failFast?: boolean;
-  /** Of the entries before, where the run goes on. */
+  /** Of earlier entries, where the run goes on. */
   readonly summary?: AuditSummary;
-  /** Aborted: what is in flight is dropped, and what was written stays. */
+  /** On abort, pending batches are dropped, and written results stay. */
   readonly signal?: AuditSignal;
 }
 
@@ -80,19 +78,19 @@ const RUN: Readonly<Record<keyof AuditRun<Batch>, true>> = {
   signal: true,
 };
 
-/** `done`: all of the input. `failed`: up to the first that was not accepted. `aborted`: somewhere. */
+/** `done`: after all of the input. `failed`: after the first entry that was not accepted. `aborted`: by the signal. */
 export interface AuditEnd {
   readonly end: "done" | "failed" | "aborted";
   readonly summary: AuditSummary;
   readonly slowest: Slowest | null;
 }
 
-/** Batches on their way, for each that can be worked on at once: one is judged, and the next one waits for its turn. */
+/** Batches for each one that the judge works on: one is judged while the next waits. */
 const BATCHES_EACH = 2;
-/** Bytes of entries on their way, but for a single batch. */
+/** Limit of the bytes of pending entries; a single batch may exceed it. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Judges everything of a source. Rejects with what source, judge or `write` reject with. */
+/** Judges everything of a source. Rejects with the errors of source, judge or `write`. */
 export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<AuditEnd> {
   const own = ownOptions("run", given, RUN);
   const run = Object.assign(own, { summary: copyPlain(own.summary ?? NO_ENTRIES) });
@@ -114,7 +112,7 @@ export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<Aud
   }
 }
 
-/** Ends one wait after the other, without a promise of its own that would keep what each of them came to. */
+/** Races with the abort signal, and retains no results. */
 class Abortion {
   readonly #signal: AuditSignal | undefined;
   #wake: () => void = () => {};
@@ -125,7 +123,6 @@ class Abortion {
     signal?.addEventListener("abort", this.#listener);
   }
 
-  /** What the work comes to, or that the abortion came first. */
   or<T>(work: Promise<T>): Promise<T | "aborted"> {
     return new Promise((resolve, reject) => {
       this.#wake = () => resolve("aborted");
@@ -145,7 +142,7 @@ interface InFlight<B> {
   readonly judged: Promise<JudgedBatch>;
 }
 
-/** Reads ahead as far as there is room, and answers batches in their order. */
+/** Reads ahead as far as there is room, and yields batches in their order. */
 class Pipeline<B extends Batch> {
   readonly #source: AsyncIterator<B>;
   readonly #judge: Judge;
@@ -159,13 +156,13 @@ class Pipeline<B extends Batch> {
     this.#judge = judge;
   }
 
-  /** The next batch with what became of it; null at the end. Reads and judges others meanwhile. */
+  /** The next batch with its results; null at the end. Reads and judges others meanwhile. */
   async next(): Promise<{ readonly batch: B; readonly judged: JudgedBatch } | null> {
     for (;;) {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
       const [head] = this.#inFlight;
       if (head === undefined && this.#reading === null) return null;
-      // Whichever comes first: a source that waits keeps no result back, and no entry a source that has more.
+      // Whichever comes first: a slow source must not delay results, nor a slow entry the source.
       const waits = [this.#reading?.then(isRead), head?.judged.then(isJudged)];
       if ((await Promise.race(waits.filter((each) => each !== undefined))) === "read") await this.#take();
       else return { batch: head!.batch, judged: await this.#remove(head!) };
@@ -187,7 +184,7 @@ class Pipeline<B extends Batch> {
     }
     const bytes = batch.entries.reduce((sum, entry) => sum + entry.length, 0);
     const judged = this.#judge.judge(batch);
-    // It may fail before it is the first that is waited for.
+    // It may reject before it is awaited.
     judged.catch(() => {});
     this.#inFlight.push({ batch, bytes, judged });
     this.#bytes += bytes;
@@ -199,7 +196,7 @@ class Pipeline<B extends Batch> {
     return judged;
   }
 
-  /** Not waited for: a source may be in the middle of a wait that never ends. */
+  /** Not awaited: the source may wait forever. */
   leave(): void {
     this.#reading?.catch(() => {});
     this.#source.return?.().catch(() => {});
@@ -209,12 +206,11 @@ class Pipeline<B extends Batch> {
 const isRead = (): "read" => "read";
 const isJudged = (): "judged" => "judged";
 
-/** What was judged, in its order. */
 class Results<B extends Batch> {
   readonly #run: AuditRun<B>;
   #summary: AuditSummary;
   #slowest: Slowest | null = null;
-  /** Whether an entry was not accepted, of this run or before. */
+  /** Whether an entry was not accepted, in this process or before. */
   hasFailed = false;
 
   constructor(run: AuditRun<B>) {
@@ -234,7 +230,7 @@ class Results<B extends Batch> {
     return { batch, lines, summary: this.#summary, slowest: this.#slowest };
   }
 
-  /** Up to the first that was not accepted, where nothing else is wanted. */
+  /** With `failFast`, the results up to the first that was not accepted. */
   #counted(results: readonly AuditResult[]): readonly AuditResult[] {
     const first = this.#run.failFast === true ? results.findIndex((result) => !isAccepted(result)) : -1;
     return first < 0 ? results : results.slice(0, first + 1);
@@ -245,7 +241,7 @@ class Results<B extends Batch> {
   }
 }
 
-/** A judge that loses a result, or mixes up two, would have an entry pass that nobody judged. */
+/** A judge that loses or swaps results could let an unjudged entry pass. */
 function checkedResults({ index, first, entries }: Batch, judged: JudgedBatch): readonly AuditResult[] {
   const { results } = judged;
   const isWhole = judged.index === index && results.length === entries.length;
@@ -265,7 +261,7 @@ function withResults(before: AuditSummary, results: readonly AuditResult[]): Aud
     before.deployments,
     results.flatMap((result) => result.deployments ?? []),
   );
-  // All times are written in one way, and so are in order as text.
+  // All times have the same form, so they sort as text.
   const times = [before.oldest, before.newest, ...results.flatMap(({ documentTimes = [] }) => documentTimes)]
     .filter((time) => time !== null)
     .sort();

@@ -1,4 +1,4 @@
-/** What an audit judges by, as plain data: for the state of a run, other threads and other machines. */
+/** The setting of an audit as plain data, for the state of a run, other threads and other machines. */
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { plainPolicy } from "../appraise/plain-policy.js";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions } from "../bootproof.js";
@@ -7,18 +7,18 @@ import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
 import { sha256 } from "../verify/digest.js";
 import { type TrustAnchor, certificatePem, parseTrustAnchor } from "../verify/trust-anchor.js";
 
-/** Everything that decides. JSON has all of it, and so has a structured clone. */
+/** Everything that decides a verdict, as JSON that can also be cloned. */
 export interface AuditSetting {
-  /** Null: none, any genuine enclave of anybody. */
+  /** Null: no policy, so any genuine enclave. */
   readonly policy: AuditPolicy | null;
-  /** Without a policy, which names its own. Not there: AWS Nitro Enclaves Root G1 alone. */
+  /** Only without a policy, which names its own. Default: AWS Nitro Enclaves Root G1. */
   readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-  /** RFC 3339, UTC, with milliseconds: the one present of the whole run, however often it is resumed. */
+  /** RFC 3339, UTC, with milliseconds: the present of the whole run, also where it is resumed. */
   readonly now: string;
   /** As in `VerifyOptions`; an instant as RFC 3339. */
   readonly at?: string;
   readonly allowDebug?: boolean;
-  /** JSON texts, each a boot proof or several, for app proofs and activities that come without any. */
+  /** JSON texts, each one or several boot proofs, for app proofs and activities without any. */
   readonly bootProofs: readonly string[];
 }
 
@@ -38,19 +38,18 @@ export function ownSetting(setting: AuditSetting): AuditSetting {
 
 type Held = Pick<AuditSetting, "policy" | "trustAnchors">;
 
-/** A copy of the parts of a setting that a worker holds. */
+/** A copy of the worker's part of a setting. */
 export function ownHeld(held: Held): Held {
   return copyPlain(ownMembers(held, { policy: true, trustAnchors: true }));
 }
 
-/** A policy as it was written, with the certificates of the files that it names. */
+/** The text of a policy, with the certificates of the files that it names. */
 export interface AuditPolicy {
   readonly text: string;
-  /** The PEM text of each file that it names as a trust anchor, by that name. */
+  /** The PEM text of each trust anchor's file, by its name in the policy. */
   readonly anchors?: Readonly<Record<string, string>>;
 }
 
-/** What an audit judges by, as a caller has it. */
 export interface AuditOptions {
   readonly policy: Policy | typeof NO_POLICY_ANY_ENCLAVE;
   readonly now: Date;
@@ -69,7 +68,7 @@ const OPTIONS: Readonly<Record<keyof AuditOptions, true>> = {
   bootProofs: true,
 };
 
-/** The setting as plain data. Throws TypeError for a policy that was given as a value: there is no text of it. */
+/** The setting as plain data. Throws TypeError for a policy that was given as a value, since it has no text. */
 export function auditSetting(options: AuditOptions): AuditSetting {
   const { policy, now, at, trustAnchors, allowDebug, bootProofs = [] } = ownOptions("options", options, OPTIONS);
   return {
@@ -86,11 +85,11 @@ export function auditSetting(options: AuditOptions): AuditSetting {
 
 function policyText(policy: Policy): AuditPolicy {
   const { bytes, anchors } = copyPlain(plainPolicy(policy));
-  // It was read from them as JSON, so that they are UTF-8.
+  // UTF-8, since it was parsed as JSON.
   return { text: fromUtf8(bytes)!, ...(anchors && { anchors }) };
 }
 
-/** The options of each verification under the setting. Throws MalformedError for a policy or anchor that is none. */
+/** The options of each verification. Throws MalformedError for a malformed policy or anchor. */
 export function verifyOptionsOf(setting: AuditSetting): VerifyOptions {
   const { policy, trustAnchors, now, at, allowDebug } = ownSetting(setting);
   const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
@@ -107,14 +106,14 @@ function parsedPolicy({ text, anchors = {} }: AuditPolicy): Policy {
   return parsePolicy(text, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
 }
 
-/** SHA-256, in hex, of all that decides: which run a state or a queue belongs to. */
+/** SHA-256, in hex, of the whole setting: identifies the run of a state or a queue. */
 export async function settingDigest(setting: AuditSetting): Promise<string> {
   const own = ownSetting(setting);
   const { now, at = "document", allowDebug = false, bootProofs } = own;
   return digestOf([...judgedBy(own), now, at, allowDebug, bootProofs]);
 }
 
-/** SHA-256, in hex, of policy and trust anchors alone: what a worker was told by its own caller. */
+/** SHA-256, in hex, of policy and trust anchors, which each worker has from its own caller. */
 export async function policyDigest(setting: Held): Promise<string> {
   return digestOf(judgedBy(ownHeld(setting)));
 }
@@ -124,7 +123,7 @@ function judgedBy({ policy, trustAnchors }: Held): unknown[] {
   return [policy && [policy.text, anchors], trustAnchors?.map(({ name, pem }) => [name, pem]) ?? null];
 }
 
-/** Lists alone, in one order: JSON writes them in one way. */
+/** Lists only, since JSON writes them in one order. */
 async function digestOf(parts: readonly unknown[]): Promise<string> {
   return toHex(await sha256(toUtf8(JSON.stringify(parts))));
 }

@@ -1,11 +1,11 @@
 /**
  * Every documented operation of the service (client/README.md, "Operations"): its name in the path, and the shapes of
- * what is sent and of what comes back. Data only, so that a service can be built on it too.
+ * request and response. Data only, so that a service can be built on it too.
  *
- * What is sent is strict in its members and their types; a value that is not documented may be one of a newer service,
- * whose it is to refuse. What comes back is tolerant: members that are not known survive, enums may grow, and null
- * stands for absent. Where the interface does not say whether a parameter
- * is required, the identifiers that name what is acted upon are, and all others are not.
+ * Requests are strict in their members and types, but may have undocumented values: a newer service may know them, and
+ * an older one refuses them. Responses are tolerant: unknown members are kept, enums may grow, and null counts as
+ * absent. Where the interface does not say whether a parameter is required, only the ids of the objects that an
+ * operation acts on are.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
 import {
@@ -52,7 +52,7 @@ export const timestampSchema: ObjectShape<Timestamp> = timestampShape;
 
 const time = either(text, timestampSchema, "a string or a time");
 
-// What comes back.
+// Responses.
 
 export const ACTIVITY_STATUSES = [
   "ACTIVITY_STATUS_CREATED",
@@ -85,8 +85,8 @@ export interface VoteJson extends ReadOf<typeof voteShape> {}
 export const voteSchema: ObjectShape<VoteJson> = voteShape;
 
 /**
- * client/README.md, "Activities". The interface calls more members required than its own sample shows at the top, where
- * `result.activity` repeats the full set: only those that the sample shows are demanded.
+ * client/README.md, "Activities". The interface requires more members at the top than its own sample has, where
+ * `result.activity` repeats the full set: this shape requires only those of the sample.
  */
 const activityShape = loose({
   id: identifier,
@@ -103,7 +103,7 @@ const activityShape = loose({
   updatedAt: nullish(time),
   timestampMs: nullish(text),
   appProofs: nullish(list(appProofSchema)),
-  /** Where the activity failed. */
+  /** Only of a failed activity. */
   failure: nullish(loose({ code: nullish(either(number, text, "a number or a string")), message: nullish(text) })),
 });
 export interface ActivityJson extends ReadOf<typeof activityShape> {}
@@ -111,7 +111,7 @@ export const activitySchema: ObjectShape<ActivityJson> = activityShape;
 
 /**
  * client/README.md, "Boot proofs". Deployed services spell `cloudAttestationDocB64` as `awsAttestationDocB64`: that is
- * read as the same field, and handed on under its own name.
+ * read as an alias, and returned under the documented name.
  */
 const bootProofShape = refined(
   loose({
@@ -120,7 +120,7 @@ const bootProofShape = refined(
     [DOCUMENT_MEMBER.alias]: nullish(text),
     qosManifestB64: text,
     qosManifestEnvelopeB64: text,
-    // Nobody signed these, and deployed services leave some of them out.
+    // These are not signed, and deployed services omit some of them.
     deploymentLabel: nullish(text),
     enclaveApp: nullish(text),
     owner: nullish(text),
@@ -229,7 +229,7 @@ const earnVaultShape = loose({
 export interface EarnVault extends ReadOf<typeof earnVaultShape> {}
 export const earnVaultSchema: ObjectShape<EarnVault> = earnVaultShape;
 
-// What is sent.
+// Requests.
 
 /** Every documented `onrampProvider`. */
 export const ON_RAMP_PROVIDERS = ["FIAT_ON_RAMP_PROVIDER_ALPHA", "FIAT_ON_RAMP_PROVIDER_BETA"] as const;
@@ -254,7 +254,7 @@ export const CAIP2_CHAINS = [
   "eip155:421614",
 ] as const;
 
-/** The parameters that have documented values, by name. */
+/** The parameters with documented values, by name. */
 export const DOCUMENTED_VALUES = {
   caip2: CAIP2_CHAINS,
   provider: EARN_PROVIDERS,
@@ -268,7 +268,7 @@ function documented<Name extends keyof typeof DOCUMENTED_VALUES>(): Shape<Docume
   return text;
 }
 
-/** The same parameters as a service takes them that knows the documented values and no others. */
+/** The parameters with documented values only, for services. */
 /* @__NO_SIDE_EFFECTS__ */
 export function documentedOnly<T>(parameters: Shape<T>): Shape<T> {
   return refined(parameters, (value, place) => {
@@ -310,9 +310,9 @@ const setOrganizationFeature = strict({ name: identifier, value: text });
 /** Registers the activity webhook; its value is the receiving URL (client/README.md, "Webhook deliveries"). */
 export const FEATURE_NAME_WEBHOOK = "FEATURE_NAME_WEBHOOK";
 
-// The operations.
+// Operations.
 
-/** A request that changes something, and is answered with an activity. */
+/** A request that changes something; the response is an activity. */
 export interface SubmitOperation {
   readonly group: "submit";
   /** The last segment of its path. */
@@ -320,24 +320,24 @@ export interface SubmitOperation {
   /** The activity type. */
   readonly type: string;
   readonly parameters: Shape<unknown>;
-  /** The one member of the activity's `intent`: it holds the parameters. */
+  /** The only member of the activity's `intent`: it holds the parameters. */
   readonly intentMember: string;
-  /** The one member of the activity's `result`, and its shape. */
+  /** The only member of the activity's `result`, and its shape. */
   readonly resultMember: string;
   readonly result: Shape<unknown>;
 }
 
-/** A request that reads. Its body is its parameters beside `organizationId`. */
+/** A request that only reads. Its body has the parameters beside `organizationId`. */
 export interface QueryOperation {
   readonly group: "query";
   readonly name: string;
   readonly parameters: ObjectShape<unknown>;
   readonly result: Shape<unknown>;
-  /** Where an answer is known to be smaller than most, however few bytes it came compressed into. */
+  /** Limit of the decompressed response, where it is smaller than the transport's. */
   readonly maxResponseBytes?: number;
 }
 
-/** A boot proof is 1 MiB at most, as in a file; around it stands its wrapper. */
+/** As in a file, a boot proof has at most 1 MiB; the rest is for its wrapper. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
 export const SUBMIT_OPERATIONS = {
@@ -477,7 +477,7 @@ export function pathOf(operation: { readonly group: "submit" | "query"; readonly
   return `/public/v1/${operation.group}/${operation.name}`;
 }
 
-/** The whole body of a submit, as a service takes it. */
+/** The whole body of a submit, as a service reads it. */
 export interface SubmitBody {
   type: string;
   timestampMs: string;
@@ -486,7 +486,7 @@ export interface SubmitBody {
   generateAppProofs?: boolean | undefined;
 }
 
-/** The activity envelope (client/README.md, "Activities"). For services: documented values only. */
+/** The shape of the activity envelope (client/README.md, "Activities"), for services: documented values only. */
 export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | "parameters">): Shape<SubmitBody> {
   return strict({
     type: oneOf(type),
@@ -497,13 +497,13 @@ export function submitBody({ type, parameters }: Pick<SubmitOperation, "type" | 
   });
 }
 
-/** The whole body of a query, as a service takes it. */
+/** The whole body of a query, as a service reads it. */
 export interface QueryBody {
   organizationId: string;
   [name: string]: unknown;
 }
 
-/** For services: documented values only. */
+/** The shape of a query's body, for services: documented values only. */
 export function queryBody({ parameters }: Pick<QueryOperation, "parameters">): Shape<QueryBody> {
   return documentedOnly(strict({ ...parameters.members, organizationId: identifier }));
 }

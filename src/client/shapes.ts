@@ -1,33 +1,33 @@
 /**
- * The shapes of what is sent and of what comes back: how each value is held against its shape, every fault with its
- * path. What is read is a copy, down to the members that a shape knows; faults never quote the value.
+ * Shapes of requests and responses: they check a value, and report every fault with its path. Reading copies a value,
+ * down to the members that its shape knows; faults never quote the value.
  *
- * Making a shape does nothing else, and says so to bundlers: they leave out the shapes that are not used.
+ * Making a shape has no side effects, and is marked so: bundlers drop unused shapes.
  */
 import { isJsonObject, jsonKind } from "../decode/json.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 
-/** Reads a value. What it answers is the value only where it added no fault. */
+/** Reads a value. The returned value is valid only where no fault was added. */
 export interface Shape<T> {
   read(value: unknown, place: Place): T;
 }
 
-/** Of a member that may be left out. */
+/** The shape of an optional member. */
 export interface OptionalShape<T> extends Shape<T | undefined> {
   readonly optional: true;
 }
 
-/** Where a value stands in what is read, and where its faults go. */
+/** The path of a value, and the list for its faults. */
 export interface Place {
   /** The place of a member or an item. */
   at(step: string | number): Place;
-  /** Adds a fault. What a shape answers with it is no value, and nobody gets it. */
+  /** Adds a fault. What the shape then returns is discarded. */
   fault<T = undefined>(message: string): T;
-  /** How many faults there are, anywhere. */
+  /** The number of all faults so far. */
   readonly faults: number;
 }
 
-/** The path is written for faults only: most values have none. */
+/** Builds the path for faults only, since most values have none. */
 class PlaceInValue implements Place {
   readonly #faults: FaultList;
   readonly #parent: PlaceInValue | string;
@@ -61,7 +61,7 @@ class PlaceInValue implements Place {
   }
 }
 
-/** Reads a value by its shape: the value, or what is wrong with it. `path` is where the value itself stands. */
+/** Reads a value by its shape: returns the value, or its faults. `path` is the path of the value itself. */
 export function readShape<T>(
   shape: Shape<T>,
   value: unknown,
@@ -72,10 +72,9 @@ export function readShape<T>(
   return faults.length === 0 ? { value: read, faults: [] } : { value: undefined, faults };
 }
 
-/** What a shape reads. */
+/** The type that a shape reads. */
 export type ReadOf<S> = S extends Shape<infer T> ? T : never;
 
-/** A value that a test knows, or a fault in these words. */
 /* @__NO_SIDE_EFFECTS__ */
 function simple<T>(words: string, holds: (value: unknown) => value is T): Shape<T> {
   return { read: (value, place) => (holds(value) ? value : place.fault(`${jsonKind(value)}, ${words} wanted`)) };
@@ -85,7 +84,7 @@ export const text = simple("a string", (value) => typeof value === "string");
 export const flag = simple("true or false", (value) => typeof value === "boolean");
 export const number = simple("a number", (value) => typeof value === "number");
 
-/** A text that a test knows. */
+/** A text that passes the test. */
 /* @__NO_SIDE_EFFECTS__ */
 export function matching(holds: (text: string) => boolean, fault: string): Shape<string> {
   return {
@@ -115,13 +114,12 @@ export function either<A, B>(first: Shape<A>, second: Shape<B>, words: string): 
   };
 }
 
-/** A member that may be left out. */
 /* @__NO_SIDE_EFFECTS__ */
 export function optional<T>(shape: Shape<T>): OptionalShape<T> {
   return { optional: true, read: (value, place) => (value === undefined ? undefined : shape.read(value, place)) };
 }
 
-/** A member that may be left out, or null in its place. */
+/** An optional member that may also be null. */
 /* @__NO_SIDE_EFFECTS__ */
 export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
   return optional({ read: (value, place) => (value === null ? null : shape.read(value, place)) });
@@ -130,8 +128,8 @@ export function nullish<T>(shape: Shape<T>): OptionalShape<T | null> {
 const MAX_FAULTY_ITEMS = 10;
 
 /**
- * An array. Of items that are not good the first ten are told: whoever sent it decides how many there are, and the
- * faults of an item are a hundred times the item.
+ * An array. Only the first ten faulty items are reported: the sender decides how many there are, and the faults of an
+ * item are a hundred times its size.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINITY): Shape<T[]> {
@@ -152,7 +150,6 @@ export function list<T>(item: Shape<T>, least = 0, most = Number.POSITIVE_INFINI
   };
 }
 
-/** The shapes of an object's members, by name. */
 export type Members = Readonly<Record<string, Shape<unknown>>>;
 type OptionalNames<M> = { [K in keyof M]: M[K] extends { readonly optional: true } ? K : never }[keyof M];
 type Flat<T> = { [K in keyof T]: T[K] };
@@ -161,12 +158,12 @@ type ObjectOf<M> = Flat<
 >;
 type LooseObjectOf<M> = Flat<ObjectOf<M> & { [name: string]: unknown }>;
 
-/** An object, and the shapes of its members: whoever takes more members in their place makes a shape of all. */
+/** An object with the shapes of its members, from which a shape with more members can be made. */
 export interface ObjectShape<T> extends Shape<T> {
   readonly members: Members;
 }
 
-/** An object of these members and no others. */
+/** An object with these members and no others. */
 /* @__NO_SIDE_EFFECTS__ */
 export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> {
   const read = (value: unknown, place: Place): ObjectOf<M> => {
@@ -178,7 +175,7 @@ export function strict<M extends Members>(members: M): ObjectShape<ObjectOf<M>> 
   return { members, read };
 }
 
-/** An object of these members; others are kept as they are. */
+/** An object with these members; others are kept unchanged. */
 /* @__NO_SIDE_EFFECTS__ */
 export function loose<M extends Members>(members: M): ObjectShape<LooseObjectOf<M>> {
   const read = (value: unknown, place: Place): LooseObjectOf<M> => {
@@ -192,7 +189,7 @@ function nameText(name: string): string {
   return JSON.stringify(shownName(name));
 }
 
-/** The members that are there; a fault for each that has to be. */
+/** Reads the present members; adds a fault for each required one that is missing. */
 function readMembers(
   value: Readonly<Record<string, unknown>>,
   members: Members,
@@ -205,7 +202,7 @@ function readMembers(
   return Object.fromEntries(read.filter(([name]) => Object.hasOwn(value, name)));
 }
 
-/** What a shape reads, and what is then made of it or held against it. */
+/** Converts or checks the value that a shape has read. */
 /* @__NO_SIDE_EFFECTS__ */
 export function refined<T, U>(shape: Shape<T>, next: (read: T, place: Place) => U): Shape<U> {
   return {
