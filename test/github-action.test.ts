@@ -337,10 +337,10 @@ describe("the action", () => {
   });
 });
 
-describe("README, In CI", () => {
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+describe("docs/ci.md", () => {
+  const document = readFileSync(join(ROOT, "docs/ci.md"), "utf8");
   const block = (first: string): unknown =>
-    parse(new RegExp(`^\`\`\`yaml\\n(# ${first}\\n[^]*?)^\`\`\`$`, "m").exec(readme)![1]!);
+    parse(new RegExp(`^\`\`\`yaml\\n(# ${first}\\n[^]*?)^\`\`\`$`, "m").exec(document)![1]!);
 
   it("calls the action by its path, with inputs that it has", () => {
     const { jobs } = block("\\.github/workflows/verify\\.yml") as { jobs: { verify: { steps: Step[] } } };
@@ -360,9 +360,10 @@ describe("README, In CI", () => {
     const folder = newFolder();
     cpSync(BOOT_1, join(folder, "boot.json"));
     const bin = mkdtempSync(join(tmpdir(), "bootproof-npx-"));
-    writeFileSync(join(bin, "npx"), `#!/bin/sh\nshift 2\nexec "${process.execPath}" "${COMMAND}" "$@"\n`, {
-      mode: 0o755,
-    });
+    // `npx --no -- bootproof`, after `npm ci`.
+    const npx = `#!/bin/sh\n[ "$1 $2 $3" = "--no -- bootproof" ] || exit 9\nshift 3\n`;
+    writeFileSync(join(bin, "npx"), `${npx}exec "${process.execPath}" "${COMMAND}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(bin, "npm"), '#!/bin/sh\n[ "$*" = "ci" ]\n', { mode: 0o755 });
     const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]!}` };
     const script = verify.script.join("\n");
     expect(spawnSync("bash", ["-ec", script], { cwd: folder, env }).status).toBe(0);

@@ -1,11 +1,22 @@
 /**
- * README's code, word for word: what is typed at a terminal runs against the built command, what is written in programs
- * is type-checked and runs against the built package. What no test can run is listed here, with the reason.
+ * The code of README and of docs/, word for word: what is typed at a terminal runs against the built command, what is
+ * written in programs is type-checked and runs against the built package. What no test can run is listed here, with the
+ * reason.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,32 +35,38 @@ const run = promisify(execFile);
 interface Block {
   readonly language: string;
   readonly text: string;
-  /** The nearest heading above it. */
-  readonly heading: string;
+  /** Its document, and the nearest heading above it. */
+  readonly place: string;
 }
 
-const blocks: readonly Block[] = readBlocks(readFileSync(join(ROOT, "README.md"), "utf8"));
+const DOCUMENTS = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
+const blocks: readonly Block[] = DOCUMENTS.flatMap(readBlocks);
 
-function readBlocks(markdown: string): Block[] {
+function readBlocks(document: string): Block[] {
+  const markdown = readFileSync(join(ROOT, document), "utf8");
   const found: Block[] = [];
   let heading = "";
   for (const [, title, language, text] of markdown.matchAll(/^#{1,6} ([^\n]+)$|^```(\w*)\n(.*?)^```$/gms)) {
     if (title !== undefined) heading = title;
-    else found.push({ language: language!, text: text!, heading });
+    else found.push({ language: language!, text: text!, place: `${document}, ${heading}` });
   }
   return found;
 }
 
 /** Lines that are not run here, and blocks that begin with one; and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
+  "git clone": "fetches: test/package/ packs the clone, and installs what was packed",
+  "npm ci && npm pack": "the same",
+  "cd ../your-project": "the same",
+  "export PATH=": "the command is found here without it",
   "npm ci && npm run demo": "installs, and builds anew under the other tests: test/cli/end-to-end-lab.test.ts runs it",
   "nitro-cli build-enclave": "the vendor's tool, which builds where Docker is: the tests have an image made by hand",
   "npm ci && npm test": "is what runs this test",
   "npm run test:all": "is what runs this test",
   "npm install bullmq": "installs: the packages are there",
   "export BOOTPROOF_QUEUE_SECRET": "of the queue: test/cli/end-to-end-worker.test.ts runs it, with a server of its own",
-  "npx bootproof worker": "the same",
-  "npx bootproof audit --queue": "the same",
+  "bootproof worker": "the same",
+  "bootproof audit --queue": "the same",
   "{": "the policy: test/appraise/policy.test.ts reads it",
   "$ git show": "what diff writes: test/diff/text.test.ts makes it anew",
   "# .github/workflows/verify.yml": "a workflow: test/github-action.test.ts runs the action that it names",
@@ -63,7 +80,7 @@ const programs = blocks.filter(({ language, text }) => ["js", "ts"].includes(lan
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-/** A folder in which the package is installed, with the files that README names. */
+/** A folder in which the package is installed, with the files that the documents name. */
 function newFolder(): string {
   const folder = mkdtempSync(join(base, "folder-"));
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
@@ -131,14 +148,13 @@ function activityAround(proof: object): object {
   };
 }
 
-/** `bootproof` and `npx` as an installation has them: the second does nothing but run the first. */
+/** `bootproof` as an installation has it. */
 function commands(): string {
   const folder = join(base, "bin");
   if (existsSync(folder)) return folder;
   mkdirSync(folder);
   const command = `exec "${process.execPath}" "${join(ROOT, "dist/bin/bootproof.cjs")}" "$@"`;
   writeFileSync(join(folder, "bootproof"), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
-  writeFileSync(join(folder, "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   return folder;
 }
 
@@ -156,7 +172,7 @@ async function inShell(line: string, folder: string, more?: Environment): Promis
   return (await run("bash", ["-c", `set -euo pipefail\n${line}`], options)).stdout;
 }
 
-/** Lines that belong together: README's paragraphs stand each for itself. */
+/** Lines that belong together: the paragraphs of a block run each by itself. */
 function paragraphsOf({ text }: Block): string[][] {
   return text.split(/\n\s*\n/).map((paragraph) =>
     paragraph
@@ -193,9 +209,9 @@ interface LabFile {
   readonly policyFile: string;
 }
 
-const LAB = "npx bootproof lab --data ./lab";
+const LAB = "bootproof lab --data ./lab";
 
-describe("README at a terminal", () => {
+describe("the documents at a terminal", () => {
   const all = shell.flatMap((block) => paragraphsOf(block));
   const paragraphs = all.map((lines) => lines.filter((line) => !isListed(line))).filter((lines) => lines.length > 0);
   let policy = "";
@@ -206,13 +222,15 @@ describe("README at a terminal", () => {
 
   const isAbout = (lines: readonly string[], text: string): boolean => lines.some((line) => line.includes(text));
   const online = paragraphs.filter((lines) => isAbout(lines, "$BASE_URL"));
-  const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json"));
-  const labs = paragraphs.filter((lines) => isAbout(lines, LAB));
+  const first = paragraphs.filter((lines) => isAbout(lines, "lab/lab-api-key.json"));
+  const faults = paragraphs.filter((lines) => isAbout(lines, "lab/lab.json") && !first.includes(lines));
+  const labs = paragraphs.filter((lines) => isAbout(lines, "bootproof lab"));
   const walk = paragraphs.filter((lines) => isAbout(lines, "app.eif") || isAbout(lines, "--binary app"));
-  const offline = paragraphs.filter((lines) => ![...online, ...faults, ...labs, ...walk].includes(lines));
+  const offline = paragraphs.filter((lines) => ![...online, ...first, ...faults, ...labs, ...walk].includes(lines));
 
   it("has what is told apart here", () => {
-    expect([online.length, faults.length, labs.length]).toEqual([2, 1, 1]);
+    expect([online.length, first.length, faults.length, labs.length]).toEqual([2, 1, 1, 3]);
+    expect(labs.flat()).toContain(LAB);
     expect(offline.flat().length).toBeGreaterThan(7);
   });
 
@@ -226,7 +244,7 @@ describe("README at a terminal", () => {
     const folder = newFolder();
     const anchor = writeBuild(folder);
     const lines = walk.flat();
-    expect(lines.map((line) => line.split(" ")[2])).toEqual(["measure", "measure", "pin", "policy", "verify"]);
+    expect(lines.map((line) => line.split(" ")[1])).toEqual(["measure", "measure", "pin", "policy", "verify"]);
     for (const line of lines.slice(0, -1)) await inShell(line, folder);
     // The lab's root stands for that of AWS.
     const path = join(folder, "policy.json");
@@ -266,8 +284,9 @@ describe("README at a terminal", () => {
 
   it("runs a lab until it is interrupted", async () => {
     const runsOn = (line: string): boolean => !line.includes("--list-faults");
-    expect(labs[0]!.filter(runsOn).length).toBeGreaterThan(0);
-    for (const line of labs[0]!) {
+    const lines = new Set(labs.flat());
+    expect([...lines].filter(runsOn).length).toBeGreaterThan(1);
+    for (const line of lines) {
       const folder = newFolder();
       if (!runsOn(line)) await inShell(line, folder);
       else expect(await ended(await startedLab(line, folder))).toBe(0);
@@ -277,6 +296,19 @@ describe("README at a terminal", () => {
   const hasTools = ["curl", "jq"].every((tool) =>
     (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, tool))),
   );
+  it.skipIf(!hasTools)("comes to a first VERIFIED and REJECTED (needs curl and jq)", async () => {
+    const folder = newFolder();
+    const lab = await startedLab(LAB, folder);
+    try {
+      const said = await inShell(first[0]!.join("\n"), folder);
+      // Of pin, which verifies first, and of verify.
+      expect(said.match(/^(?:VERIFIED|REJECTED)\b/gm)).toEqual(["VERIFIED", "VERIFIED", "REJECTED"]);
+      expect(said).toMatch(/^policy\.nonce: /m);
+    } finally {
+      await ended(lab);
+    }
+  });
+
   it.skipIf(!hasTools)("switches faults of a lab (needs curl and jq)", async () => {
     const folder = newFolder();
     const lab = await startedLab(LAB, folder);
@@ -291,14 +323,23 @@ describe("README at a terminal", () => {
   });
 });
 
-/** What a program of README is given, and what has to hold after it. It is told by its first import. */
+/** What a program of a document needs before it, and what has to hold after it. */
 interface Surroundings {
   readonly before: string;
   readonly after: string;
 }
 
 const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
-  "Keeping watch": {
+  "README.md, In an SDK": {
+    before: `
+      import { startLab } from "bootproof/lab";
+      const lab = await startLab();
+      const { baseUrl, organizationId, policy } = lab;
+      const { publicKey, privateKey } = lab.apiKey;
+      const { walletId } = lab.ids;`,
+    after: "await lab.close();",
+  },
+  "docs/audit-and-watch.md, Keeping watch": {
     before: `
       import { startLab } from "bootproof/lab";
       const lab = await startLab();
@@ -308,7 +349,7 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
     after: `
             await lab.close();`,
   },
-  "From code": {
+  "docs/sdk.md, From code": {
     before: `
       import * as files from "node:fs";
       const bootProof: unknown = JSON.parse(files.readFileSync("boot.json", "utf8"));
@@ -316,7 +357,7 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       const organizationId = ${JSON.stringify(organizationId)};`,
     after: `if (report.verdict !== "verified") throw new Error(report.verdict);`,
   },
-  "Calls that come back verified": {
+  "docs/sdk.md, Calls that come back verified": {
     before: `
       import { startLab } from "bootproof/lab";
       const lab = await startLab();
@@ -327,15 +368,15 @@ const SURROUNDINGS: Readonly<Record<string, Surroundings>> = {
       if (report.verdict !== "verified" || result.walletId !== walletId || activity.id === "") throw new Error();
       await lab.close();`,
   },
-  "Tests of your own": { before: "", after: "" },
+  "docs/sdk.md, Tests of your own": { before: "", after: "" },
 };
 
-describe("README in a program", () => {
+describe("the documents in a program", () => {
   const folder = newFolder();
-  const whole = programs.map(({ heading, text }, index) => {
-    const { before, after } = SURROUNDINGS[heading] ?? { before: "", after: "" };
+  const whole = programs.map(({ place, text }, index) => {
+    const { before, after } = SURROUNDINGS[place] ?? { before: "", after: "" };
     const path = join(folder, `program-${index}.mts`);
-    return { heading, path, text: `${before}\n// README\n${text}\n// end\n${after}\n` };
+    return { place, path, text: `${before}\n// as written\n${text}\n// end\n${after}\n` };
   });
 
   beforeAll(async () => {
@@ -344,7 +385,7 @@ describe("README in a program", () => {
   });
 
   it("is surrounded by what it takes for granted, block by block", () => {
-    expect(programs.map(({ heading }) => heading)).toEqual(Object.keys(SURROUNDINGS));
+    expect(programs.map(({ place }) => place)).toEqual(Object.keys(SURROUNDINGS));
   });
 
   it("has the right types", () => {
@@ -364,7 +405,7 @@ describe("README in a program", () => {
     expect(ts.formatDiagnostics(found, { ...host, getNewLine: () => "\n" })).toBe("");
   });
 
-  it.each(whole.map(({ heading, path, text }) => [heading, path, text] as const))("runs: %s", async (_, path, text) => {
+  it.each(whole.map(({ place, path, text }) => [place, path, text] as const))("runs: %s", async (_, path, text) => {
     const compiled = path.replace(/\.mts$/, ".mjs");
     const { outputText } = ts.transpileModule(text, {
       compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
@@ -381,7 +422,7 @@ describe("README in a program", () => {
   });
 });
 
-describe("README's code", () => {
+describe("the code of the documents", () => {
   it("is run, or listed here with the reason why not", () => {
     const others = blocks.filter((block) => !shell.includes(block) && !programs.includes(block));
     expect(others.map(({ text }) => text).filter((text) => !isListed(text))).toEqual([]);

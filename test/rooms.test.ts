@@ -248,6 +248,28 @@ describe("the graph of imports", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("is the one that CONTRIBUTING describes, from the bottom up", () => {
+    const document = readFileSync(join(ROOT, ".github/CONTRIBUTING.md"), "utf8");
+    const [, table] = /\n\| room \| imports \|\n\|---\|---\|\n(.*?)\n\n/s.exec(document)!;
+    const documented = table!.split("\n").map((row) => {
+      const [, cell, imports] = row.split("|").map((text) => text.trim()) as [string, string, string];
+      const [, room] = /^(?:\[|`(?:src\/)?)(\w+)/.exec(cell)!;
+      return [room!, imports === "none" ? [] : imports.split(", ")] as const;
+    });
+    const rooms = documented.map(([room]) => room);
+    const importedBy = (room: string): string[] => {
+      const targets = inRoom(room).flatMap(({ file, imports }) => imports.map((each) => resolved(file, each)));
+      const imported = new Set(targets.filter((target) => target !== null).map(roomOf));
+      return rooms.filter((other) => other !== room && imported.has(other));
+    };
+    expect([...rooms].sort()).toEqual(Object.keys(ALLOWED).sort());
+    expect(documented).toEqual(rooms.map((room) => [room, importedBy(room)]));
+    for (const [index, [room, imports]] of documented.entries()) {
+      expect(rooms.slice(0, index), room).toEqual(expect.arrayContaining(imports));
+      expect(ALLOWED[room], room).toEqual(expect.arrayContaining(imports));
+    }
+  });
+
   it("has no circle of rooms, types included", () => {
     const rooms = [...new Set(all.map(({ file }) => roomOf(file)))];
     const edges = new Map(

@@ -86,7 +86,7 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   "report-format": async () => (await import("../report/report.js")).REPORT_FORMATS,
   kind: async () => (await import("../verify/commitment.js")).COMMITMENT_KINDS,
   when: () => ["document", "now"],
-  word: async () => (await import("../report/explanations.js")).EXPLAINED_WORDS,
+  word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
   // Nobody but the user knows these.

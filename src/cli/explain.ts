@@ -1,6 +1,7 @@
 /** `bootproof explain`: what a check proves, why it fails, and what to do; what verdicts and exit codes mean. */
 import type { Command } from "commander";
 import type * as explanations from "../report/explanations.js";
+import type * as glossary from "../report/glossary.js";
 import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
@@ -8,12 +9,13 @@ import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
 Without WORD: every check, by group. It is an id as reports and logs have it, a verdict or a status (verified,
-authentic, rejected, stale, pass, fail, warn, skip), or an exit code (0 to 3).
+authentic, rejected, stale, pass, fail, warn, skip), an exit code (0 to 3), or a term (pivot, manifest-set, pcrs, …).
 
 Examples:
     $ bootproof explain bind.key
     $ bootproof explain rejected
     $ bootproof explain 3
+    $ bootproof explain manifest-set
     $ bootproof explain policy.scope --format json
 
 Exit codes: 0 explained, 2 there is no such word.`;
@@ -25,7 +27,7 @@ export function addExplainCommand(program: Command, io: Io, finish: (code: numbe
     .description(
       "Say what a check proves, why it fails where nobody means harm and where somebody does, and what to do.",
     )
-    .argument("[word]", "the id of a check, a verdict, a status, or an exit code")
+    .argument("[word]", "the id of a check, a verdict, a status, an exit code, or a term")
     .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
   const args = new ArgumentReader(command);
@@ -33,14 +35,14 @@ export function addExplainCommand(program: Command, io: Io, finish: (code: numbe
     args.refuseRepeated();
     const format = args.format(flags.format);
     args.throwFaults();
-    const library = await import("../report/explanations.js");
+    const library = { ...(await import("../report/explanations.js")), ...(await import("../report/glossary.js")) };
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));
     io.stdout.write(format === "json" ? jsonDocument(found.json) : found.text(textOptions(io)));
     finish(EXIT.good);
   });
 }
 
-type Explanations = typeof explanations;
+type Explanations = typeof explanations & typeof glossary;
 
 interface Found {
   readonly json: object;
@@ -49,12 +51,14 @@ interface Found {
 
 const JSON_FORMAT = "bootproof-explanation/1";
 
-function listOf({ EXPLAINED_WORDS, TERMS, explainCheck, isCheckId, renderCheckList }: Explanations): Found {
-  const checks = EXPLAINED_WORDS.filter(isCheckId).map((id) => {
-    const { title, group } = explainCheck(id);
-    return { id, title, group };
-  });
-  const terms = Object.entries(TERMS).map(([term, { title }]) => ({ term, title }));
+function listOf({ GLOSSARY, TERMS, explainCheck, explainedWords, isCheckId, renderCheckList }: Explanations): Found {
+  const checks = explainedWords()
+    .filter(isCheckId)
+    .map((id) => {
+      const { title, group } = explainCheck(id);
+      return { id, title, group };
+    });
+  const terms = Object.entries({ ...TERMS, ...GLOSSARY }).map(([term, { title }]) => ({ term, title }));
   return { json: { format: JSON_FORMAT, checks, terms }, text: renderCheckList };
 }
 
@@ -67,16 +71,22 @@ function explanationOf(library: Explanations, word: string, see: string): Found 
       text: (options) => library.renderCheckExplanation(explanation, options),
     };
   }
-  if (!Object.hasOwn(library.TERMS, asked)) throw new UsageError([unknown(word, asked, library)], see);
-  const term = library.TERMS[asked as keyof Explanations["TERMS"]];
+  const term = termOf(library, asked.replaceAll(" ", "-"));
+  if (term === null) throw new UsageError([unknown(word, asked, library)], see);
+  const { name, title, means } = term;
   return {
-    json: { format: JSON_FORMAT, term: asked, ...term },
-    text: (options) => library.renderTermExplanation(asked, term, options),
+    json: { format: JSON_FORMAT, term: name, title, means },
+    text: (options) => library.renderTermExplanation(name, { title, means }, options),
   };
+}
+
+function termOf({ GLOSSARY, TERMS }: Explanations, word: string): glossary.GlossaryEntry | null {
+  if (Object.hasOwn(GLOSSARY, word)) return GLOSSARY[word]!;
+  return Object.hasOwn(TERMS, word) ? { name: word, ...TERMS[word as keyof typeof TERMS] } : null;
 }
 
 function unknown(word: string, asked: string, { nearestWords }: Explanations): string {
   const near = nearestWords(asked);
   const hint = near.length === 0 ? "bootproof explain alone lists all there are" : `did you mean ${near.join(", ")}?`;
-  return `${word}: no check, verdict, status or exit code: ${hint}`;
+  return `${word}: no check, verdict, status, exit code or term: ${hint}`;
 }

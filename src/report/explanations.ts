@@ -5,6 +5,7 @@
 import { editDistance } from "../appraise/shapes.js";
 import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus } from "../checks.js";
 import { CHECK_ROWS } from "./check-rows.js";
+import { GLOSSARY } from "./glossary.js";
 import { type TextOptions, pageOf, wrapped } from "./layout.js";
 import { GROUPS } from "./pieces.js";
 import type { Verdict } from "./report.js";
@@ -644,7 +645,7 @@ export interface CheckExplanation {
   readonly warns: string | null;
   /** What to do. */
   readonly advice: string;
-  /** Where its rule stands: a section of a document of this package's repository, or of a public one. */
+  /** Where its rule is: a section of a document in this package, or of a public one. */
   readonly sources: readonly string[];
 }
 
@@ -730,7 +731,9 @@ export const TERMS = {
 } as const satisfies Readonly<Record<Verdict | CheckStatus | "stale" | "0" | "1" | "2" | "3", TermExplanation>>;
 
 /** All that is explained. */
-export const EXPLAINED_WORDS: readonly string[] = [...CHECK_IDS, ...Object.keys(TERMS)];
+export function explainedWords(): string[] {
+  return [...CHECK_IDS, ...Object.keys(TERMS), ...Object.keys(GLOSSARY)];
+}
 
 /** The explanation of a check as text; its lines fit the width (60 to 200, 80 where none is named). */
 export function renderCheckExplanation(explanation: CheckExplanation, options: ExplanationOptions = {}): string {
@@ -746,7 +749,7 @@ export function renderCheckExplanation(explanation: CheckExplanation, options: E
   return rendered(`${id}: ${title}`, `Group: ${group}`, sections, options);
 }
 
-/** The explanation of a verdict, a status or an exit code as text. */
+/** The explanation of a verdict, a status, an exit code or a term as text. */
 export function renderTermExplanation(
   term: string,
   { title, means }: TermExplanation,
@@ -771,8 +774,9 @@ export function renderCheckList(options: ExplanationOptions = {}): string {
     ...ids.flatMap((id) => wrapped(page, `  ${id.padEnd(column)}  `, CHECK_TITLES[id])),
     "",
   ]);
-  const words = Object.keys(TERMS).join(", ");
-  return `${[...lines, ...wrapped(page, "", `Explained too: ${words} (0 to 3 are exit codes).`)].join("\n")}\n`;
+  const words = `${Object.keys(TERMS).join(", ")} (0 to 3 are exit codes)`;
+  const terms = Object.keys(GLOSSARY).join(", ");
+  return `${[...lines, ...wrapped(page, "", `Explained too: ${words}, and the terms ${terms}.`)].join("\n")}\n`;
 }
 
 function rendered(
@@ -799,7 +803,7 @@ const MAX_COMPARED = 64;
 
 /** The words explained that are near: those that hold the word, else those that differ from it in few letters. */
 export function nearestWords(word: string): string[] {
-  const known = EXPLAINED_WORDS;
+  const known = explainedWords();
   if (word === "" || word.length > MAX_COMPARED) return [];
   const holding = known.filter((one) => one.includes(word));
   const most = Math.floor(word.length / 2);

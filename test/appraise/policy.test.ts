@@ -712,15 +712,15 @@ const accepted: [at: string, value: JsonValue][] = [
 ];
 
 describe("a good policy", () => {
-  it("is README's example, with bytes in the place of its words", () => {
-    const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
-    const [, example] = /\n## The policy\n\n```json\n(.*?)```/s.exec(readme)!;
+  it("is the example of docs/policy.md, with bytes in the place of its words", () => {
+    const document = readFileSync(fileURLToPath(new URL("../../docs/policy.md", import.meta.url)), "utf8");
+    const [, example] = /\n## The file\n\n```json\n(.*?)```/s.exec(document)!;
     let byte = 16;
     const text = example!.replace(/<(\d+) bytes, hex>/g, (_, length: string) =>
       (byte++).toString(16).repeat(Number(length)),
     );
     expect(parsePolicy(text).deployments[0]!.open).toEqual([]);
-    expect(Object.keys(PINS).filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
+    expect(Object.keys(PINS).filter((name) => !document.includes(`\`${name}\``))).toEqual([]);
   });
 
   it("is read whole", () => {

@@ -118,7 +118,10 @@ describe("bash", () => {
     ],
     [["pin", "--commitment", ""], [...COMMITMENT_KINDS]],
     [["explain", "bind.k"], ["bind.key"]],
-    [["explain", "sta"], ["stale"]],
+    [
+      ["explain", "sta"],
+      ["stale", "stamp"],
+    ],
     [
       ["completion", ""],
       ["bash", "zsh", "fish"],

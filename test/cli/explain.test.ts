@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { TERMS, explainCheck } from "../../src/report/explanations.js";
+import { GLOSSARY } from "../../src/report/glossary.js";
 import { bootproof } from "./support.js";
 
 describe("explain", () => {
@@ -14,6 +15,12 @@ describe("explain", () => {
   it.each(Object.keys(TERMS))("tells what %s means", async (term) => {
     const { code, stdout } = await bootproof(["explain", term]);
     expect([code, stdout.split(":")[0]]).toEqual([0, term]);
+  });
+
+  it.each(Object.entries(GLOSSARY))("tells what %s means, with spaces for its hyphens too", async (word, { name }) => {
+    const { code, stdout } = await bootproof(["explain", word]);
+    expect([code, stdout.split(":")[0]]).toEqual([0, name]);
+    expect((await bootproof(["explain", name])).stdout).toBe(stdout);
   });
 
   it("tells what there is, where nothing is named", async () => {
@@ -42,14 +49,16 @@ describe("explain", () => {
       JSON.parse((await bootproof(["explain", ...argv, "--format", "json"])).stdout);
     expect(await json("bind.key")).toEqual({ format: "bootproof-explanation/1", ...explainCheck("bind.key") });
     expect(await json("3")).toEqual({ format: "bootproof-explanation/1", term: "3", ...TERMS["3"] });
+    const { name, ...pivot } = GLOSSARY["pivot"]!;
+    expect(await json("pivot")).toEqual({ format: "bootproof-explanation/1", term: name, ...pivot });
     const list = (await json()) as { checks: { id: string }[]; terms: { term: string }[] };
     expect(list.checks.map(({ id }) => id)).toEqual(CHECK_IDS);
-    expect(list.terms.map(({ term }) => term)).toEqual(Object.keys(TERMS));
+    expect(list.terms.map(({ term }) => term)).toEqual(Object.keys({ ...TERMS, ...GLOSSARY }));
   });
 
   it.each([
     ["policy.scop", "did you mean policy.scope?"],
-    ["pcr", "did you mean bind.pcrs, policy.pcrs?"],
+    ["pcr", "did you mean bind.pcrs, policy.pcrs, pcrs?"],
     ["xyzzy", "bootproof explain alone lists all there are"],
     ["4", "bootproof explain alone lists all there are"],
     ["__proto__", "bootproof explain alone lists all there are"],

@@ -1,4 +1,4 @@
-/** The README's table of operations: every one that is documented, and no other, by its names. */
+/** The table of operations in docs/sdk.md: every one that is documented, and no other, by its names. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS } from "../../src/client/index.js";
@@ -6,11 +6,11 @@ import { policyOf } from "./attested.js";
 import { testClient } from "./support.js";
 
 const HEADING = "| operation | function | verified | what it does |";
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/sdk.md", import.meta.url), "utf8");
 
 /** The rows beneath the heading, each as its cells. */
 function rows(): string[][] {
-  const [, below] = readme.split(`${HEADING}\n`);
+  const [, below] = document.split(`${HEADING}\n`);
   const lines = below!.split("\n");
   const table = lines.slice(
     1,

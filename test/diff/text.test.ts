@@ -90,11 +90,11 @@ describe("a difference as text", () => {
     );
   });
 
-  it("is the one that README shows", async () => {
+  it("is the one that docs/cli.md shows", async () => {
     const [edited, reviewed] = [7, 6].map((minNonce) => policy({}, { name: "r2026.3.1", minNonce }));
     const whole = { ...(JSON.parse(textOf(reviewed!)) as object), maxAge: "30d", comment: "as agreed" };
-    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-    const [, shown] = /```text\n\$ git show [^\n]*\n([^]*?)```/.exec(readme)!;
+    const document = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
+    const [, shown] = /```text\n\$ git show [^\n]*\n([^]*?)```/.exec(document)!;
     expect(renderDiff(await diffUnverified(edited!, file(whole)))).toBe(shown);
   });
 

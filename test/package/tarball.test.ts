@@ -1,11 +1,14 @@
 /** The tarball: exactly what is needed, and nothing that runs when it is installed. */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHECK_IDS } from "../../src/checks.js";
+import { TERMS, explainCheck } from "../../src/report/explanations.js";
+import { GLOSSARY } from "../../src/report/glossary.js";
 import { MANIFEST, MODULES, type Packed, ROOT, npm, pack, removeFolders, run, strangersFolder } from "./support.js";
 
 const folder = strangersFolder();
@@ -52,6 +55,12 @@ describe("the tarball", () => {
       typeof entry === "string" ? entry.slice(2) : [],
     );
     const library = modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]);
+    const documents = [
+      ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`),
+      ...readdirSync(join(ROOT, "src"), { withFileTypes: true })
+        .filter((room) => room.isDirectory())
+        .map(({ name }) => `src/${name}/README.md`),
+    ];
     const beside = [
       "LICENSE",
       "README.md",
@@ -59,11 +68,34 @@ describe("the tarball", () => {
       "dist/bin/THIRD-PARTY.txt",
       "dist/bin/main.cache",
       ...schemas,
+      ...documents,
     ];
     expect(schemas).toEqual(["dist/schemas/policy.schema.json", "dist/schemas/report.schema.json"]);
     const changelog = existsSync(join(ROOT, "CHANGELOG.md")) ? ["CHANGELOG.md"] : [];
     expect(packed.files).toEqual([...library, ...command, ...script, ...thread, ...beside, ...changelog].sort());
     expect(command.length).toBeGreaterThan(5);
+  });
+
+  it("holds each file that explain names", () => {
+    const named = [
+      ...CHECK_IDS.flatMap((id) => explainCheck(id).sources),
+      ...CHECK_IDS.map((id) => JSON.stringify(explainCheck(id))),
+      JSON.stringify([TERMS, GLOSSARY]),
+    ].flatMap((text) => text.match(/\b(?:src|docs|test|bin|\.github)\/[\w./-]*\w|\b\w+\.md\b/g) ?? []);
+    expect(named.length).toBeGreaterThan(100);
+    const shipped = new Set(packed.files);
+    expect(named.filter((file) => !shipped.has(file) && !(file === "README.md"))).toEqual([]);
+  });
+
+  it("holds each file that README and docs/ link to, but for the pictures", () => {
+    const documents = packed.files.filter((file) => file === "README.md" || file.startsWith("docs/"));
+    const linked = documents.flatMap((file) =>
+      [...read(file).matchAll(/(!?)\[[^\]]*\]\((?![a-z]+:|#)([^)#\s]+)/g)]
+        .filter(([, picture]) => picture === "" || file === "README.md")
+        .map(([, , target]) => join(dirname(file), target!).replaceAll("\\", "/")),
+    );
+    expect(linked.length).toBeGreaterThan(30);
+    expect(linked.filter((file) => !packed.files.includes(file))).toEqual([]);
   });
 
   it("has the command bundled, and nothing of it unbundled; no demo, no maps, no second package.json", () => {
@@ -75,7 +107,7 @@ describe("the tarball", () => {
       "dist/bin/main.cjs",
     ]);
     expect(
-      packed.files.filter((file) => /src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
+      packed.files.filter((file) => /dist\/src\/cli\/|demo|\.map$|\.ts$(?<!\.d\.ts)|.\/package\.json$/.test(file)),
     ).toEqual([]);
     const code = packed.files.filter((file) => /\.(?:js|cjs|d\.ts)$/.test(file));
     expect(code.filter((file) => /sourceMappingURL|["']cbor-(?:x|extract)/.test(read(file)))).toEqual([]);

@@ -12,6 +12,7 @@ import {
   renderCheckList,
   renderTermExplanation,
 } from "../../src/report/explanations.js";
+import { GLOSSARY } from "../../src/report/glossary.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const sentences = (text: string): number => (text.match(/[.?](?= [A-Z-]| bootproof|$)/g) ?? []).length;
@@ -71,7 +72,7 @@ describe("the explanation of each check", () => {
     const options = ["verify", "fetch", "connection", "lab", "pin"].map((name) =>
       readFileSync(join(ROOT, `src/cli/${name}.ts`), "utf8"),
     );
-    const texts = JSON.stringify([CHECK_IDS.map(explainCheck), TERMS]);
+    const texts = JSON.stringify([CHECK_IDS.map(explainCheck), TERMS, GLOSSARY]);
     for (const [, name] of texts.matchAll(/bootproof ([a-z]+) /g)) expect(commands).toContain(`  ["${name}", `);
     // Of the tool that starts enclaves.
     for (const [name] of texts.replaceAll("--debug-mode", "").matchAll(/--[a-z-]+/g))
@@ -100,7 +101,7 @@ describe("an explanation as text", () => {
       const cut = wordsOf(body).filter((word) => !known.has(word) && !/^(?:What|Why|When)$/.test(word));
       expect(cut.filter((word) => /[a-z]{3}/.test(word) && !wordsOf(WORDS_OF_HEADINGS).includes(word))).toEqual([]);
     }
-    for (const [term, explanation] of Object.entries(TERMS))
+    for (const [term, explanation] of Object.entries({ ...TERMS, ...GLOSSARY }))
       expect(
         linesOf(renderTermExplanation(term, explanation, { width })).filter((line) => line.length > width),
       ).toEqual([]);
@@ -147,7 +148,8 @@ describe("the list of checks", () => {
     const text = renderCheckList();
     expect([...text.matchAll(/^ {2}([a-z-]+\.[a-z-]+) /gm)].map(([, id]) => id)).toEqual(CHECK_IDS);
     expect(text).toMatch(/^Document and certificate chain\n {2}boot\.decode/);
-    for (const term of Object.keys(TERMS)) expect(text.split("Explained too: ")[1]).toContain(term);
+    const others = text.split("Explained too: ")[1]!.replaceAll("\n", " ");
+    for (const term of Object.keys({ ...TERMS, ...GLOSSARY })) expect(others).toContain(term);
   });
 });
 

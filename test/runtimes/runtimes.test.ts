@@ -1,8 +1,8 @@
 /**
- * The packed package in every runtime that the README names: a genuine pair and altered ones, signatures beside good
- * ones, stamps, a webhook, and the command. Needs `npm run build`, and the runtimes, which are large, and which nothing
- * else here needs: `test/runtimes/install.sh FOLDER` gets them from the npm registry, BOOTPROOF_RUNTIMES=FOLDER says
- * where they are. None may then be missing.
+ * The packed package in every runtime that docs/runtimes.md names: a genuine pair and altered ones, signatures beside
+ * good ones, stamps, a webhook, and the command. Needs `npm run build`, and the runtimes, which are large, and which
+ * nothing else here needs: `test/runtimes/install.sh FOLDER` gets them from the npm registry, BOOTPROOF_RUNTIMES=FOLDER
+ * says where they are. None may then be missing.
  */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { spawn, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import { newSigner } from "../verify/keys.js";
 import { DENO_RIGHTS, FOLDER, type Loading, RUNTIMES, type Runtime, TRANSFORMED, layOut } from "./runtimes.js";
 
 const NOW = new Date("2025-09-17T00:00:00.000Z");
-const README = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
+const DOCUMENT = readFileSync(fileURLToPath(new URL("../../docs/runtimes.md", import.meta.url)), "utf8");
 
 interface Pair {
   readonly bootProof: { readonly qosManifestB64: string };
@@ -234,11 +234,9 @@ function readJson<T>(path: string): T {
   return JSON.parse(readFileSync(path, "utf8")) as T;
 }
 
-describe("the README", () => {
-  const section = /^## Runtimes\n(.*?)^## /ms.exec(README)?.[1] ?? "";
-
+describe("docs/runtimes.md", () => {
   it("names the runtimes that are tried here, and no other", () => {
-    const table = section.split("\n").filter((line) => line.startsWith("|"));
+    const table = DOCUMENT.split("\n").filter((line) => line.startsWith("|"));
     const rows = RUNTIMES.map(({ name, version, loadings, computedBy, run }) => {
       const cells = [name, version, loadings.join(", "), computedBy, run === undefined ? "" : "`verify`, `lab`"];
       return `| ${cells.join(" | ")} |`;
@@ -247,8 +245,8 @@ describe("the README", () => {
   });
 
   it("says how Jest is configured here, and what Deno is allowed", () => {
-    expect(section).toContain(JSON.stringify(TRANSFORMED));
-    const unwrapped = section.replaceAll("\n", " ");
+    expect(DOCUMENT).toContain(JSON.stringify(TRANSFORMED));
+    const unwrapped = DOCUMENT.replaceAll("\n", " ");
     for (const flags of Object.values(DENO_RIGHTS)) expect(unwrapped).toContain(`deno run ${flags.join(" ")} `);
   });
 });
