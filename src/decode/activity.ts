@@ -1,4 +1,4 @@
-/** Activities (client/README.md, "Activities"), as far as app proofs speak of them. Signed by nobody. */
+/** Activities (client/README.md, "Activities"): the members that app proofs cover. An activity itself is not signed. */
 import { type Reading, requireWhole } from "../errors.js";
 import { MAX_APP_PROOFS } from "./app-proof.js";
 import { decimalMilliseconds } from "./decimal-time.js";
@@ -7,7 +7,6 @@ import { jsonInput, unwrap } from "./input.js";
 import { type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 import { MemberReader } from "./json-members.js";
 
-/** The status of an activity that was carried out. */
 export const COMPLETED = "ACTIVITY_STATUS_COMPLETED";
 
 export interface Activity {
@@ -15,28 +14,27 @@ export interface Activity {
   readonly organizationId: string;
   readonly status: string;
   readonly type: string;
-  /** What votes name it by; null where it is not there. */
+  /** The id that votes refer to; null if absent. */
   readonly fingerprint: string | null;
-  /** When it was submitted, in milliseconds since the epoch; null where it does not say. */
+  /** Time of submission in milliseconds since the epoch; null if absent. */
   readonly requestedAt: number | null;
-  /** One member, named after the type: what was requested. */
+  /** The request: one member, named after the type. */
   readonly intent: JsonObject;
-  /** One member, named after the type: the outcome. */
+  /** The outcome: one member, named after the type. */
   readonly result: JsonObject;
-  /** Undecoded: each is judged on its own. */
+  /** Not decoded; each is verified on its own. */
   readonly appProofs: readonly unknown[];
 }
 
 /**
- * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value. The form in which
- * `result.activity` repeats the fields is read too. Nothing is verified. Throws {@link MalformedError} with every
- * fault.
+ * Decodes an activity, bare or as `{"activity": …}`, from JSON text, its bytes, or the parsed value, also in the form
+ * in which `result.activity` repeats the fields. Verifies nothing. Throws {@link MalformedError} with every fault.
  */
 export function decodeActivity(input: unknown): Activity {
   return requireWhole("activity", readActivity(jsonInput(input)));
 }
 
-/** Reads an activity, keeping the fields that are good beside the faults of those that are not. */
+/** Tolerant form of {@link decodeActivity}, for a parsed value. */
 export function readActivity(input: unknown): Reading<Activity> {
   const faults = evidenceBeside(input, "activity");
   const reader = MemberReader.of(unwrap(input, "activity"), "", faults);
@@ -60,17 +58,13 @@ export function readActivity(input: unknown): Reading<Activity> {
   return { value, faults };
 }
 
-/**
- * What was done: intent and result of an activity, or of its repetition in `result.activity` (decode/README.md,
- * "Activities").
- */
+/** Intent and result of an activity, or of its repetition in `result.activity` (decode/README.md, "Activities"). */
 interface Outcome {
   readonly intent: JsonObject | undefined;
   readonly result: JsonObject | undefined;
   readonly repetition: JsonObject | undefined;
 }
 
-/** The outcome of an activity as it came, whatever else is wrong with it. */
 export function outcomeOf(activity: JsonObject): Outcome {
   const repetition = objectOf(objectOf(activity["result"])?.["activity"]);
   const holder = repetition ?? activity;
@@ -81,22 +75,15 @@ function objectOf(value: JsonValue | undefined): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The reader that intent and result are taken from: the activity itself, or its repetition. */
 function outcomeReader(reader: MemberReader): MemberReader {
   const { repetition } = outcomeOf(reader.object);
   return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
-/**
- * What stands in one place only: the result, which holds the repetition; and app proofs, of which both lists are
- * judged.
- */
+/** Members that may differ: `result` contains the repetition, and the app proofs of both lists are verified. */
 const NOT_REPEATED = ["result", "appProofs"];
 
-/**
- * The repetition stands for the whole: what stands in both places has to be the same, and nothing may stand beside it.
- * The reader of one place would otherwise believe what the proofs of the other say.
- */
+/** Members in both places must be equal. Otherwise a reader of one place could trust app proofs of the other. */
 function refuseContradiction(reader: MemberReader, outcome: MemberReader): void {
   for (const name of Object.keys(outcome.object).filter((member) => !NOT_REPEATED.includes(member))) {
     const [stated, repeated] = [reader.get(name), outcome.get(name)];
@@ -107,7 +94,7 @@ function refuseContradiction(reader: MemberReader, outcome: MemberReader): void 
   reader.nested("result")?.refuseUnknown(["activity"]);
 }
 
-/** The same value, whatever the order of members. */
+/** Ignores the order of members. */
 function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
@@ -123,7 +110,6 @@ function textOrNull(value: JsonValue | undefined): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Milliseconds of `timestampMs`, or of `createdAt` in either of its forms (decode/README.md, "Activities"). */
 function requestTime(reader: MemberReader): number | null {
   const created = reader.get("createdAt");
   const seconds = isJsonObject(created) ? decimalMilliseconds(created["seconds"]) : null;
@@ -132,7 +118,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** Those of both places, where they stand in two: none may be left unjudged. */
+/** Takes the app proofs of both places, so that each is verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;

@@ -1,4 +1,4 @@
-/** App proofs (decode/README.md, "App proofs"): a payload and the ephemeral key's signature. Nothing is verified. */
+/** App proofs: a payload signed by the ephemeral key (decode/README.md, "App proofs"). */
 import { FaultList, type Reading, attempt, requireWhole } from "../errors.js";
 import { MAX_TIME_MS } from "./decimal-time.js";
 import { evidenceBeside } from "./evidence-members.js";
@@ -9,32 +9,32 @@ import { plainNumbers } from "./json-numbers.js";
 import { P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
-/** More than this, whole ones, do not fit into 1 MiB. */
+/** 1 MiB holds fewer whole app proofs than this. */
 export const MAX_APP_PROOFS = 2048;
-/** Values of one payload, which has tens of them. */
+/** Genuine payloads have tens of values. */
 const MAX_PAYLOAD_VALUES = 10_000;
-/** Values of all payloads that are read together: fifty of each that fit. */
+/** Values of all payloads together: about 50 for each of 2,048 proofs. */
 export const MAX_PAYLOADS_VALUES = 100_000;
 
-/** `{ "scheme", "publicKey", "proofPayload", "signature" }` */
 export interface AppProof {
   readonly scheme: typeof APP_PROOF_SCHEME;
   /** The ephemeral key: encryption point, then signing point. */
   readonly publicKey: Uint8Array;
-  /** Exactly as received: its UTF-8 bytes are what is signed. */
+  /** As received: the signature covers its UTF-8 bytes. */
   readonly proofPayload: string;
   /** `r ‖ s`. */
   readonly signature: Uint8Array;
 }
 
 /**
- * Decodes an app proof from JSON text, its bytes, or the parsed value. Throws {@link MalformedError} with every fault.
+ * Decodes an app proof from JSON text, its bytes, or the parsed value. Verifies nothing. Throws {@link MalformedError}
+ * with every fault.
  */
 export function decodeAppProof(input: unknown): AppProof {
   return requireWhole("app-proof", readAppProof(jsonInput(input)));
 }
 
-/** Reads an app proof, keeping the fields that are good beside the faults of those that are not. */
+/** Tolerant form of {@link decodeAppProof}, for a parsed value. */
 export function readAppProof(input: unknown): Reading<AppProof> {
   const faults = evidenceBeside(input, "app proof");
   const reader = MemberReader.of(input, "", faults);
@@ -50,7 +50,7 @@ export function readAppProof(input: unknown): Reading<AppProof> {
   return { value, faults };
 }
 
-/** The app proofs of a file: one, an array, or `{"appProofs": […]}`, bare or inside `{"appProof": …}`. */
+/** The app proofs of a file: an array, `{"appProofs": […]}`, or one app proof, bare or as `{"appProof": …}`. */
 export function appProofList(input: unknown): unknown[] {
   if (Array.isArray(input)) return input;
   if (isJsonObject(input) && Array.isArray(input["appProofs"])) return input["appProofs"];
@@ -77,27 +77,28 @@ export interface AddressDerivationProof {
   readonly address: string;
 }
 
-/** Members that are empty are left out: the wire is protobuf's JSON. */
+/** Protobuf's JSON omits empty members. */
 export interface PolicyOutcomeProof {
   readonly organizationId: string;
   readonly outcome: PolicyOutcome;
   readonly decisionContextDigest?: string;
   readonly organizationDataDigest?: string;
   readonly parentOrganizationDataDigest?: string;
-  /** Its shape is the application's own. */
+  /** The application defines its shape. */
   readonly userRequestApprovals?: JsonValue;
 }
 
 /**
- * A payload: typed where its type is known, handed on in `json` as it is where not. Comparing `type` with a known one
- * tells the compiler which.
+ * Comparing `type` with a known type narrows the union.
+ *
+ * @example
+ * if (payload.type === "APP_PROOF_TYPE_POLICY_OUTCOME") console.log(payload.policyOutcomeProof.outcome);
  */
 export type AppProofPayload = AddressDerivationPayload | PolicyOutcomePayload | OtherPayload;
 
 interface PayloadFacts {
-  /** Milliseconds since the epoch, by the enclave's own clock. */
+  /** Milliseconds since the epoch, from the enclave's clock. */
   readonly timestampMs: number;
-  /** The whole payload. */
   readonly json: JsonObject;
 }
 
@@ -113,7 +114,7 @@ export interface PolicyOutcomePayload extends PayloadFacts {
   readonly addressDerivationProof?: undefined;
 }
 
-/** A payload of an application's own type, or of a newer one. */
+/** An application's own type, or a newer one. */
 export interface OtherPayload extends PayloadFacts {
   readonly type: OtherPayloadType;
   readonly addressDerivationProof?: undefined;
@@ -123,16 +124,16 @@ export interface OtherPayload extends PayloadFacts {
 declare const otherPayloadType: unique symbol;
 
 /**
- * Text, of which the types say only that it is none of the known types: plain `string` would match those too, and
- * comparing `type` would tell nothing. So compare with a type of your own as text: `payload.json.type === "MY_TYPE"`.
+ * Any text except the known types, because plain `string` would prevent narrowing by `type`. Compare with your own type
+ * through the JSON: `payload.json.type === "MY_TYPE"`.
  */
-// `${any}`, which is any text, since TypeScript holds a marked `string` comparable with every literal.
+// `${any}`, because TypeScript considers a branded `string` comparable with every literal.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type OtherPayloadType = `${any}` & { readonly [otherPayloadType]: true };
 
 /**
- * Decodes a payload's text. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault; a number
- * that no double holds as it was signed is one (decode/README.md, "App proofs").
+ * Decodes the text of a payload. Throws {@link MalformedError} (`json` or `app-proof-payload`) with every fault, also
+ * for a number that a double cannot hold exactly (decode/README.md, "App proofs").
  */
 export function decodeAppProofPayload(text: string): AppProofPayload {
   return requireWhole(
@@ -142,8 +143,8 @@ export function decodeAppProofPayload(text: string): AppProofPayload {
 }
 
 /**
- * Reads a payload's text, keeping the fields that are good beside the faults of those that are not. `budget`: of all
- * payloads that are kept together, of {@link MAX_PAYLOADS_VALUES}.
+ * Tolerant form of {@link decodeAppProofPayload}. `budget` limits the values of all payloads in memory together;
+ * default: {@link MAX_PAYLOADS_VALUES}.
  */
 export function readAppProofPayloadText(
   text: string,
@@ -162,7 +163,6 @@ function readLiteralPayload(literal: JsonValue): Reading<AppProofPayload> {
 
 type ReadPayload = Reading<AppProofPayload>["value"];
 
-/** Reads a payload's JSON value, keeping the fields that are good beside the faults of those that are not. */
 function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readonly faults: FaultList } {
   const faults = new FaultList();
   const reader = MemberReader.of(json, "", faults);
@@ -173,7 +173,7 @@ function readAppProofPayload(json: unknown): Reading<AppProofPayload> & { readon
     addressDerivationProof: type === "APP_PROOF_TYPE_ADDRESS_DERIVATION" ? addressDerivation(reader) : undefined,
     policyOutcomeProof: type === "APP_PROOF_TYPE_POLICY_OUTCOME" ? policyOutcome(reader) : undefined,
   };
-  // The compiler cannot see that the members follow the type.
+  // The compiler cannot see that the members depend on the type.
   const value = { type, timestampMs: timestampOf(reader), json: reader.object, ...known } as ReadPayload;
   return { value, faults };
 }
@@ -218,7 +218,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
-/** Empty where it is missing, and that is a fault: to protobuf's JSON the two are one. */
+/** An empty member is a fault, like a missing one: protobuf's JSON does not distinguish them. */
 function requiredString(reader: MemberReader, name: string): string {
   const text = reader.string(name) ?? "";
   if (text === "" && reader.get(name) === "") reader.fault(name, "empty");

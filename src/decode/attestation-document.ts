@@ -9,8 +9,8 @@ import { PCR_COUNT, PCR_LENGTH } from "./lengths.js";
 /**
  * ```cddl
  * AttestationDocument = { module_id: text, timestamp: uint, digest: "SHA384", pcrs: { uint => bytes },
- *   certificate: bytes, cabundle: [+ bytes], ? public_key: bytes / null, ? user_data: bytes / null, ? nonce: bytes /
- *   null }
+ *   certificate: bytes, cabundle: [+ bytes], ? public_key: bytes / null, ? user_data: bytes / null,
+ *   ? nonce: bytes / null }
  * ```
  */
 export interface AttestationDocument {
@@ -22,7 +22,7 @@ export interface AttestationDocument {
   readonly pcrs: ReadonlyMap<number, Uint8Array>;
   /** The leaf, whose key signed the document. */
   readonly certificate: Certificate;
-  /** `[root, intermediate 1, …, intermediate N]`, as the document claims it. */
+  /** `[root, intermediate 1, …, intermediate N]`, as the document claims. Not a trust anchor. */
   readonly cabundle: readonly Certificate[];
   readonly publicKey: Uint8Array | null;
   readonly userData: Uint8Array | null;
@@ -30,15 +30,15 @@ export interface AttestationDocument {
 }
 
 export interface AttestationDocumentReading extends Reading<AttestationDocument> {
-  /** Keys that the format does not name: reported, and otherwise ignored. */
+  /** Keys outside the format: reported, but no fault. */
   readonly unknownKeys: readonly string[];
 }
 
-/** The most bytes of a certificate, and of each field that the enclave fills in. */
+/** Maximum bytes of a certificate, and of each field that the enclave fills in. */
 export const MAX_DOCUMENT_FIELD = 1024;
 /**
- * AWS names no bound. All of 117 genuine documents from 2021 to 2026 have four: root, region, zone, instance. Each
- * entry costs two operations of P-384, so that what may be is four times what is.
+ * AWS defines no limit. All 117 genuine documents from 2021 to 2026 have four entries: root, region, zone, instance.
+ * Each entry costs two P-384 operations, so the limit is four times that.
  */
 const MAX_CABUNDLE = 16;
 const KNOWN_KEYS = [
@@ -52,25 +52,27 @@ const KNOWN_KEYS = [
   "user_data",
   "nonce",
 ];
-/** Keys that could poison an object of a careless reader. */
+/** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
-/** A document that says something, and nobody has checked whether it is true. */
+/** A decoded document that was NOT verified. Any value in it may be forged. */
 export interface UnverifiedAttestationDocument extends AttestationDocument {
   readonly verified: false;
 }
 
 /**
- * Decodes a whole attestation document WITHOUT VERIFYING anything: no signature, no certificate, no measurement. For
- * looking at evidence only; {@link verifyAttestation} is what gives a reason to believe it.
- * Throws {@link MalformedError} with every fault.
+ * Decodes an attestation document WITHOUT VERIFYING its signature, certificates or measurements. For inspection only:
+ * before you trust a document, call {@link verifyAttestation}. Throws {@link MalformedError} with every fault.
+ *
+ * @example
+ * const { moduleId, timestamp } = decodeAttestationDocument(coseSign1); // still unverified
  */
 export function decodeAttestationDocument(coseSign1: Uint8Array): UnverifiedAttestationDocument {
   const document = requireWhole("attestation-document", readAttestationDocument(decodeCoseSign1(coseSign1).payload));
   return { verified: false, ...document };
 }
 
-/** Reads the payload of the COSE_Sign1, keeping the fields that are good beside the faults of those that are not. */
+/** Tolerantly reads the payload of the COSE_Sign1. */
 export function readAttestationDocument(payload: Uint8Array): AttestationDocumentReading {
   const decoded = attempt(() => decodeCbor(payload, { indefiniteOutermostMap: true }));
   if (decoded.value === undefined) return { value: {}, faults: decoded.faults, unknownKeys: [] };

@@ -1,7 +1,4 @@
-/**
- * The service's boot proof (client/README.md, "Boot proofs"): its fields as bytes and text, nothing decoded further,
- * nothing verified.
- */
+/** The service's boot proof (client/README.md, "Boot proofs"): its fields as bytes and text. */
 import { equalBytes } from "../bytes.js";
 import { type Reading, requireWhole } from "../errors.js";
 import { DOCUMENT_MEMBER, evidenceBeside } from "./evidence-members.js";
@@ -14,8 +11,7 @@ import { MemberReader, base64Member, decimalMember, hexMember } from "./json-mem
  * { "ephemeralPublicKeyHex", "cloudAttestationDocB64", "qosManifestB64", "qosManifestEnvelopeB64", "deploymentLabel",
  *   "enclaveApp", "owner", "createdAt": { "seconds", "nanos" }, "qosManifestVersion"? }
  * ```
- * `awsAttestationDocB64` is read as another name of `cloudAttestationDocB64`. Deployed services leave out some of
- * `deploymentLabel`, `enclaveApp`, `owner` and `createdAt`.
+ * `awsAttestationDocB64` is another name of `cloudAttestationDocB64`.
  */
 export interface BootProof {
   readonly ephemeralPublicKey: Uint8Array;
@@ -23,49 +19,47 @@ export interface BootProof {
   readonly attestationDocument: Uint8Array;
   readonly manifest: Uint8Array;
   readonly manifestEnvelope: Uint8Array;
-  /** The service's word, signed by nobody. */
+  /** Claimed by the service, not signed. */
   readonly labels: BootProofLabels;
-  /** The service's word, signed by nobody; null where it does not say. */
+  /** Claimed by the service, not signed; null if absent. */
   readonly createdAt: { readonly seconds: string; readonly nanos: string } | null;
   readonly declaredManifestVersion: string | null;
 }
 
-/** Each is null where the service does not say it. */
+/** Each is null if absent. */
 export interface BootProofLabels {
   readonly deploymentLabel: string | null;
   readonly enclaveApp: string | null;
   readonly owner: string | null;
 }
 
-/** What a tolerant reading of a boot proof found. */
 interface BootProofReading extends Reading<BootProof> {
   /**
-   * The names of the members that are not there, or null, though the interface has them. No fault: nobody signs them,
-   * and deployed services leave some out (client/README.md, "Boot proofs").
+   * Members of the interface that are absent or null. Not a fault: they are unsigned, and deployed services leave some
+   * out (client/README.md, "Boot proofs").
    */
   readonly missing: readonly string[];
 }
 
 export { DOCUMENT_MEMBER };
 
-/** The members that a boot proof may lack. */
 const OPTIONAL_MEMBERS = ["owner", "deploymentLabel", "enclaveApp", "createdAt"] as const;
 
 /**
- * Decodes a boot proof, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value. Nothing is
- * verified. Throws {@link MalformedError} with every fault.
+ * Decodes a boot proof, bare or as `{"bootProof": …}`, from JSON text, its bytes, or the parsed value. Verifies
+ * nothing. Throws {@link MalformedError} with every fault.
  */
 export function decodeBootProof(input: unknown): BootProof {
   return requireWhole("boot-proof", readBootProof(jsonInput(input)));
 }
 
-/** The boot proofs of a list: an array, or `{"bootProofs": […]}`, as bundles have them. Null: it is none. */
+/** The items of an array or of `{"bootProofs": […]}`; null for any other value. */
 export function bootProofList(input: unknown): readonly unknown[] | null {
   const list = unwrap(input, "bootProofs");
   return Array.isArray(list) ? list : null;
 }
 
-/** Reads a boot proof, keeping the fields that are good beside the faults of those that are not. */
+/** Tolerant form of {@link decodeBootProof}, for a parsed value. */
 export function readBootProof(input: unknown): BootProofReading {
   const faults = evidenceBeside(input, "boot proof");
   const reader = MemberReader.of(unwrap(input, "bootProof"), "", faults);
@@ -93,12 +87,11 @@ function attestationDocument(reader: MemberReader): Uint8Array | undefined {
   return document;
 }
 
-/** The fault of one name, where both are there and say different things. */
 export function differsFrom(other: (typeof DOCUMENT_MEMBER)[keyof typeof DOCUMENT_MEMBER]): string {
   return `differs from ${other}, which is the same field`;
 }
 
-/** The document under the interface's own name; both names stay where both are there, for they may differ. */
+/** Renames the document's alias to the interface's name, unless both are present: they may differ. */
 export function withOwnName(bootProof: unknown): unknown {
   const { name: own, alias } = DOCUMENT_MEMBER;
   const isAliased = isJsonObject(bootProof) && (bootProof[alias] ?? null) !== null && (bootProof[own] ?? null) === null;
@@ -110,7 +103,6 @@ export function withOwnName(bootProof: unknown): unknown {
   );
 }
 
-/** Undefined where one of them is of the wrong type. */
 function labels(reader: MemberReader): BootProofLabels | undefined {
   const deploymentLabel = label(reader, "deploymentLabel");
   const enclaveApp = label(reader, "enclaveApp");

@@ -1,19 +1,16 @@
-/**
- * Borsh, the part of it that QOS manifests use: u8, u16, u32, bool, option, fixed bytes, byte vectors, strings,
- * vectors.
- */
+/** The part of Borsh that QOS manifests use (decode/README.md, "Borsh"). */
 import { fromUtf8, toUtf8 } from "../bytes.js";
 import type { Fault } from "../errors.js";
 
 /**
- * The most items of all vectors together: a manifest has tens, and an item of four bytes takes hundreds once read. With
- * all that it may have, one of workloads has six thousand values (decode/README.md, "Manifest v3").
+ * Items of all vectors in one input. An item of four bytes takes hundreds in memory. Manifests have tens; the largest
+ * permitted v3 has about 6,000 values (decode/README.md, "Manifest v3").
  */
 export const MAX_ITEMS = 10_000;
 
 /**
- * Reads bytes whole. Answers the value, or the first fault. Bytes are tried as one version after another, so that a
- * reading that fails is ordinary: it costs no stack trace.
+ * Decodes all bytes. Returns the value or the first fault. A failure is normal, since the dispatch tries several
+ * versions, so it costs no stack trace.
  */
 export function readBorsh<T>(
   bytes: Uint8Array,
@@ -30,7 +27,7 @@ export function readBorsh<T>(
   }
 }
 
-/** What {@link BorshReader} throws: not an Error, since {@link readBorsh} alone catches it. */
+/** Not an Error, to avoid the stack trace. */
 class BorshFault implements Fault {
   readonly path: string;
   readonly message: string;
@@ -41,7 +38,7 @@ class BorshFault implements Fault {
   }
 }
 
-/** Reads values in order; every length is held against what is left before anything is allocated. */
+/** Checks each length against the remaining input before it allocates. */
 export class BorshReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -69,7 +66,6 @@ export class BorshReader {
     return this.variant(2, what) === 1;
   }
 
-  /** A variant's number, below `count`. */
   variant(count: number, what: string): number {
     const value = this.u8(what);
     if (value >= count) throw malformed(what, `variant ${value}, below ${count} wanted`);
@@ -98,7 +94,7 @@ export class BorshReader {
 
   vector<T>(what: string, read: (what: string) => T): T[] {
     const count = this.u32(what);
-    // Every item of a manifest takes at least a byte, so that a longer count cannot be true.
+    // Each item takes at least one byte, so a larger count is false.
     if (count > this.#bytes.length - this.#at) throw malformed(what, `${count} items, more than the input holds`);
     this.#items += count;
     if (this.#items > MAX_ITEMS) throw malformed(what, `more than ${MAX_ITEMS} items in all`);
@@ -117,7 +113,7 @@ export class BorshReader {
     return new Uint8Array(this.#bytes.subarray(start, this.#at));
   }
 
-  /** Goes past so many bytes, and answers where they start. */
+  /** Skips `length` bytes and returns where they start. */
   #pass(length: number, what: string): number {
     if (length > this.#bytes.length - this.#at) throw malformed(what, "the input ends inside it");
     this.#at += length;
@@ -125,7 +121,7 @@ export class BorshReader {
   }
 }
 
-/** Writes what {@link BorshReader} reads, into one buffer that grows: a manifest may have as many items as bytes. */
+/** Writes what {@link BorshReader} reads, to one growing buffer: a manifest can have as many items as bytes. */
 export class BorshWriter {
   #bytes = new Uint8Array(4096);
   #length = 0;
@@ -178,7 +174,7 @@ export class BorshWriter {
     return this.#bytes.slice(0, this.#length);
   }
 
-  /** Makes room for so many bytes more, and answers where they start. */
+  /** Reserves `length` bytes and returns where they start. */
   #room(length: number): number {
     const start = this.#length;
     this.#length += length;

@@ -1,14 +1,13 @@
 /**
- * The strict CBOR profile (RFC 8949) of attestation documents, and nothing of CBOR beside it.
+ * A deliberately partial CBOR decoder (RFC 8949): the strict profile of attestation documents.
  *
- * Accepted: unsigned and negative integers, byte strings, text strings in UTF-8, arrays, maps with distinct keys, null,
- * true, false; every head in its shortest form, every length definite, nothing after the one item. Two exceptions, each
- * only where the caller names it: the outermost map may be of indefinite length, and one tag number may stand around
- * the outermost item. Everything else is refused: other tags, floats, undefined, other simple values, deep nesting.
+ * Accepted: unsigned and negative integers, byte strings, UTF-8 text, arrays, maps with distinct keys, null, true,
+ * false. Each head has its shortest form, each length is definite, and nothing follows the item. The caller can allow
+ * an outermost map of indefinite length and one tag around the outermost item. Everything else is refused.
  *
- * Checking and decoding are one pass. Decoding with cbor-x after a check would let settings of another module of the
- * process (`addExtension`, `setSizeLimits`) change the result; the tests compare the two. Duplicate keys are found by
- * their bytes, because the profile leaves one encoding for each value.
+ * One pass checks and decodes. Decoding with cbor-x after a check would be unsafe: other modules can change its global
+ * settings (`addExtension`, `setSizeLimits`). Duplicate keys are found by their bytes, since each value has one
+ * encoding.
  */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
@@ -17,9 +16,8 @@ export type CborValue =
   null | boolean | number | bigint | string | Uint8Array | CborValue[] | Map<CborValue, CborValue>;
 
 interface CborProfile {
-  /** The outermost item may be a map of indefinite length. */
   readonly indefiniteOutermostMap?: boolean;
-  /** A tag number allowed, not demanded, around the outermost item. */
+  /** Allowed around the outermost item, but not required. */
   readonly outermostTag?: number;
 }
 
@@ -31,14 +29,14 @@ const FALSE = 20,
   NULL = 22;
 
 /**
- * Decodes one CBOR item in the profile: an integer as a number, as a bigint where its head has 64 bits; byte strings in
- * memory of their own. Throws {@link MalformedError} (`cbor`) with the offset of the first fault.
+ * Decodes one CBOR item. An integer is a number, or a bigint if its head has 64 bits. Byte strings are copies. Throws
+ * {@link MalformedError} (`cbor`) with the offset of the first fault.
  */
 export function decodeCbor(bytes: Uint8Array, profile: CborProfile = {}): CborValue {
   return new ProfileReader(bytes, profile).whole();
 }
 
-/** A non-negative integer as a number; undefined where the value is none, or too large to be exact. */
+/** A non-negative safe integer as a number; undefined for any other value. */
 export function cborUint(value: CborValue | undefined): number | undefined {
   const number = typeof value === "bigint" ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
@@ -46,13 +44,13 @@ export function cborUint(value: CborValue | undefined): number | undefined {
 
 interface Head {
   readonly major: number;
-  /** The argument: value, length, or count; undefined for an indefinite length. Above 2^53 it is not exact. */
+  /** Value, length or count; undefined for an indefinite length. Not exact above 2^53. */
   readonly argument: number | undefined;
-  /** The argument where the head has 64 bits for it. */
+  /** The exact argument, if the head has 64 bits. */
   readonly exact: bigint | undefined;
 }
 
-/** What the head of a negative integer stands for (RFC 8949 section 3.1). */
+/** The value of a negative integer (RFC 8949 section 3.1). */
 function negative(argument: number, exact: bigint | undefined): number | bigint {
   return exact === undefined ? -1 - argument : -1n - exact;
 }
@@ -120,7 +118,7 @@ class ProfileReader {
     return text;
   }
 
-  /** Grows by what is there: the count may be a lie. */
+  /** Grows item by item, because the count may be false. */
   #array(count: number, depth: number): CborValue[] {
     const items: CborValue[] = [];
     for (let left = count; left > 0; left--) items.push(this.#item(depth + 1));

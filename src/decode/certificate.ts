@@ -1,15 +1,15 @@
-/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10): decoded only, nothing is validated here. */
+/** X.509 certificates (RFC 5280) in strict DER (ITU-T X.690 section 10). No path validation. */
 import { fromUtf8, toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 
 export interface CertificateExtension {
-  /** Object identifier, in dots. */
+  /** Dotted object identifier. */
   readonly id: string;
   readonly critical: boolean;
   readonly value: Uint8Array;
 }
 
-/** The parts of a certificate that path validation needs. Byte fields are the encoding exactly as received. */
+/** The parts of a certificate that path validation needs. Byte fields hold the encoding exactly as received. */
 export interface Certificate {
   readonly der: Uint8Array;
   /** The bytes that the issuer signed. */
@@ -17,7 +17,7 @@ export interface Certificate {
   /** 1, 2 or 3. */
   readonly version: number;
   readonly serialNumber: Uint8Array;
-  /** AlgorithmIdentifier inside what is signed, and beside the signature. */
+  /** AlgorithmIdentifier inside the signed part; `outerSignatureAlgorithm` is the one beside the signature. */
   readonly innerSignatureAlgorithm: Uint8Array;
   readonly outerSignatureAlgorithm: Uint8Array;
   readonly issuer: Uint8Array;
@@ -30,11 +30,11 @@ export interface Certificate {
   readonly signature: Uint8Array;
 }
 
-/** Object identifiers of the extensions that are processed (RFC 5280 section 4.2.1). */
+/** Extensions that are processed (RFC 5280 section 4.2.1). */
 export const BASIC_CONSTRAINTS = "2.5.29.19";
 export const KEY_USAGE = "2.5.29.15";
 
-/** The attributes of a Name that have short labels (RFC 4514 section 3). */
+/** Attributes of a Name with short labels (RFC 4514 section 3). */
 export const NAME_ATTRIBUTES = {
   CN: "2.5.4.3",
   C: "2.5.4.6",
@@ -63,7 +63,7 @@ const TAG = {
 
 /** Decodes one certificate, with nothing after it. Throws {@link MalformedError} (`certificate`). */
 export function decodeCertificate(encoding: Uint8Array): Certificate {
-  // The parts are views into this copy, which no caller can change.
+  // A copy that the caller cannot change; all parts are views into it.
   const der = new Uint8Array(encoding);
   const file = new DerReader(der);
   const certificate = file.constructed(TAG.sequence, "Certificate");
@@ -111,7 +111,7 @@ function decodeVersion(tbs: DerReader): number {
   const wrapper = tbs.constructed(TAG.version, "version");
   const value = wrapper.integer("version");
   wrapper.end("after version");
-  // DER leaves the default, version 1 (0), out.
+  // DER omits the default, version 1 (0).
   if (value.length !== 1 || value[0]! < 1 || value[0]! > 2) throw malformed("version: not 2 or 3");
   return value[0]! + 1;
 }
@@ -162,7 +162,7 @@ export function decodeKeyUsage(value: Uint8Array): { digitalSignature: boolean; 
   return { digitalSignature: (first & 0x80) !== 0, keyCertSign: (first & 0x04) !== 0 };
 }
 
-/** The attributes of a Name as a person writes them, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
+/** A Name as text, such as `CN=aws.nitro-enclaves, C=US`. For display only. */
 export function nameText(name: Uint8Array): string {
   const parts: string[] = [];
   const sets = new DerReader(name).constructed(TAG.sequence, "Name");
@@ -178,15 +178,11 @@ export function nameText(name: Uint8Array): string {
   return parts.join(", ");
 }
 
-/**
- * Reads the elements of a part of the bytes one after the other. Most elements are only gone past: views are made of
- * those that are kept.
- */
+/** Most elements are skipped; only those that are kept become views. */
 class DerReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
   #at: number;
-  /** Where the content of the last element begins. */
   #content = 0;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
@@ -195,12 +191,11 @@ class DerReader {
     this.#end = end;
   }
 
-  /** The next element's tag byte, or undefined at the end. */
   next(): number | undefined {
     return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
 
-  /** Goes past the next element, whatever its tag is where none is given. Answers where it starts. */
+  /** Accepts any tag if `tag` is undefined. Returns where the element starts. */
   skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
@@ -216,19 +211,17 @@ class DerReader {
     return start;
   }
 
-  /** The whole of the next element. */
+  /** The next element with its header. */
   encoding(tag: number, what: string): Uint8Array {
     const start = this.skip(tag, what);
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** The content of the next element. */
   content(tag: number | undefined, what: string): Uint8Array {
     this.skip(tag, what);
     return this.#bytes.subarray(this.#content, this.#at);
   }
 
-  /** A reader of the next element's content. */
   constructed(tag: number, what: string): DerReader {
     this.skip(tag, what);
     return new DerReader(this.#bytes, this.#content, this.#at);
@@ -242,7 +235,7 @@ class DerReader {
     if (this.#at !== this.#end) throw malformed(`${this.#end - this.#at} bytes ${what}`);
   }
 
-  /** An INTEGER that is not negative, as its big-endian bytes. */
+  /** A non-negative INTEGER, as big-endian bytes. */
   integer(what: string): Uint8Array {
     const content = this.content(TAG.integer, what);
     const [first, second] = content;
@@ -252,7 +245,7 @@ class DerReader {
     return content;
   }
 
-  /** A BOOLEAN DEFAULT FALSE: where it stands at all, DER lets it be TRUE (0xff) only. */
+  /** DER omits FALSE, the default, so a present value is TRUE (0xff). */
   defaultFalse(what: string): true {
     const content = this.content(TAG.boolean, what);
     if (content.length !== 1 || content[0] !== 0xff) throw malformed(`${what}: a boolean that is not DER's TRUE`);
@@ -265,7 +258,6 @@ class DerReader {
     return content.subarray(1);
   }
 
-  /** Goes past an OBJECT IDENTIFIER, and checks its form. */
   skipOid(what: string): void {
     this.skip(TAG.oid, what);
     const length = this.#at - this.#content;
@@ -277,7 +269,6 @@ class DerReader {
     }
   }
 
-  /** An OBJECT IDENTIFIER, in dots. */
   oid(what: string): string {
     this.skipOid(what);
     const arcs: number[] = [];
@@ -294,7 +285,7 @@ class DerReader {
     return [top, arcs[0]! - 40 * top, ...arcs.slice(1)].join(".");
   }
 
-  /** A Name (4.1.2.4): a sequence of sets of type and value, checked for its form. */
+  /** A Name (4.1.2.4): a sequence of sets of type and value. Checks the form. */
   name(what: string): Uint8Array {
     const start = this.skip(TAG.sequence, what);
     const sets = new DerReader(this.#bytes, this.#content, this.#at);
@@ -310,7 +301,7 @@ class DerReader {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** UTCTime until 2049, GeneralizedTime after (4.1.2.5), both to the second and in Zulu time. */
+  /** UTCTime until 2049, GeneralizedTime after (4.1.2.5); both in seconds and UTC. */
   time(what: string): Date {
     const isUtc = this.next() === TAG.utcTime;
     const content = this.content(isUtc ? TAG.utcTime : TAG.generalizedTime, what);
@@ -338,12 +329,12 @@ class DerReader {
   }
 }
 
-/** The instant of `YYYYMMDDhhmmssZ`; null where there is none. */
+/** The instant of `YYYYMMDDhhmmssZ`; null if there is no such time. */
 function instantOf(text: string): Date | null {
   const part = (from: number, to = from + 2): number => Number(text.slice(from, to));
   const [month, day, hour, minute, second] = [part(4), part(6), part(8), part(10), part(12)];
   const time = new Date(Date.UTC(part(0, 4), month - 1, day, hour, minute, second));
-  // Date turns 31 February into March, and 24:00 into the next day: each part has to stay what it is.
+  // Date turns 31 February into March and 24:00 into the next day, so each part is compared.
   const isSame =
     time.getUTCMonth() === month - 1 &&
     time.getUTCDate() === day &&

@@ -7,7 +7,7 @@ import { decodeCbor } from "./cbor.js";
  * ```cddl
  * COSE_Sign1 = [ protected: bstr, unprotected: map, payload: bstr .size (1..16384), signature: bstr ]
  * ```
- * The byte strings are exactly those received: they are what was signed.
+ * Byte strings are exactly as received, because the signature covers them.
  */
 export interface CoseSign1 {
   readonly protectedHeader: Uint8Array;
@@ -18,7 +18,7 @@ export interface CoseSign1 {
 
 export const COSE_SIGN1_TAG = 18;
 const MAX_PAYLOAD = 16384;
-/** The greatest payload, and ample room for all else: what is longer is not looked into. */
+/** The largest payload and ample room for the rest. Longer input is not parsed. */
 const MAX_MESSAGE = MAX_PAYLOAD + 4096;
 
 /** Decodes one COSE_Sign1, untagged or under tag 18. Throws {@link MalformedError} (`cbor` or `cose-sign1`). */
@@ -37,7 +37,7 @@ export function decodeCoseSign1(bytes: Uint8Array): CoseSign1 {
   return { protectedHeader, unprotectedIsEmpty: unprotected.size === 0, payload, signature };
 }
 
-/** The bytes that are signed: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */
+/** The signed bytes: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4). */
 export function signatureInput(message: CoseSign1): Uint8Array {
   return concatBytes(
     Uint8Array.of(0x84, 0x6a),

@@ -1,6 +1,6 @@
-/** Times as the interface writes them: milliseconds since the epoch, in decimal, as text. */
+/** Times in the interface: milliseconds since the epoch, as decimal text. */
 
-/** Each time in one spelling; of fifteen digits at most, so that a Date holds every one of them. */
+/** One spelling per time; at most 15 digits, so that a Date holds every value. */
 export const DECIMAL_TIME = /^(?:0|[1-9][0-9]{0,14})$/;
 
 /** The last millisecond that a Date holds (ECMA-262, "Time Values and Time Range"). */

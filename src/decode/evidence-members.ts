@@ -1,24 +1,24 @@
 /**
- * Which JSON members name evidence. Where content decides what a value is, one piece is read of it: evidence beside
- * that piece would be dropped silently, so it is a fault (decode/README.md, "Evidence beside evidence").
+ * Which JSON members name evidence. A reader that detects the kind of a value reads one piece and would silently drop
+ * evidence beside it, so that is a fault (decode/README.md, "Evidence beside evidence").
  */
 import { FaultList } from "../errors.js";
 import { type JsonObject, isJsonObject, memberPath } from "./json.js";
 
-/** The member that is the attestation document: the interface's name of it, and that of deployed services. */
+/** Names of the member with the attestation document: the interface's, and that of deployed services. */
 export const DOCUMENT_MEMBER = { name: "cloudAttestationDocB64", alias: "awsAttestationDocB64" } as const;
 
 export type Piece = "boot proof" | "app proof" | "activity";
 
 interface PieceMembers {
-  /** The wrapper around one piece, and around a list of them. */
+  /** Wrapper of one piece, and of a list of pieces. */
   readonly one: string;
   readonly list: string;
   /** Members that no other kind of evidence has. */
   readonly own: readonly string[];
-  /** Without all of these, and its wrapper, it is no such piece, and its reader says so. */
+  /** A value with none of these and without the wrapper is no such piece; its own reader reports that. */
   readonly marks: readonly string[];
-  /** Evidence of another kind that belongs into this one. */
+  /** Evidence of another kind that belongs inside the piece. */
   readonly inside: readonly string[];
 }
 
@@ -40,10 +40,10 @@ const PIECES: Readonly<Record<Piece, PieceMembers>> = {
     inside: ["appProofs"],
   },
 };
-/** Names of evidence that no piece is read from. */
+/** Evidence that no piece is read from. */
 const OTHERS = ["bundle", "attestation", "attestationDocument"];
 
-/** As names are compared: `app_proofs` and `AppProofs` name app proofs, too. */
+/** Ignores case, `_` and `-`, so that `app_proofs` and `AppProofs` name app proofs, too. */
 function folded(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
@@ -51,12 +51,12 @@ function folded(name: string): string {
 const NAMES: ReadonlySet<string> = new Set(
   [...Object.values(PIECES).flatMap(({ one, list, own }) => [one, list, ...own]), ...OTHERS].map(folded),
 );
-/** By these a value is a piece of evidence, under whatever name it is found. */
+/** A value with one of these members is evidence under any name. */
 const SIGNED_MEMBERS = [...BOOT_PROOF, ...PIECES["app proof"].own];
 
 /**
- * The faults of evidence that is beside the piece or the list of pieces that is read from the value, or inside a piece
- * to which it does not belong. None for a value that is no object or array. `path`: the value's own place.
+ * A fault for each piece of evidence beside the piece or list read from `input`, or inside a piece where it does not
+ * belong. None if `input` is neither object nor array. `path` is the place of `input`.
  */
 export function evidenceBeside(input: unknown, piece: Piece, path = ""): FaultList {
   const faults = new FaultList();
@@ -72,7 +72,7 @@ function collect(input: unknown, piece: Piece, path: string, faults: FaultList):
   if (wrapper === null) return collectInside(input, { piece, path, faults });
   collectOthers(input, [wrapper], { piece, path, faults });
   if (wrapper === list) collectOfList(input[list] as unknown[], piece, memberPath(path, list, 0), faults);
-  // What a wrapper holds is the piece itself, whatever members it has.
+  // The value of a wrapper is the piece itself and is not unwrapped again.
   if (wrapper === one) collectInside(input[one], { piece, path: memberPath(path, one, 0), faults });
 }
 
@@ -93,7 +93,6 @@ function collectInside(value: unknown, place: Place): void {
   collectOthers(value, [...own, ...inside], place);
 }
 
-/** A fault for each member that is evidence and is not among those that are `read`. */
 function collectOthers(object: JsonObject, read: readonly string[], { piece, path, faults }: Place): void {
   for (const [index, name] of Object.keys(object).entries())
     if (!read.includes(name) && isEvidence(name, object[name]))
@@ -109,13 +108,13 @@ const ADVICE =
   "which would not be verified: give each piece by itself, or all of them as " +
   '{"bootProofs": […], "appProofs": […], "activity": …}';
 
-/** As {@link evidenceBeside}, of what is beside this member alone, not of what is inside it. */
+/** Like {@link evidenceBeside}, but ignores what is inside the member. */
 export function evidenceBesideMember(input: unknown, member: string, piece: Piece): FaultList {
   if (!isJsonObject(input)) return evidenceBeside(null, piece);
   return evidenceBeside(Object.assign(Object.create(null) as JsonObject, input, { [member]: [] }), piece);
 }
 
-/** The member that the piece, or the list of pieces, is taken from; null where the value is the piece itself. */
+/** Null if the value is the piece itself. */
 function wrapperOf(value: unknown, piece: Piece): string | null {
   if (!isJsonObject(value)) return null;
   const { one, list } = PIECES[piece];
@@ -131,20 +130,14 @@ function isSigned(value: unknown): boolean {
   return isJsonObject(value) && SIGNED_MEMBERS.some((name) => Object.hasOwn(value, name));
 }
 
-/**
- * The piece inside its wrapper; the wrapper itself where there is evidence beside the piece, so that whatever reads it
- * finds that fault.
- */
+/** The piece inside its wrapper, or the wrapper if evidence is beside the piece: the piece's reader then reports it. */
 export function unwrapAlone(input: unknown, piece: Piece): unknown {
   const { one } = PIECES[piece];
   const isWrapper = isJsonObject(input) && Object.hasOwn(input, one);
   return isWrapper && evidenceBesideMember(input, one, piece).length === 0 ? input[one] : input;
 }
 
-/**
- * Whether a value is the error that a service returned in place of evidence: `{"error": …}`, or `{"code": …,
- * "message": …}`.
- */
+/** Whether a service returned an error instead of evidence: `{"error": …}` or `{"code": …, "message": …}`. */
 export function isServiceError(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const given = Object.keys(value).filter((name) => value[name] !== null);

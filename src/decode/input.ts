@@ -1,20 +1,20 @@
 /**
- * What callers hand in: JSON text, its bytes, or a parsed value. Taken over once, so that later changes to it change
- * nothing.
+ * Inputs of callers: JSON text, its bytes, or a parsed value. Each is copied once, so that later changes have no
+ * effect.
  */
 import { type Fault, type Reading, attempt } from "../errors.js";
 import { type JsonValue, copyJson, isJsonObject, parseJson } from "./json.js";
 
 /**
- * The JSON value of an input, the caller's own object copied; undefined of undefined. Throws {@link MalformedError}
- * (`json`).
+ * The JSON value of an input: text and bytes are parsed, other values copied. Returns undefined for undefined. Throws
+ * {@link MalformedError} (`json`).
  */
 export function jsonInput(input: unknown): JsonValue | undefined {
   if (input === undefined) return undefined;
   return typeof input === "string" || input instanceof Uint8Array ? parseJson(input) : copyJson(input);
 }
 
-/** An input as it was when it was taken: a value, or why it is no JSON. */
+/** A copied input; `faults` if it is no JSON. */
 export interface TakenInput {
   readonly value: JsonValue | undefined;
   readonly faults: readonly Fault[];
@@ -24,15 +24,15 @@ export function takeInput(input: unknown): TakenInput {
   return attempt(() => jsonInput(input));
 }
 
-/** Reads a taken input: what makes it no JSON is a fault like any other. */
+/** Faults of the JSON become faults of the reading. */
 export function readInput<T>(input: TakenInput, read: (value: unknown) => Reading<T>): Reading<T> {
   return input.faults.length > 0 ? { value: {}, faults: input.faults } : read(input.value);
 }
 
 /**
- * The options of a caller: its own members, each read once, on an object without a prototype. So nothing that changes
- * later decides anything, and neither does `Object.prototype`. Throws TypeError for anything but an object, for a name
- * that is not in `names`, and for an option that comes from another prototype: it would be ignored silently.
+ * Copies a caller's options: own members only, each read once, on an object without a prototype. So later changes and
+ * `Object.prototype` have no effect. Throws TypeError for anything but an object, for a name not in `names`, and for an
+ * option inherited from another prototype, which would be silently ignored.
  */
 export function ownOptions<T extends object>(what: string, value: T, names: Readonly<Record<keyof T, unknown>>): T {
   const known = (): string => Object.keys(names).join(", ");
@@ -46,7 +46,7 @@ export function ownOptions<T extends object>(what: string, value: T, names: Read
   return ownMembers(value, names) as T;
 }
 
-/** The object's own members of these names, each read once, on an object without a prototype. Others are left out. */
+/** Copies the own members with these names, each read once, to an object without a prototype. */
 export function ownMembers<T extends object, N extends keyof T>(
   value: T,
   names: Readonly<Record<N, unknown>>,
@@ -57,12 +57,12 @@ export function ownMembers<T extends object, N extends keyof T>(
   return own as Pick<T, N>;
 }
 
-/** What is deeper stays as it is: evidence and policies are read to 64. */
+/** Deeper values are not copied. Evidence and policies have at most 64 levels. */
 const MAX_COPIED = 256;
 
 /**
- * A copy of plain data at every depth: of Dates, of bytes, of lists, and of the own members of objects, each read once,
- * on objects without a prototype. Anything else, such as a function or an instance of a class, stays as it is.
+ * Deep copy of Dates, bytes, arrays and plain objects: own members, each read once, on objects without a prototype.
+ * Keeps other values, such as functions and class instances.
  */
 export function copyPlain<T>(value: T, depth = 0): T {
   return copiedPlain(value, depth) as T;
@@ -80,13 +80,13 @@ function copiedPlain(value: unknown, depth: number): unknown {
   return copy;
 }
 
-/** The members but for those that are named, on an object without a prototype: a rest pattern makes one with it. */
+/** Without a prototype, unlike the object of a rest pattern. */
 export function otherMembers<T extends object, N extends keyof T>(own: T, ...names: readonly N[]): Omit<T, N> {
   const others = Object.entries(own).filter(([name]) => !names.includes(name as N));
   return Object.assign(Object.create(null) as Omit<T, N>, Object.fromEntries(others));
 }
 
-/** From any prototype but `Object.prototype`, of this realm or another. */
+/** Whether a member comes from a prototype other than `Object.prototype`, of this realm or another. */
 function isInherited(value: object, name: string): boolean {
   if (!(name in value)) return false;
   for (let one = prototypeOf(value); one !== null; one = prototypeOf(one))
@@ -98,7 +98,7 @@ function prototypeOf(value: object): object | null {
   return Object.getPrototypeOf(value) as object | null;
 }
 
-/** The value inside its wrapper object, where it comes in one. */
+/** The value inside the wrapper `{[name]: …}`; the input itself without one. */
 export function unwrap(input: unknown, name: string): unknown {
   return isJsonObject(input) && Object.hasOwn(input, name) ? input[name] : input;
 }

@@ -1,15 +1,12 @@
 /**
- * The members of JSON objects, read one by one. The reader of a member answers undefined at a fault; the two of
- * manifests, whose faults throw once all of it is read, answer a blank value.
+ * Reads the members of JSON objects. Readers return undefined at a fault; {@link integerField} and {@link hexField},
+ * for manifests, return a blank value, because any fault throws in the end.
  */
 import { fromBase64, fromHex } from "../bytes.js";
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject, jsonKind } from "./json.js";
 
-/**
- * Collects the faults of one JSON object's members while they are read; the members' readers answer undefined at a
- * fault. The list of faults has to be a {@link FaultList} wherever somebody else chose the object.
- */
+/** Collects the faults of one object's members. For untrusted objects pass a {@link FaultList}, which is bounded. */
 export class MemberReader {
   readonly object: JsonObject;
   readonly path: string;
@@ -21,7 +18,7 @@ export class MemberReader {
     this.faults = faults;
   }
 
-  /** The value as an object of its own reader, whose faults join these. */
+  /** A reader that shares `faults`; undefined, and a fault, if the value is no object. */
   static of(value: unknown, path: string, faults: Fault[]): MemberReader | undefined {
     if (isJsonObject(value)) return new MemberReader(value, path, faults);
     faults.push({ path, message: `${jsonKind(value)}, an object wanted` });
@@ -38,7 +35,7 @@ export class MemberReader {
     return undefined;
   }
 
-  /** The member, with null read as absent. Inherited members do not count. */
+  /** The member. Null counts as absent; inherited members are ignored. */
   get(name: string): JsonValue | undefined {
     return Object.hasOwn(this.object, name) ? (this.object[name] ?? undefined) : undefined;
   }
@@ -57,7 +54,7 @@ export class MemberReader {
     return MemberReader.of(this.get(name), this.at(name), this.faults);
   }
 
-  /** Reads each item of an array; undefined where it is no array. */
+  /** Omits items for which `item` returns undefined. */
   array<T>(name: string, item: (value: JsonValue, path: string) => T | undefined): T[] | undefined {
     const value = this.get(name);
     if (!Array.isArray(value)) return this.fault(name, `${jsonKind(value)}, an array wanted`);
@@ -72,19 +69,18 @@ export class MemberReader {
     });
   }
 
-  /** Every member that is not among the names becomes a fault. */
   refuseUnknown(names: readonly string[]): void {
     for (const name of Object.keys(this.object)) if (!names.includes(name)) this.fault(name, "unknown member");
   }
 }
 
-/** A whole number in decimal, as text. */
+/** A non-negative integer as decimal text. */
 export function decimalMember(reader: MemberReader, name: string): string | undefined {
   const text = reader.string(name);
   return text === undefined || /^(?:0|[1-9][0-9]*)$/.test(text) ? text : reader.fault(name, "a decimal number wanted");
 }
 
-/** A member in hex of either case; of one length where it is given. */
+/** Bytes from hex in either case, of `length` bytes if set. */
 export function hexMember(reader: MemberReader, name: string, length?: number): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
@@ -96,7 +92,7 @@ export function hexMember(reader: MemberReader, name: string, length?: number): 
   return bytes;
 }
 
-/** A member in base64. */
+/** Bytes from strict base64. */
 export function base64Member(reader: MemberReader, name: string): Uint8Array | undefined {
   const text = reader.string(name);
   if (text === undefined) return undefined;
@@ -105,7 +101,7 @@ export function base64Member(reader: MemberReader, name: string): Uint8Array | u
 
 const U32_MAX = 0xffffffff;
 
-/** Of a manifest: an integer up to `max`, written as a number or as a decimal string; 0 at a fault. */
+/** For manifests: an integer from 0 to `max`, written as a number or a decimal string; 0 at a fault. */
 export function integerField(reader: MemberReader, name: string, max = U32_MAX): number {
   const value = reader.get(name);
   const literal = value instanceof JsonNumber ? value.text : value;
@@ -118,10 +114,7 @@ export function integerField(reader: MemberReader, name: string, max = U32_MAX):
   return 0;
 }
 
-/**
- * Of a manifest: bytes written as hex in either case, an optional `0x` before it; of one length where it is given. No
- * bytes where it is no hex.
- */
+/** For manifests: bytes from hex in either case, with an optional `0x`, of `length` bytes if set; empty if not hex. */
 export function hexField(reader: MemberReader, name: string, length?: number): Uint8Array {
   const value = reader.get(name);
   const bytes = typeof value === "string" ? fromHex(value.startsWith("0x") ? value.slice(2) : value) : null;

@@ -1,16 +1,13 @@
-/**
- * JSON numbers as JavaScript's, where that loses nothing. RFC 8259 section 6 leaves open how much of a number a reader
- * keeps; of what was signed, all has to be kept.
- */
+/** JSON numbers without loss. RFC 8259 section 6 lets a reader lose precision; signed values must keep it. */
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 
-/** Of a literal that may be as long as its text. */
+/** Messages truncate a literal, which can be as long as the text. */
 const MAX_SHOWN = 40;
 
 /**
- * The value with its {@link JsonNumber}s as numbers. One whose double does not print as the same decimal value is a
- * fault, and stays as its text. The value is altered in place: it is the caller's own, fresh from the parser.
+ * Replaces each {@link JsonNumber} in place. A literal whose double prints as another decimal value is a fault, and
+ * becomes its text. `value` must be fresh from the parser.
  */
 export function plainNumbers(value: JsonValue): { readonly value: JsonValue; readonly faults: FaultList } {
   const faults = new FaultList();
@@ -37,7 +34,6 @@ function plainNumber(literal: string, path: string, faults: Fault[]): number | s
   return literal;
 }
 
-/** Whether a double, as it is printed, has the decimal value of the literal that it was read from. */
 function isExactly(number: number, literal: string): boolean {
   if (!Number.isFinite(number)) return false;
   const [signed, shown] = [decimalOf(literal), decimalOf(String(number))];
@@ -45,9 +41,8 @@ function isExactly(number: number, literal: string): boolean {
 }
 
 /**
- * A literal's magnitude as an integer without zeros at either end, and the power of ten it is multiplied by; zero has
- * no digits, and no power. The sign is the double's own: reading never changes it. The exponent is exact for every
- * literal whose double is neither infinite nor zero, since such a one is no larger than the literal is long.
+ * An integer without zeros at either end, and its power of ten; zero has no digits. The sign is left out, because
+ * parsing keeps it. The power is exact if the double is finite and not zero: the literal's length bounds it.
  */
 function decimalOf(literal: string): { digits: string; exponent: number } {
   const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];

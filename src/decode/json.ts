@@ -1,6 +1,6 @@
 /**
- * Strict JSON (RFC 8259): no duplicate members, nothing after the value, no lone surrogates, nesting bounded.
- * Objects have no prototype, so that a member called `__proto__` is a member like any other.
+ * Strict JSON (RFC 8259): no duplicate members, nothing after the value, no lone surrogates, bounded nesting. Objects
+ * have no prototype, so that `__proto__` is an ordinary member.
  */
 import { fromUtf8 } from "../bytes.js";
 import { MalformedError, shownName } from "../errors.js";
@@ -10,7 +10,7 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** A number as it was written, for formats where `1` and `1.0` are not the same. */
+/** A number as written, for formats that distinguish `1` from `1.0`. */
 export class JsonNumber {
   readonly text: string;
 
@@ -21,16 +21,15 @@ export class JsonNumber {
 
 const MAX_DEPTH = 64;
 /**
- * The most values of one text, members and items, whatever their kind. An object takes about 230 bytes and its text
- * two, so that the size of a text alone bounds nothing. What people write has 20 bytes and more for each value: the
- * densest genuine 1 MiB, a manifest of small numbers, has a fifth of this.
+ * Members and items of one text. Two bytes of text can take 230 in memory, so the size of the text is no limit. Genuine
+ * text has 20 bytes or more per value; the densest 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
-/** Pieces of one string, after which they are joined: a string that grows by pieces keeps every piece of it. */
+/** A string is joined after this many pieces: a string built by appending retains every piece. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** Characters that stand for themselves in a string: no quote, backslash, control or surrogate. */
+/** No quote, backslash, control or surrogate. */
 const PLAIN = /[^"\\\u0000-\u001f\ud800-\udfff]*/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -43,21 +42,22 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** How many values may still be read. */
 export interface ValueBudget {
   left: number;
 }
 
 interface JsonOptions {
-  /** With `literal` numbers come as {@link JsonNumber}. */
+  /** `literal` returns numbers as {@link JsonNumber}. Default: `value`. */
   readonly numbers?: "value" | "literal";
-  /** The most values, the outermost one included. Default: 250,000. */
+  /** Includes the outermost value. Default: 250,000. */
   readonly maxValues?: number;
-  /** Values that several texts share: each takes what it has. */
+  /** A limit that several texts share. */
   readonly budget?: ValueBudget;
 }
 
-/** Parses JSON text, or its UTF-8 bytes. Throws {@link MalformedError} (`json`) with the place of the first fault. */
+/**
+ * Parses JSON text or its UTF-8 bytes. Throws {@link MalformedError} (`json`) with line and column of the first fault.
+ */
 export function parseJson(input: string | Uint8Array, options: JsonOptions = {}): JsonValue {
   const text = typeof input === "string" ? input : fromUtf8(input);
   if (text === null) throw malformed("not UTF-8");
@@ -66,9 +66,8 @@ export function parseJson(input: string | Uint8Array, options: JsonOptions = {})
 }
 
 /**
- * A copy of a value that JSON text could be, in the form that {@link parseJson} gives. Members that are undefined are
- * left out, as JSON.stringify does. Throws {@link MalformedError} (`json`) for what no JSON text is, for deep nesting,
- * and for more values than a text may have.
+ * Deep copy of a JSON value, in the form that {@link parseJson} returns. Omits undefined members, as JSON.stringify
+ * does. Throws {@link MalformedError} (`json`) for values that JSON cannot express, deep nesting and too many values.
  */
 export function copyJson(value: unknown): JsonValue {
   return copied(value, 0, { left: MAX_VALUES });
@@ -76,7 +75,7 @@ export function copyJson(value: unknown): JsonValue {
 
 function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
   if (depth > MAX_DEPTH) throw malformed(`nested deeper than ${MAX_DEPTH}`);
-  // An array of holes has any length: it is checked before the array is walked.
+  // A sparse array can have any length, so it is checked before the walk.
   budget.left -= 1;
   if (budget.left < (Array.isArray(value) ? value.length : 0)) throw malformed(tooMany(MAX_VALUES));
   refuseLoneSurrogate(value);
@@ -93,9 +92,8 @@ function copied(value: unknown, depth: number, budget: ValueBudget): JsonValue {
 }
 
 /**
- * One text for each value that {@link parseJson} or {@link copyJson} returns, whatever the order of its members. For
- * keys of caches: `JSON.stringify` writes -0 as 0, and null for what it cannot write. Throws TypeError for any other
- * value.
+ * A unique text for each value of {@link parseJson} or {@link copyJson}, independent of member order. For cache keys:
+ * `JSON.stringify` writes -0 as 0, and null for what it cannot write. Throws TypeError for any other value.
  */
 export function jsonKey(value: JsonValue): string {
   if (value instanceof JsonNumber) return `#${value.text}`;
@@ -112,18 +110,17 @@ function numberKey(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** A Date, a Map or bytes would become an object without members: something that was handed in would not be read. */
+/** Refuses instances such as a Date or a Map: a copy would silently lose their content. */
 function isPlain(value: object | null): boolean {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** A value without values in it: of numbers those that JSON can write. */
 function isScalar(value: unknown): value is null | boolean | number | JsonNumber | string {
   if (typeof value === "number") return Number.isFinite(value);
   return value === null || typeof value === "string" || typeof value === "boolean" || value instanceof JsonNumber;
 }
 
-/** As text in UTF-8, each lone surrogate would become U+FFFD: two values of the caller would be the same. */
+/** UTF-8 replaces each lone surrogate by U+FFFD, so different values would become equal. */
 function refuseLoneSurrogate(value: unknown): void {
   if (typeof value === "string" && LONE_SURROGATE.test(value)) throw malformed("a lone surrogate in a string");
 }
@@ -139,8 +136,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * The path of an object's member, unique within one value. A long name, and any name in a path that is long already, is
- * replaced by the member's index, so that no path is longer than a few hundred characters.
+ * A path that is unique within one value, of a few hundred characters at most. A long name is truncated and followed by
+ * the member's index; in a long path, the index replaces the name.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);
@@ -149,7 +146,6 @@ export function memberPath(path: string, name: string, index: number): string {
   return path === "" ? step : `${path}.${step}`;
 }
 
-/** What a value is, in words for a fault. */
 export function jsonKind(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";
@@ -255,7 +251,6 @@ class JsonParser {
     return pieces.length === 0 ? value : value + pieces.join("");
   }
 
-  /** What stands in a string for something else, or takes two units. */
   #special(char: string | undefined): string {
     if (char === "\\") return this.#escape();
     if (char !== undefined && char >= "\ud800") return this.#surrogates(char, this.#text[this.#at + 1], 1);
@@ -292,7 +287,7 @@ class JsonParser {
     return high + low;
   }
 
-  /** An infinite one would be a number here, and null in any text that is made of the value. */
+  /** Refuses a number that becomes Infinity, which JSON would write as null. */
   #number(): number | JsonNumber {
     const start = this.#at;
     const literal = this.#match(NUMBER);
@@ -343,12 +338,12 @@ class JsonParser {
 }
 
 /**
- * What a terminal acts upon or does not show: controls and escapes, bidi overrides and other formatting, line and
- * paragraph separators, spaces that are not the space, surrogates, private and unassigned code points.
+ * What a terminal interprets or does not show: controls and escapes, bidi overrides and other formatting, separators,
+ * spaces other than U+0020, surrogates, private and unassigned code points.
  */
 export const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** The JSON text with each unprintable character of its strings as JSON's own escape: the same value, safe to print. */
+/** Escapes unprintable characters of JSON text. The value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (char) => (char === "\n" ? char : char.replace(/[^]/g, jsonEscape)));
 }

@@ -1,9 +1,9 @@
-/** QOS canonical JSON (decode/README.md, "Canonical JSON"): the one text that a v2 manifest's hash is taken over. */
+/** QOS canonical JSON (decode/README.md, "Canonical JSON"): what the hash of a v2 or v3 manifest covers. */
 import { toHex } from "../bytes.js";
 import { MalformedError } from "../errors.js";
 import { JsonNumber } from "./json.js";
 
-/** Null and undefined members are left out; bytes become lower-case hex, integers decimal strings. */
+/** Null and undefined members are omitted; bytes become hex, integers decimal strings. */
 export type QosJsonInput =
   | null
   | undefined
@@ -25,7 +25,7 @@ export function canonicalQosJson(value: QosJsonInput): string {
   if (value instanceof Uint8Array) return `"${toHex(value)}"`;
   if (Array.isArray(value)) return `[${value.map((item: QosJsonInput) => canonicalQosJson(item)).join(",")}]`;
   const object = value as { readonly [member: string]: QosJsonInput };
-  // Array.prototype.sort compares strings by UTF-16 code units, which is the order wanted.
+  // `sort` compares UTF-16 code units, as QOS does.
   const names = Object.keys(object)
     .filter((name) => object[name] !== null && object[name] !== undefined)
     .sort();

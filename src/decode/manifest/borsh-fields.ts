@@ -1,4 +1,4 @@
-/** The parts of a manifest's borsh encoding that v0 and v1 share, read and written side by side. */
+/** The parts of the Borsh encoding that v0 and v1 share. Each reader is beside its writer. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type {
   Approval,

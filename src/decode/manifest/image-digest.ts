@@ -1,8 +1,7 @@
-/** Digests of container images, as OCI writes them (image-spec, "Digests"): by SHA-256, and by nothing else. */
+/** Digests of container images as OCI writes them (image-spec, "Digests"): SHA-256 only. */
 import { fromHex, toHex } from "../../bytes.js";
 import { SHA256_LENGTH } from "../lengths.js";
 
-/** What stands before the hex. */
 export const DIGEST_PREFIX = "sha256:";
 const DIGEST = new RegExp(`^${DIGEST_PREFIX}([0-9a-f]{${2 * SHA256_LENGTH}})$`);
 
@@ -10,7 +9,7 @@ export function imageDigestText(digest: Uint8Array): string {
   return DIGEST_PREFIX + toHex(digest);
 }
 
-/** The 32 bytes of a digest in its one spelling; null for any other text. */
+/** 32 bytes; null for any other text. */
 export function imageDigestOf(text: string): Uint8Array | null {
   const hex = DIGEST.exec(text)?.[1];
   return hex === undefined ? null : fromHex(hex);

@@ -1,4 +1,4 @@
-/** Which manifest version are these bytes? One dispatch over the versions' rows (decode/README.md, "Which version"). */
+/** Detects the version of a manifest and decodes it, from one table of versions (decode/README.md, "Which version"). */
 import { equalBytes } from "../../bytes.js";
 import { type Fault, MalformedError, faultText } from "../../errors.js";
 import { type BorshReader, BorshWriter, MAX_ITEMS, readBorsh } from "../borsh.js";
@@ -13,34 +13,38 @@ import { V1 } from "./v1.js";
 import { V2 } from "./v2.js";
 import { V3 } from "./v3.js";
 
-/** One row a version: all else here goes over the rows. */
 const SCHEMAS: { readonly [V in ManifestVersion]: ManifestSchema<V> } = { v0: V0, v1: V1, v2: V2, v3: V3 };
 
 export const MANIFEST_VERSIONS: readonly ManifestVersion[] = Object.values(SCHEMAS).map(({ version }) => version);
 
 type ManifestCode = "manifest" | "manifest-envelope";
 
-/** A manifest with the bytes whose SHA-256 is its hash: they are made once. */
+/** `hashInput`: the bytes whose SHA-256 is the manifest hash. */
 interface ManifestWithHashInput {
   readonly manifest: Manifest;
   readonly hashInput: Uint8Array;
 }
 
 /**
- * Decodes a manifest of any version, JSON or borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every
+ * Decodes a manifest of any version, JSON or Borsh. Throws {@link MalformedError} (`manifest`, or `json`) with every
  * fault.
+ *
+ * @example
+ * const manifest = decodeManifest(bytes);
+ * if (manifest.version === "v3") console.log(manifest.workloads);
+ * else console.log(manifest.pivot);
  */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   return readManifest(bytes).manifest;
 }
 
-/** As {@link decodeManifest}, with the bytes that are hashed. */
+/** As {@link decodeManifest}, with the hashed bytes. */
 export function readManifest(bytes: Uint8Array): ManifestWithHashInput {
   const json = asJsonObject(bytes);
   if (json === undefined) {
     const manifest = oneBorshReading("manifest", bytes, (read, reader) => read(reader));
     const hashInput = manifestHashInput(manifest);
-    // Where these are the bytes that were read, they were just read as every version.
+    // If these are the input bytes, `oneBorshReading` has already tried every version.
     return equalBytes(hashInput, bytes) ? { manifest, hashInput } : unambiguous("manifest", manifest, hashInput);
   }
   const reader = new MemberReader(json);
@@ -56,8 +60,8 @@ export function decodeManifestEnvelope(bytes: Uint8Array): ManifestEnvelope {
 }
 
 /**
- * As {@link decodeManifestEnvelope}, with the bytes that are hashed. `shown`: a manifest that was read before; where
- * the envelope holds the same one, what was found out about its bytes is not found out again.
+ * As {@link decodeManifestEnvelope}, with the hashed bytes. If the envelope holds `shown`, a manifest that was read
+ * before, the check for ambiguity is not repeated.
  */
 export function readManifestEnvelope(
   bytes: Uint8Array,
@@ -83,7 +87,7 @@ function readBorshEnvelope(bytes: Uint8Array): ManifestEnvelope {
 function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
   const nested = reader.nested("manifest");
   const manifest = nested && readJsonManifest(nested);
-  // Without a version the names of the approvals are not known either.
+  // The names of the approvals depend on the version.
   if (manifest === undefined) return withoutFaults<ManifestEnvelope>("manifest-envelope", reader, undefined);
   const names = SCHEMAS[manifest.version].envelope;
   if (names.strict) reader.refuseUnknown(["manifest", names.manifestSet, names.shareSet]);
@@ -95,14 +99,14 @@ function readJsonEnvelope(reader: MemberReader): ManifestEnvelope {
 }
 
 /**
- * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, borsh for v1 and v0, always made from
+ * The bytes whose SHA-256 is the manifest hash: QOS canonical JSON for v2 and v3, Borsh for v0 and v1. Always made from
  * the decoded value (decode/README.md, "Manifest hash").
  */
 export function manifestHashInput<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   return SCHEMAS[manifest.version].hashInput(manifest);
 }
 
-/** The borsh encoding of an envelope. Throws TypeError where its version has none. */
+/** The Borsh encoding of an envelope. Throws TypeError if its version has none. */
 export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   const writer = new BorshWriter();
   writer.fixed(encodeBorshManifest(envelope.manifest));
@@ -111,14 +115,14 @@ export function encodeBorshEnvelope(envelope: ManifestEnvelope): Uint8Array {
   return writer.finish();
 }
 
-/** The borsh encoding of a manifest. Throws TypeError where its version has none. */
+/** The Borsh encoding of a manifest. Throws TypeError if its version has none. */
 export function encodeBorshManifest<V extends ManifestVersion>(manifest: ManifestOf<V>): Uint8Array {
   const codec = SCHEMAS[manifest.version].borsh;
   if (codec === null) throw new TypeError(`a manifest ${manifest.version} has no borsh encoding`);
   return borshBytes(codec, manifest);
 }
 
-/** The encodings in which a version exists; the first is how it is usually shown. */
+/** The encodings of a version, the usual one first. */
 export function manifestEncodings(version: ManifestVersion): readonly ["json"] | readonly ["borsh", "json"] {
   return SCHEMAS[version].borsh === null ? ["json"] : ["borsh", "json"];
 }
@@ -128,17 +132,16 @@ export function approvalNames(version: ManifestVersion): { readonly manifestSet:
   return SCHEMAS[version].envelope;
 }
 
-/** That a version is a draft, in words for a report; null where it is released. */
+/** A phrase for reports if the version is a draft; null if it is released. */
 export function manifestDraft(version: ManifestVersion): string | null {
   return SCHEMAS[version].draft;
 }
 
-/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise others); null where none is known. */
+/** The version that `qosManifestVersion` declares (`v2`, `V2` or `2`; likewise others); null if unknown. */
 export function declaredManifestVersion(text: string): ManifestVersion | null {
   return MANIFEST_VERSIONS.find((version) => SCHEMAS[version].spellings.includes(text)) ?? null;
 }
 
-/** Reads a manifest's JSON by the one row that recognises it; undefined, and a fault, where none does. */
 function readJsonManifest(reader: MemberReader): Manifest | undefined {
   const found = MANIFEST_VERSIONS.find((version) => isRecognised(reader, version));
   if (found !== undefined) return SCHEMAS[found].readJson(reader);
@@ -146,36 +149,32 @@ function readJsonManifest(reader: MemberReader): Manifest | undefined {
   return reader.fault("version", `${named.map((version) => JSON.stringify(version)).join(" or ")} wanted`);
 }
 
-/** A version member, whatever it says, is a promise: such JSON is never read as a schema that has none. */
+/** JSON with a member `version` is never read as a schema without one, whatever its value. */
 function isRecognised(reader: MemberReader, version: ManifestVersion): boolean {
   const { recognised } = SCHEMAS[version];
   if (recognised === "by name") return reader.get("version") === version;
   return !Object.hasOwn(reader.object, "version") && recognised(reader);
 }
 
-/**
- * The bytes as a JSON object; undefined where they are not JSON. JSON that breaks the strict rules stays JSON, and
- * throws.
- */
+/** Undefined if the bytes are not JSON. Throws for JSON that breaks the strict rules. */
 function asJsonObject(bytes: Uint8Array): JsonObject | undefined {
   const first = bytes.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09);
-  // 0x7b is '{'. Borsh can begin so too, with a name of 123 bytes; the zero bytes of that length are not JSON.
+  // 0x7b is '{'. Borsh can begin with it, too: a name of 123 bytes. The zero bytes of that length cannot be JSON.
   if (first !== 0x7b || bytes.subarray(0, 4).includes(0)) return undefined;
   const value = parseJson(bytes, { numbers: "literal", maxValues: MAX_ITEMS });
   return isJsonObject(value) ? value : undefined;
 }
 
-/** Reads something around a manifest, whose own reader it is given. */
+/** Reads a structure around a manifest, such as an envelope. `manifest` reads the manifest itself. */
 type ReadAround<T> = (manifest: (reader: BorshReader) => Manifest, reader: BorshReader) => T;
 
 interface BorshReading<T> {
   readonly version: ManifestVersion;
   readonly value: T | undefined;
-  /** Why it is none; null where it is one. */
+  /** Null if the bytes decode as this version. */
   readonly fault: Fault | null;
 }
 
-/** What the bytes are, read whole as each of the versions that have borsh. */
 function borshReadings<T>(bytes: Uint8Array, read: ReadAround<T>): BorshReading<T>[] {
   return MANIFEST_VERSIONS.flatMap((version) => {
     const codec = SCHEMAS[version].borsh;
@@ -198,9 +197,8 @@ function oneBorshReading<T>(code: ManifestCode, bytes: Uint8Array, read: ReadAro
 }
 
 /**
- * A manifest that is hashed over borsh, however it arrived, stands for those bytes: where they are a manifest of
- * another version too, or another manifest, two manifests share one hash, and the one that is shown need not be the
- * one that was booted (decode/README.md, "Which version", rule 4).
+ * Refuses a manifest whose Borsh bytes also decode as another version or to another value. Otherwise two manifests
+ * would share one hash, and the one shown might not be the one booted (decode/README.md, "Which version", rule 4).
  */
 function unambiguous(code: ManifestCode, manifest: Manifest, hashInput: Uint8Array): ManifestWithHashInput {
   if (SCHEMAS[manifest.version].borsh === null) return { manifest, hashInput };
@@ -216,7 +214,6 @@ function ambiguous(code: ManifestCode, one: ManifestVersion, other: ManifestVers
   return new MalformedError(code, [{ path: "", message }]);
 }
 
-/** Whether two decoded values say the same: bytes as bytes, all else member by member. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Uint8Array) return other instanceof Uint8Array && equalBytes(one, other);
   if (typeof one !== "object" || one === null || typeof other !== "object" || other === null) return one === other;

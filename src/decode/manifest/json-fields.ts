@@ -63,7 +63,7 @@ export function bridgeConfigField(reader: MemberReader): BridgeConfig[] {
   return reader.array("bridgeConfig", (value, path) => bridgeOf(MemberReader.of(value, path, reader.faults))) ?? [];
 }
 
-/** v2 and later. Undefined where it is absent. */
+/** v2 and later; undefined if absent. */
 export function dnsField(reader: MemberReader): { resolvers: string[] } | undefined {
   if (reader.get("dns") === undefined) return undefined;
   const dns = reader.nested("dns") ?? blank();
@@ -99,9 +99,7 @@ function bridgeOf(reader: MemberReader | undefined): BridgeConfig | undefined {
   return reader.fault("type", `"server" or "client" wanted`);
 }
 
-/**
- * Stands in for an object that is missing, whose own fault is reported already: faults about its members are dropped.
- */
+/** Replaces a missing object, whose fault is already reported. Drops the faults of its members. */
 function blank(): MemberReader {
   const dropped: Fault[] = [];
   return new MemberReader({}, "", dropped);

@@ -1,12 +1,10 @@
-/**
- * What a QOS manifest says, in QOS's words. One schema for each version; the file of the version reads and hashes it.
- */
+/** The content of a QOS manifest, with QOS's names. The file of each version reads and hashes it. */
 
 export type ManifestVersion = keyof ManifestByVersion;
 
 export interface Namespace {
   readonly name: string;
-  /** Grows with each manifest of the namespace. */
+  /** Increases with each manifest of the namespace. */
   readonly nonce: number;
   readonly quorumKey: Uint8Array;
 }
@@ -24,7 +22,7 @@ export interface Pivot {
   readonly bridgeConfig?: readonly BridgeConfig[];
   /** v1 and later. */
   readonly debugMode?: boolean;
-  /** v2: plain values by name. */
+  /** v2: values by name. */
   readonly env?: ReadonlyMap<string, string>;
 }
 
@@ -57,11 +55,11 @@ interface CommonManifest {
   readonly manifestSet: MemberSet;
   readonly shareSet: MemberSet;
   readonly enclave: EnclaveMeasurements;
-  /** v2 and later: resolvers in the short text form of an IP address. */
+  /** v2 and later: resolvers as canonical IP addresses. */
   readonly dns?: { readonly resolvers: readonly string[] };
 }
 
-/** One application, the pivot. */
+/** v0 to v2: one application, the pivot. */
 export interface PivotManifest extends CommonManifest {
   readonly version: "v0" | "v1" | "v2";
   readonly pivot: Pivot;
@@ -74,7 +72,6 @@ export type Mount =
   | { readonly type: "volume"; readonly source: string; readonly mountPath: string; readonly readOnly: boolean }
   | { readonly type: "file"; readonly source: string; readonly mountPath: string; readonly readOnly: true };
 
-/** An application as a container image. */
 export interface Workload {
   readonly name: string;
   /** SHA-256 of the OCI manifest of its image. */
@@ -88,9 +85,8 @@ export interface Volume {
   readonly mountPath: string;
 }
 
-/** The most workloads of a manifest. */
 export const WORKLOADS_MAX = 16;
-/** A workload's name: a lower-case DNS label (RFC 1123 section 2.1). */
+/** A lower-case DNS label (RFC 1123 section 2.1). */
 export const WORKLOAD_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** v3, a draft of QOS: applications as container images. */
@@ -102,7 +98,6 @@ export interface WorkloadManifest extends CommonManifest {
   readonly volumes?: ReadonlyMap<string, Volume>;
 }
 
-/** The model of each version. */
 export interface ManifestByVersion {
   readonly v0: PivotManifest;
   readonly v1: PivotManifest;
@@ -112,7 +107,7 @@ export interface ManifestByVersion {
 
 export type Manifest = ManifestByVersion[ManifestVersion];
 
-/** A manifest whose type is the one that its `version` names: for tables over the versions. */
+/** Typed by its `version`, for tables over the versions. */
 export type ManifestOf<V extends ManifestVersion> = ManifestByVersion[V] & { readonly version: V };
 
 export interface Approval {

@@ -1,7 +1,4 @@
-/**
- * Manifest v0: borsh `namespace, pivot {hash, restart, args}, manifestSet, shareSet, enclave, patchSet`, or JSON of the
- * same members. Its envelope's JSON names are in snake case.
- */
+/** Manifest v0 (decode/README.md, "Manifests"): Borsh or JSON. The envelope's JSON names are in snake case. */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import { isJsonObject } from "../json.js";
 import { type MemberReader, hexField } from "../json-members.js";
@@ -38,13 +35,13 @@ export const V0: ManifestSchema<"v0"> = {
   draft: null,
 };
 
-/** JSON without a version is v1 where its pivot has both members that v1 added, and v0 where not. */
+/** JSON without a version is v1 if its pivot has both members that v1 added, otherwise v0. */
 export function hasNewerPivot(json: MemberReader): boolean {
   const pivot = json.get("pivot");
   return isJsonObject(pivot) && Object.hasOwn(pivot, "bridgeConfig") && Object.hasOwn(pivot, "debugMode");
 }
 
-/** The layout that v0 and v1 share, around the pivot in which they differ. */
+/** The layout that v0 and v1 share, around their different pivots. */
 export function readLayout(
   reader: BorshReader,
   version: "v0" | "v1",
@@ -108,5 +105,5 @@ export function readJson(reader: MemberReader): PivotManifest {
   };
 }
 
-/** Stands in where the pivot is missing; the fault is reported, and the manifest never used. */
+/** Replaces a missing pivot. The fault is reported, so the manifest is never used. */
 export const NO_PIVOT: Pivot = { hash: new Uint8Array(), restart: "Never", args: [] };

@@ -1,4 +1,6 @@
-/** Manifest v1: v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`. Borsh, or JSON in camel case. */
+/**
+ * Manifest v1 (decode/README.md, "Manifests"): v0 with `bridgeConfig` and `debugMode` in the pivot, after `restart`.
+ */
 import type { BorshReader, BorshWriter } from "../borsh.js";
 import type { MemberReader } from "../json-members.js";
 import { SHA256_LENGTH } from "../lengths.js";

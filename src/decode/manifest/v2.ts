@@ -1,7 +1,4 @@
-/**
- * Manifest v2: JSON only, `"version": "v2"`, hashed over QOS canonical JSON. Unknown members of the manifest, its
- * pivot, its dns and its envelope are refused.
- */
+/** Manifest v2 (decode/README.md, "Manifests"): JSON only, hashed over QOS canonical JSON. */
 import { toUtf8 } from "../../bytes.js";
 import { type MemberReader, hexField } from "../json-members.js";
 import { type QosJsonInput, canonicalQosJson } from "../qos-json.js";
@@ -83,7 +80,6 @@ function envValue(env: MemberReader, name: string): string {
   return value;
 }
 
-/** The text that is hashed. */
 function canonicalJson(manifest: PivotManifest): string {
   const { pivot, namespace, enclave } = manifest;
   return canonicalQosJson({

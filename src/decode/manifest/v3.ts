@@ -1,7 +1,6 @@
 /**
- * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads from container images in the place of the
- * pivot. JSON only, `"version": "v3"`, hashed over QOS canonical JSON. Unknown members and unknown types are refused
- * everywhere.
+ * Manifest v3, a draft of QOS (decode/README.md, "Manifest v3"): workloads instead of the pivot. JSON only, hashed over
+ * QOS canonical JSON. Refuses unknown members and types everywhere.
  */
 import { toUtf8 } from "../../bytes.js";
 import { type JsonValue, isJsonObject } from "../json.js";
@@ -24,7 +23,6 @@ const MANIFEST_MEMBERS = ["version", "namespace", "workloads", "manifestSet", "s
 const ENCLAVE_MEMBERS = ["type", "pcr0", "pcr1", "pcr2", "pcr3", "awsRootCertificate", "qosCommit"];
 const MOUNTS_MAX = 64;
 const VOLUMES_MAX = 16;
-/** What QOS lets a workload see of its own. */
 const QOS_FILES = ["/qos.quorum.key", "/qos.ephemeral.key", "/qos.manifest"];
 const SYSTEM_PATHS = ["/proc", "/sys", "/dev"];
 
@@ -56,7 +54,7 @@ function readJson(reader: MemberReader): WorkloadManifest {
   };
 }
 
-/** The parts that versions share, of which the older ones ignore unknown members. */
+/** Older versions ignore unknown members in these parts. */
 function refuseUnknownInShared(reader: MemberReader): void {
   memberIfObject(reader, "namespace")?.refuseUnknown(["name", "nonce", "quorumKey"]);
   const enclave = memberIfObject(reader, "enclave");
@@ -74,13 +72,12 @@ function refuseUnknownInShared(reader: MemberReader): void {
   }
 }
 
-/** The member as an object. Where it is none, reading it reports the fault. */
+/** Undefined if it is no object: reading it reports the fault. */
 function memberIfObject(reader: MemberReader, name: string): MemberReader | undefined {
   const value = reader.get(name);
   return isJsonObject(value) ? new MemberReader(value, reader.at(name), reader.faults) : undefined;
 }
 
-/** The member `type`, one of the names; undefined, and a fault that names it, where it is another. */
 function typeField<T extends string>(reader: MemberReader, names: readonly T[]): T | undefined {
   const value = reader.get("type");
   const known = names.find((name) => name === value);
@@ -107,7 +104,7 @@ function workloadsField(reader: MemberReader, volumes: readonly string[]): Workl
   return workloads;
 }
 
-/** Whether an array has no more entries than it may; one that has is not read at all. */
+/** A longer array is a fault and is not read. */
 function inBounds(reader: MemberReader, name: string, most: number): boolean {
   const value = reader.get(name);
   if (!Array.isArray(value) || value.length <= most) return true;
@@ -177,7 +174,6 @@ function mountOf(mount: MemberReader, volumes: readonly string[]): Mount | undef
   return { type, source: source ?? "", mountPath, readOnly: true };
 }
 
-/** Where something is mounted inside a workload: not in what the system keeps for itself. */
 function workloadPathField(mount: MemberReader): string {
   const mountPath = pathField(mount);
   const system = SYSTEM_PATHS.find((path) => isWithin(mountPath, path));
@@ -185,7 +181,7 @@ function workloadPathField(mount: MemberReader): string {
   return mountPath;
 }
 
-/** An absolute, normalized path that is not the root and holds no NUL; empty, and a fault, where it is another. */
+/** Empty, and a fault, unless the path is absolute, normalized, below the root and without NUL. */
 function pathField(reader: MemberReader): string {
   const path = reader.string("mountPath");
   if (path === undefined) return "";
@@ -197,7 +193,6 @@ function pathField(reader: MemberReader): string {
   return "";
 }
 
-/** Whether a path is the other one, or lies below it. */
 function isWithin(path: string, other: string): boolean {
   return path === other || path.startsWith(`${other}/`);
 }
@@ -228,7 +223,6 @@ function volumesField(reader: MemberReader): Map<string, Volume> {
   return volumes;
 }
 
-/** The text that is hashed. */
 function canonicalJson(manifest: WorkloadManifest): string {
   return canonicalQosJson({
     version: "v3",
