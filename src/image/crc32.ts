@@ -1,10 +1,10 @@
-/** CRC-32 (ISO-HDLC: the one of zlib and Ethernet), of bytes that come in pieces. */
+/** Incremental CRC-32 (ISO-HDLC, as in zlib and Ethernet). */
 
 const POLYNOMIAL = 0xedb88320;
-/** So many bytes are taken in one step: images have hundreds of megabytes. */
+/** Bytes per step: images have hundreds of megabytes. */
 const SLICES = 8;
 
-/** `table[256 * n + byte]`: what a byte leaves that has n bytes after it in its step. */
+/** `table[256 * n + byte]` is the remainder of a byte that n bytes of the same step follow. */
 function makeTable(): Int32Array {
   const table = new Int32Array(256 * SLICES);
   for (let byte = 0; byte < 256; byte++) {
@@ -23,7 +23,6 @@ export class Crc32 {
   readonly #table = makeTable();
   #state = -1;
 
-  /** Of all bytes so far. */
   get value(): number {
     return ~this.#state >>> 0;
   }

@@ -1,10 +1,10 @@
-/** The header of an enclave image file, and those of its sections (image/README.md, "The file"). */
+/** The file header and the section headers of an enclave image file (image/README.md, "The file"). */
 import { equalBytes } from "../bytes.js";
 import type { FaultList } from "../errors.js";
 
 export const HEADER_LENGTH = 548;
 export const SECTION_HEADER_LENGTH = 12;
-/** The CRC-32 is the last field, and covers all bytes but its own. */
+/** The last field; it covers all other bytes. */
 export const CRC_OFFSET = 0x220;
 const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;
@@ -17,20 +17,17 @@ const AARCH64 = 1;
 const SECTION_TYPES = ["kernel", "cmdline", "ramdisk", "signature", "metadata"] as const;
 export type ImageSectionType = (typeof SECTION_TYPES)[number];
 
-/** Whether these bytes begin as an enclave image file does. */
 export function isImageStart(bytes: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, MAGIC.length), MAGIC);
 }
 
-/** A row of the header's table. */
 interface TableEntry {
-  /** Of the section's header. */
+  /** Offset of the section's header. */
   readonly offset: bigint;
-  /** Of its data. */
+  /** Size of its data. */
   readonly size: bigint;
 }
 
-/** As the file has it, whatever is wrong with it. */
 export interface ImageHeader {
   readonly version: number;
   readonly flags: number;
@@ -38,12 +35,10 @@ export interface ImageHeader {
   readonly defaultMemory: bigint;
   readonly defaultCpus: bigint;
   readonly sectionCount: number;
-  /** All 32 rows, used or not. */
   readonly table: readonly TableEntry[];
   readonly crc: number;
 }
 
-/** Decodes the whole header, and tells what is wrong with it alone. */
 export function readHeader(bytes: Uint8Array, faults: FaultList): ImageHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const header: ImageHeader = {
@@ -84,7 +79,7 @@ function isVersion(version: number): version is ImageVersion {
   return VERSIONS.some((known) => known === version);
 }
 
-/** Whether the header says how many sections there are: otherwise nobody knows where the last one ends. */
+/** Otherwise the end of the last section is unknown. */
 export function hasGoodCount({ sectionCount }: ImageHeader): boolean {
   return sectionCount >= MIN_SECTIONS && sectionCount <= MAX_SECTIONS;
 }
@@ -100,7 +95,7 @@ export function readSectionHeader(bytes: Uint8Array): SectionHeader {
   return { type: view.getUint16(0), flags: view.getUint16(2), size: view.getBigUint64(4) };
 }
 
-/** Undefined: 0, or a number without a meaning. */
+/** Undefined for 0 and unknown types. */
 export function sectionType(type: number): ImageSectionType | undefined {
   return SECTION_TYPES[type - 1];
 }

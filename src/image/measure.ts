@@ -1,7 +1,4 @@
-/**
- * The measurements of an enclave image file, and of what is measured beside it: what an enclave that is made of them
- * has in its PCRs (image/README.md, "The PCRs").
- */
+/** The PCRs of an enclave, from its image file and its parent instance (image/README.md, "The PCRs"). */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";
 import { ownOptions } from "../decode/input.js";
@@ -18,45 +15,47 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 export type { ByteStream, Hasher, ImageSection, ImageSectionType };
 
 export interface MeasureOptions {
-  /** Incremental SHA-384, such as Node's; default: that of @noble/hashes, which is slower. */
+  /** Incremental SHA-384, such as Node's. Default: the slower one of @noble/hashes. */
   readonly sha384?: () => Hasher;
-  /** Incremental SHA-256, for a binary. */
+  /** Incremental SHA-256, for {@link measureBinary}. Default: that of @noble/hashes. */
   readonly sha256?: () => Hasher;
-  /** Told how many bytes have come so far, after each piece. */
+  /** Called after each piece with the number of bytes so far. */
   readonly onProgress?: (bytes: number) => void;
 }
 
 const MEASURE_OPTIONS: Readonly<Record<keyof MeasureOptions, true>> = { sha384: true, sha256: true, onProgress: true };
 
 export interface ImageMeasurement {
-  /** By index: 0, 1, 2; and 8 where the image is signed. 48 bytes each. */
+  /** By index: 0, 1, 2, and 8 if the image is signed. 48 bytes each. */
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
-  /** Bytes of the file. */
+  /** Bytes. */
   readonly size: number;
-  /** In the order of the file. */
   readonly sections: readonly ImageSection[];
-  /** Null: not UTF-8, or longer than 64 KiB. */
+  /** Null if not UTF-8 or longer than 64 KiB. */
   readonly commandLine: string | null;
-  /** Nobody measures or signs it. Null: none. */
+  /** Neither measured nor signed. Null if absent. */
   readonly metadata: JsonObject | null;
-  /** Null: not signed. Where it is there, it was verified over PCR0 with the certificate's key. */
+  /** Null if the image is not signed. Otherwise verified over PCR0 with the certificate's key. */
   readonly signature: ImageSignature | null;
 }
 
 export interface ImageSignature {
-  /** The builder's own: whose it is, and whether it has expired, nothing here asks. */
+  /** The signer's certificate. Issuer and validity are NOT checked: pin PCR8. */
   readonly certificate: Certificate;
   readonly algorithm: SignatureAlgorithm;
 }
 
-/** What a PCR is extended from: all zeros. */
+/** The value of a PCR before it is extended. */
 const EMPTY_REGISTER = new Uint8Array(PCR_LENGTH);
 
 /**
- * Measures an enclave image file. Reads the stream once, and keeps no kernel and no ramdisk of it. Throws
- * `MalformedError` (`image`) with every fault that can be told.
+ * Measures an enclave image file: reads the stream once and keeps no kernel or ramdisk in memory. Throws
+ * {@link MalformedError} (`image`) with every fault found.
+ *
+ * @example
+ * const { pcrs } = await measureImage(createReadStream("enclave.eif"));
  */
 export async function measureImage(stream: ByteStream, options: MeasureOptions = {}): Promise<ImageMeasurement> {
   const { sha384: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
@@ -83,7 +82,7 @@ export async function measureImage(stream: ByteStream, options: MeasureOptions =
   return { pcrs: { ...pcrs, 8: signer }, ...measured, signature: { certificate, algorithm } };
 }
 
-/** The three registers of an image: which sections each has. */
+/** PCR0, PCR1 and PCR2. */
 class Registers {
   readonly #hashes: readonly [image: Hasher, bootstrap: Hasher, application: Hasher];
   #firstRamdisk: ImageSection | null = null;
@@ -92,7 +91,7 @@ class Registers {
     this.#hashes = [sha384(), sha384(), sha384()];
   }
 
-  /** Of the data alone: section headers are not measured, and neither are signature and metadata. */
+  /** Section headers, signature and metadata are not measured. */
   add(section: ImageSection, piece: Uint8Array): void {
     const { type } = section;
     if (type === "signature" || type === "metadata") return;
@@ -113,13 +112,13 @@ function extended(digest: Uint8Array): Promise<Uint8Array> {
   return sha384(concatBytes(EMPTY_REGISTER, digest));
 }
 
-/** `arn:aws:iam::123456789012:role/path/Name`, of any partition (IAM's reference of ARNs and of names). */
+/** `arn:aws:iam::123456789012:role/path/Name`, of any partition (IAM's reference of ARNs and names). */
 const ROLE_ARN = /^arn:aws(?:-[a-z]+)*:iam::[0-9]{12}:role\/(?:[\x21-\x2e\x30-\x7e]+\/){0,256}[\w+=,.@-]{1,64}$/;
 const MAX_ROLE_ARN = 640;
 
 /**
- * PCR3: the parent instance of the enclave has this IAM role. Throws TypeError for what is no role's ARN, which would
- * have a PCR that no enclave has.
+ * PCR3 of an enclave whose parent instance has this IAM role. Throws TypeError if the text is not the ARN of a role:
+ * its hash would match no enclave.
  */
 export async function measureRole(roleArn: string): Promise<Uint8Array> {
   if (typeof roleArn !== "string" || roleArn.length > MAX_ROLE_ARN || !ROLE_ARN.test(roleArn))
@@ -129,14 +128,14 @@ export async function measureRole(roleArn: string): Promise<Uint8Array> {
 
 const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-/** PCR4: the enclave runs on this instance. Throws TypeError for what is no instance's id. */
+/** PCR4 of an enclave on this instance. Throws TypeError if the text is not an instance id. */
 export async function measureInstance(instanceId: string): Promise<Uint8Array> {
   if (typeof instanceId !== "string" || !INSTANCE_ID.test(instanceId))
     throw new TypeError("the id of an instance wanted, such as i-0123456789abcdef0");
   return sha384(concatBytes(EMPTY_REGISTER, toUtf8(instanceId)));
 }
 
-/** SHA-256 of a binary, which is the pivot's hash in a manifest. */
+/** SHA-256 of a binary: `pivot.hash` in a manifest. */
 export async function measureBinary(stream: ByteStream, options: MeasureOptions = {}): Promise<Uint8Array> {
   const { sha256: given, onProgress } = ownOptions("options", options, MEASURE_OPTIONS);
   const hash = (given ?? (await incrementalHash("SHA-256")))();

@@ -1,6 +1,6 @@
 /**
- * Reads an enclave image file once, from its first byte to its last, and tells everything that is wrong with it
- * (image/README.md, "The file"). What it keeps is small, whatever the file says of its size.
+ * Reads an enclave image file once, from start to end, and reports every fault (image/README.md, "The file"). Memory
+ * use is bounded, whatever sizes the file claims.
  */
 import { concatBytes, fromUtf8 } from "../bytes.js";
 import { type JsonObject, isJsonObject, jsonKind, parseJson } from "../decode/json.js";
@@ -23,36 +23,35 @@ import { type ByteStream, StreamCursor } from "./stream.js";
 
 export interface ImageSection {
   readonly type: ImageSectionType;
-  /** Of the section's header. */
+  /** Offset of the section's header. */
   readonly offset: number;
-  /** Of the data. */
+  /** Bytes of data. */
   readonly size: number;
 }
 
-/** What there is of an image; what is wrong with it is in `faults`. */
 interface ImageReading {
-  /** Null: the file has no whole header. */
+  /** Null if the file is shorter than a header or is no image. */
   readonly header: ImageHeader | null;
-  /** Those that were found, in the order of the file. */
+  /** In the order of the file. */
   readonly sections: readonly ImageSection[];
-  /** How far the file was read: where there is no fault, its size. */
+  /** Bytes read; the file's size if there is no fault. */
   readonly size: number;
-  /** Null: none, not UTF-8, or longer than any kernel takes. */
+  /** Null if absent, not UTF-8 or longer than any kernel accepts. */
   readonly commandLine: string | null;
-  /** Null: none, or broken. */
+  /** Null if absent or invalid. */
   readonly metadata: JsonObject | null;
-  /** The signature section's data; null: none, or none that can be read. */
+  /** Null if absent or unreadable. */
   readonly signature: Uint8Array | null;
   readonly faults: FaultList;
 }
 
 interface ReadImageOptions {
-  /** Handed the data of each section: nothing when it begins, then pieces as they come, good for the call alone. */
+  /** Receives the data of each section: first an empty piece, then each piece, valid during the call only. */
   readonly onData?: (section: ImageSection, piece: Uint8Array) => void;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The most of a section that is kept, for those that are; 0: none of it. */
+/** The largest section of each type, in bytes, that is kept in memory; 0 keeps none. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -60,10 +59,10 @@ const KEPT: Readonly<Record<ImageSectionType, number>> = {
   signature: 32_768,
   metadata: 1_048_576,
 };
-/** Where a section that is larger is a fault. The vendor sets the signature's; larger metadata nobody reads. */
+/** A larger section is a fault. The vendor's format bounds the signature; this package bounds the metadata. */
 const MOST: Partial<Record<ImageSectionType, number>> = { signature: KEPT.signature, metadata: KEPT.metadata };
 
-/** Reads the stream to its end, or to the first byte that belongs to nothing. Never throws for what it reads. */
+/** Reads the stream to its end, or to the first byte that belongs to no section. Never throws for its content. */
 export async function readImage(stream: ByteStream, options: ReadImageOptions = {}): Promise<ImageReading> {
   return new ImageReader(stream, options).read();
 }
@@ -74,7 +73,7 @@ class ImageReader {
   readonly #faults = new FaultList();
   readonly #crc = new Crc32();
   readonly #sections: ImageSection[] = [];
-  /** By the place in the file; undefined: a type that there is not. */
+  /** In the file's order; undefined if unknown. */
   readonly #types: (ImageSectionType | undefined)[] = [];
   readonly #kept = new Map<ImageSectionType, Uint8Array | null>();
 
@@ -132,7 +131,7 @@ class ImageReader {
       );
   }
 
-  /** Goes through the sections in the order of the file. False: it was lost, or the file has ended. */
+  /** False if the file ends early or the next section cannot be located. */
   async #walk(header: ImageHeader): Promise<boolean> {
     for (let index = 0; index < header.sectionCount; index++) if (!(await this.#section(header, index))) return false;
     return true;
@@ -160,7 +159,7 @@ class ImageReader {
     return found.size === header.table[index]!.size && (await this.#pass(size, index, "section", () => {}));
   }
 
-  /** To where the table has the section, which is where the one before it ends. */
+  /** Moves to the section's offset in the table, which must be the end of the section before it. */
   async #goTo({ table }: ImageHeader, index: number): Promise<boolean> {
     const here = BigInt(this.#cursor.position);
     const { offset } = table[index]!;
@@ -174,7 +173,7 @@ class ImageReader {
     return false;
   }
 
-  /** Null: nobody can say how long it is, for the two places that say so differ, or the size is none. */
+  /** Null if the section is larger than any file. */
   #sizeOf(
     { table }: ImageHeader,
     index: number,
@@ -183,7 +182,7 @@ class ImageReader {
     const row = table[index]!;
     if (row.size !== found.size)
       this.#fault(`sections[${index}].size`, `${found.size}, where the header's table has ${row.size}`);
-    // The one that leads to where the table has the next section.
+    // If the two sizes differ, use the one that leads to the next section of the table.
     const next = table[index + 1];
     const start = BigInt(found.offset + SECTION_HEADER_LENGTH);
     const size = start + found.size !== next?.offset && start + row.size === next?.offset ? row.size : found.size;
@@ -203,14 +202,14 @@ class ImageReader {
     const isKept = size <= KEPT[type] && !this.#kept.has(type);
     const isWhole = await this.#pass(size, index, type, (piece) => {
       this.#options.onData?.(section, piece);
-      // No slice: that of a Buffer copies nothing.
+      // Not `slice`: a Buffer's `slice` does not copy.
       if (isKept) pieces.push(new Uint8Array(piece));
     });
     if (!this.#kept.has(type)) this.#kept.set(type, isKept && isWhole ? concatBytes(...pieces) : null);
     return isWhole;
   }
 
-  /** Over the data of a section. False: the file has ended before. */
+  /** False if the file ends first. */
   async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
     const passed = await this.#cursor.pass(size, (piece) => {
       this.#crc.update(piece);
@@ -222,7 +221,7 @@ class ImageReader {
     return false;
   }
 
-  /** How often each type may be there, and where. What is missing is told only where the walk came to the end. */
+  /** Reports a missing section only if all sections were read. */
   #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
     for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
     const [kernel = 0] = this.#placesOf("kernel");

@@ -1,7 +1,4 @@
-/**
- * The signature section of an image: the builder's signature over PCR0, with its certificate (image/README.md, "The
- * signature").
- */
+/** The signature over PCR0 and its certificate (image/README.md, "The signature"). */
 import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
@@ -13,19 +10,18 @@ import { importPoint, pointOfSpki } from "../verify/ecdsa.js";
 
 export type SignatureAlgorithm = "ES256" | "ES384" | "ES512";
 
-/** What there is of a signature section; what is wrong with it is in `faults`. */
 export interface SignatureReading {
   readonly certificate: Certificate | null;
   readonly algorithm: SignatureAlgorithm | null;
-  /** The value of PCR0 that was signed. */
+  /** The signed value of PCR0. */
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** How many entries follow the first, which is the only one that counts. */
+  /** Entries after the first, which is the only one used. */
   readonly others: number;
   readonly faults: FaultList;
 }
 
-/** By the number that COSE has for each (RFC 9053 section 2.1): 2·32, 2·48 and 2·66 bytes. */
+/** COSE algorithm numbers (RFC 9053 section 2.1). Signatures have 2·32, 2·48 and 2·66 bytes. */
 const ALGORITHMS: ReadonlyMap<CborValue | undefined, SignatureAlgorithm> = new Map([
   [-7, "ES256"],
   [-35, "ES384"],
@@ -39,11 +35,11 @@ const CURVE_OF: Readonly<Record<SignatureAlgorithm, Curve | "P-521">> = {
 };
 const SIGNATURE_LENGTH: Readonly<Record<SignatureAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 };
 
-/** DER of SubjectPublicKeyInfo up to the point, and the point's length (RFC 5480 section 2). */
+/** DER of SubjectPublicKeyInfo before the point, and the point's length (RFC 5480 section 2). */
 const P521_PREFIX = "30819b301006072a8648ce3d020106052b8104002303818600";
 const P521_POINT_LENGTH = 133;
 
-/** Decodes a signature section. Never throws for what it reads. */
+/** Decodes a signature section. Never throws for its content. */
 export function readSignature(section: Uint8Array): SignatureReading {
   const faults = new FaultList();
   const entries = attemptAt(faults, "signature", () => decodeCbor(section));
@@ -65,14 +61,14 @@ function attemptAt<T>(faults: FaultList, path: string, decode: () => T): T | und
   return value;
 }
 
-/** The members of a map that has exactly these. */
+/** Undefined unless the map has exactly these names. */
 function members<N extends string>(value: CborValue, names: readonly N[]): Record<N, CborValue> | undefined {
   if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name)))
     return undefined;
   return Object.fromEntries(names.map((name) => [name, value.get(name)!])) as Record<N, CborValue>;
 }
 
-/** Bytes as an array of numbers, which is how the vendor's encoder writes them; undefined of anything else. */
+/** Bytes from an array of numbers, as the vendor's encoder writes them; undefined for anything else. */
 function bytesOf(value: CborValue): Uint8Array | undefined {
   const isByte = (item: CborValue): item is number => typeof item === "number" && item >= 0 && item <= 255;
   return Array.isArray(value) && value.every(isByte) ? Uint8Array.from(value) : undefined;
@@ -80,7 +76,7 @@ function bytesOf(value: CborValue): Uint8Array | undefined {
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/;
 
-/** The first certificate of the PEM text: what else stands in the builder's file does not count. */
+/** Uses only the first certificate of the PEM text. */
 function readCertificate(value: CborValue, faults: FaultList): Certificate | null {
   const path = "signature[0].signing_certificate";
   const fault = (message: string): null => (faults.push({ path, message }), null);
@@ -132,7 +128,7 @@ function readRegister(payload: Uint8Array, path: string, faults: FaultList): Uin
   return null;
 }
 
-/** Pushes a fault where the signature is not that of the certificate's key over this PCR0. */
+/** Adds a fault if the certificate's key did not sign this PCR0. */
 export async function verifySignature(reading: SignatureReading, pcr0: Uint8Array | null): Promise<void> {
   const { certificate, algorithm, register, message, faults } = reading;
   if (register !== null && pcr0 !== null && !equalBytes(register, pcr0))
@@ -151,7 +147,7 @@ export async function verifySignature(reading: SignatureReading, pcr0: Uint8Arra
     faults.push({ path: "signature[0].signature", message: "not made with the key of its certificate" });
 }
 
-/** Null: the key is of another curve, or none. */
+/** Null if the key is not on the algorithm's curve. */
 async function isSigned(spki: Uint8Array, algorithm: SignatureAlgorithm, message: CoseSign1): Promise<boolean | null> {
   const input = signatureInput(message);
   const curve = CURVE_OF[algorithm];

@@ -1,6 +1,6 @@
-/** A file's bytes as they come: each is seen once, and nothing is kept that nobody asked for. */
+/** Reads a stream once, in order, and buffers one piece at most. */
 
-/** The bytes of a file in order, in pieces of any size. */
+/** The bytes of a file in order, in pieces of any size, such as a Node read stream. */
 export type ByteStream = AsyncIterable<Uint8Array>;
 
 export class StreamCursor {
@@ -16,12 +16,11 @@ export class StreamCursor {
     this.#onProgress = onProgress;
   }
 
-  /** How many bytes were taken. */
   get position(): number {
     return this.#came - (this.#piece.length - this.#at);
   }
 
-  /** Hands so many bytes on, in pieces that are good for the call alone. Answers how many there were. */
+  /** Passes up to `length` bytes to `use`, in pieces valid during the call only. Returns the number of bytes passed. */
   async pass(length: number, use: (piece: Uint8Array) => void): Promise<number> {
     let passed = 0;
     while (passed < length && !(await this.atEnd())) {
@@ -33,7 +32,7 @@ export class StreamCursor {
     return passed;
   }
 
-  /** A copy of the next bytes, fewer where the stream ends before. For lengths that are fixed and small. */
+  /** A copy of the next bytes; fewer if the stream ends first. For small lengths: it allocates `length` bytes. */
   async take(length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
     let at = 0;
@@ -49,7 +48,6 @@ export class StreamCursor {
     return this.#hasEnded;
   }
 
-  /** Leaves the rest of the stream unread. */
   async close(): Promise<void> {
     if (!this.#hasEnded) await this.#iterator.return?.();
   }
