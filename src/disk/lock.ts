@@ -1,4 +1,4 @@
-/** One process a file: a lock beside it, made by whoever comes first, that says who that is. */
+/** One process per file: a lock file beside it names the process that holds it. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
@@ -6,18 +6,17 @@ import { hostname } from "node:os";
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 
-/** Another process has the file, or may have it. */
 export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** Who holds a lock. A process id is given again: with the time of its start it is one process. */
+/** The process id alone is not enough, because systems reuse it. */
 interface Holder {
   readonly pid: number;
-  /** As the system counts; null where it does not say. */
+  /** Null if the system does not provide it. */
   readonly started: string | null;
   readonly host: string;
-  /** Of this lock and no other. */
+  /** Unique to this lock. */
   readonly id: string;
 }
 
@@ -26,8 +25,8 @@ export interface Lock {
 }
 
 /**
- * Makes the lock, in the place of one whose process is gone. `what` it is that one process has at a time: "log".
- * Rejects with {@link InUseError}.
+ * Creates the lock file, or replaces one whose process has ended. `what` names the file in messages: "log". Rejects
+ * with {@link InUseError}.
  */
 export async function takeLock(path: string, what: string): Promise<Lock> {
   const id = randomUUID();
@@ -37,15 +36,15 @@ export async function takeLock(path: string, what: string): Promise<Lock> {
   for (let attempts = 0; attempts < 5; attempts++) {
     if (await created(path, own)) return lock;
     const found = await readFile(path, "utf8").catch(() => null);
-    // Released between the two.
+    // Null if the holder has released it since.
     if (found !== null && (await takenOver(path, { found, own, what }))) return lock;
   }
   throw new InUseError(inUse(path, what, null));
 }
 
 /**
- * Puts the own lock in the place of the one that was found, where its process is gone. Of those that find it so, one at
- * a time looks again, by a lock on this very lock: else a second one would replace what the first one has just made.
+ * Replaces the lock of a process that has ended. A second lock, on this lock, admits one process at a time. Otherwise
+ * one process could replace the lock that another has just created.
  */
 async function takenOver(
   path: string,
@@ -65,7 +64,7 @@ async function takenOver(
   }
 }
 
-/** Linked to its name when it is written: nobody finds it half done. False: there is one already. */
+/** Links a complete file to the name, so that no reader sees a partial lock. False if the name exists. */
 async function created(path: string, text: string): Promise<boolean> {
   const beside = `${path}.${randomUUID()}`;
   try {
@@ -90,12 +89,12 @@ function holderOf(text: string): Holder | null {
   if (!isJsonObject(json)) return null;
   const { pid, started, host, id } = json;
   if (!Number.isSafeInteger(pid) || (pid as number) <= 0 || typeof host !== "string") return null;
-  // It becomes a part of a name.
+  // The id becomes part of a file name.
   if (typeof id !== "string" || !/^[0-9a-f-]{36}$/.test(id)) return null;
   return typeof started === "string" || started === null ? { pid: pid as number, started, host, id } : null;
 }
 
-/** Of a process of another machine nobody here can tell. */
+/** A process on another machine cannot be checked, so it counts as running. */
 function isThere({ pid, started, host }: Holder): boolean {
   if (host !== hostname()) return true;
   try {
@@ -107,12 +106,12 @@ function isThere({ pid, started, host }: Holder): boolean {
   return now === null || started === null || now === started;
 }
 
-/** When the process started, by Linux: the boot of the machine, and the ticks since then. Null anywhere else. */
+/** Boot id and ticks since boot, on Linux; null elsewhere. */
 function startOf(pid: number): string | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name, in brackets, may have spaces and brackets in it; the start is the 20th field behind it.
+    // The name in brackets can contain spaces and brackets; the start time is the 20th field after it.
     return `${boot} ${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]!}`;
   } catch {
     return null;

@@ -1,8 +1,8 @@
-/** Small files that a kill leaves whole: the old one or the new one, and no part of either. */
+/** Writes small files atomically: after a crash, a file has its old content or its new content. */
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Written beside, for its owner alone, synced, and renamed. */
+/** Writes to a temporary file beside `path` (mode 0600), syncs and renames it. */
 export async function writeSynced(path: string, text: string): Promise<void> {
   const beside = `${path}.new`;
   const file = await open(beside, "w", 0o600);
@@ -16,17 +16,17 @@ export async function writeSynced(path: string, text: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** So that a new name survives a power cut; where folders cannot be opened, the system does it in its own time. */
+/** Makes a new name survive a power cut, on systems that can open folders. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");
     await folder.sync().finally(() => folder.close());
   } catch {
-    // The file itself is written.
+    // The file itself is already synced.
   }
 }
 
-/** Whether the path still leads to the file that is open: what is written to one that was removed is lost. */
+/** Whether the path still names the open file. Data written to a removed file is lost. */
 export async function isInPlace(handle: FileHandle, path: string): Promise<boolean> {
   const [own, found] = await Promise.all([handle.stat(), stat(path).catch(() => null)]);
   return found !== null && found.dev === own.dev && found.ino === own.ino;
@@ -47,7 +47,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the disk does not work",
 };
 
-/** What the system says, in words; null for what is no error of the system. */
+/** Null if it is no system error. */
 export function diskReason(error: unknown): string | null {
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? (REASONS[code] ?? code) : null;
