@@ -4,7 +4,7 @@ const HEX_DIGITS = "0123456789abcdef";
 
 /** Lower-case hex of the bytes. */
 export function toHex(bytes: Uint8Array): string {
-  // Digits in an array: a string that grows by pieces would keep every piece of it.
+  // A byte array, because a string built by appending retains every piece.
   const digits = new Uint8Array(2 * bytes.length);
   for (let i = 0; i < bytes.length; i++) {
     digits[2 * i] = HEX_DIGITS.charCodeAt(bytes[i]! >> 4);
@@ -13,7 +13,7 @@ export function toHex(bytes: Uint8Array): string {
   return utf8Decoder.decode(digits);
 }
 
-/** Bytes of a hex text in either case, without prefix or white space; null where the text is anything else. */
+/** Bytes of a hex text in either case, without prefix or white space; null for any other text. */
 export function fromHex(text: string): Uint8Array | null {
   if (text.length % 2 !== 0) return null;
   const bytes = new Uint8Array(text.length / 2);
@@ -40,8 +40,8 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a base64 text (RFC 4648 section 4): the standard alphabet, padded, no white space, no stray bits in the
- * last character; null where the text is anything else.
+ * Bytes of a base64 text (RFC 4648 section 4): standard alphabet, padded, no white space, no stray bits in the last
+ * character; null for any other text.
  */
 export function fromBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0) return null;
@@ -64,7 +64,6 @@ export function fromBase64(text: string): Uint8Array | null {
   return held === 0 ? bytes : null;
 }
 
-/** How many characters of a base64 text only fill its last group of four. */
 function paddingOf(text: string): number {
   if (text.endsWith("==")) return 2;
   return text.endsWith("=") ? 1 : 0;
@@ -86,7 +85,6 @@ export function concatBytes(...parts: Uint8Array[]): Uint8Array {
   return joinBytes(parts);
 }
 
-/** The parts one after the other, however many there are. */
 function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;
@@ -108,7 +106,7 @@ export function toUtf8(text: string): Uint8Array {
   return utf8Encoder.encode(text);
 }
 
-/** Text of UTF-8 bytes; null where they are not UTF-8. A byte order mark is kept as a character. */
+/** Text of UTF-8 bytes; null if they are not UTF-8. Keeps a byte order mark as a character. */
 export function fromUtf8(bytes: Uint8Array): string | null {
   try {
     return utf8Decoder.decode(bytes);

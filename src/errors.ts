@@ -1,31 +1,31 @@
 /** The errors this package throws. Each has a stable `code` and carries its facts as fields. */
 
-/** One thing that is wrong with an input: where, and what was found against what was wanted. */
+/** One fault of an input: its place, and what was found and wanted. */
 export interface Fault {
   /** Place inside the input, such as `pivot.hash` or `pcrs.0`; empty for the input as a whole. */
   readonly path: string;
-  /** A sentence fragment for a person, such as `95 hex digits, 96 wanted`. */
+  /** A phrase for people, such as `95 hex digits, 96 wanted`. */
   readonly message: string;
 }
 
 const MAX_FAULTS = 100;
-/** Characters. Names and values of the input stand in paths and messages, and each may be as long as the input. */
+/** In characters. Paths and messages quote the input, whose names and values can have any length. */
 const MAX_PATH = 256;
 const MAX_MESSAGE = 1000;
 const MAX_TEXT = 8192;
 const MAX_NAME = 64;
 
-/** The beginning of a text that is longer than so many characters, and how long it is; never half of a character. */
+/** Truncates a text to `most` characters and appends its full length. Never splits a surrogate pair. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${startOf(text, most)}… (${text.length} characters)` : text;
 }
 
-/** A name that somebody else chose, as it stands in paths and sentences. */
+/** Truncates an untrusted name for use in a path or sentence. */
 export function shownName(name: string, most = MAX_NAME): string {
   return name.length > most ? `${startOf(name, most)}…` : name;
 }
 
-/** Without the first half of a pair of surrogates: alone it is no text, and strict JSON refuses it. */
+/** Drops a high surrogate at the cut: alone it is invalid text, which strict JSON refuses. */
 export function startOf(text: string, length: number): string {
   return text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, "") : text;
 }
@@ -35,18 +35,18 @@ function cutFault({ path, message }: Fault): Fault {
 }
 
 /**
- * The faults of one input, while it is read: the first hundred, and of the others their number, which the last entry
- * says. The input decides how many faults it has, and a list of all of them is many times its size.
+ * The faults of one input: the first 100, then one entry that counts the rest. Without a bound, a hostile input would
+ * make the list many times its own size.
  */
 export class FaultList extends Array<Fault> {
   #total = 0;
 
-  /** What `map` and its like make of the list is an array like any other. */
+  /** `map` and similar methods return a plain array. */
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 
-  /** How many there were. */
+  /** Number of faults, including those not kept. */
   get total(): number {
     return this.#total;
   }
@@ -60,7 +60,7 @@ export class FaultList extends Array<Fault> {
     return this.length;
   }
 
-  /** Takes over those of another list, and the number of those that it did not keep. */
+  /** Also counts the faults that `other` did not keep. */
   pushAll(other: FaultList): void {
     if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
@@ -81,7 +81,7 @@ export function faultText(faults: readonly Fault[]): string {
 
 const MAX_LISTED = 32;
 
-/** The first of many, and how many more there are: evidence decides how many faults it has. */
+/** Joins the first 32 texts and counts the rest: untrusted evidence decides how many there are. */
 export function listed(texts: readonly string[], separator: string, total = texts.length): string {
   const rest = total - MAX_LISTED;
   return rest > 0 ? `${texts.slice(0, MAX_LISTED).join(separator)}${separator}and ${rest} more` : texts.join(separator);
@@ -108,7 +108,16 @@ export type MalformedCode =
   | "diff"
   | "image";
 
-/** An input that is not what it has to be. `faults` names everything that is wrong, not the first thing only. */
+/**
+ * The input does not have the required form. `faults` lists every fault, not only the first.
+ *
+ * @example
+ * try {
+ *   decodeBootProof(text);
+ * } catch (error) {
+ *   if (error instanceof MalformedError) for (const { path, message } of error.faults) console.error(path, message);
+ * }
+ */
 export class MalformedError extends Error {
   override readonly name = "MalformedError";
   readonly code: MalformedCode;
@@ -121,24 +130,24 @@ export class MalformedError extends Error {
   }
 }
 
-/** What a tolerant reader got out of an input: the parts that are good, and the faults of those that are not. */
+/** The good fields of an input, and the faults of the others. */
 export interface Reading<T> {
   readonly value: { readonly [K in keyof T]?: T[K] | undefined };
   readonly faults: readonly Fault[];
 }
 
-/** The whole value of a reading. Throws {@link MalformedError} with every fault where there is one. */
+/** Throws {@link MalformedError} with every fault if there is one. */
 export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
   if (reading.faults.length > 0) throw new MalformedError(code, reading.faults);
   return reading.value as T;
 }
 
-/** The whole value of a reading; null where there is a fault. Readers answer every field, or a fault. */
+/** Null if there is a fault. A reader without faults has set every field. */
 export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }
 
-/** Runs a decoder and hands back its value, or the faults of the {@link MalformedError} it threw. */
+/** Runs a decoder. Returns its value, or the faults of the {@link MalformedError} it threw. */
 export function attempt<T>(decode: () => T): { value: T; faults: [] } | { value: undefined; faults: readonly Fault[] } {
   try {
     return { value: decode(), faults: [] };
