@@ -60,7 +60,7 @@ export class FaultList extends Array<Fault> {
     return this.length;
   }
 
-  /** Adds the faults of another list, and counts those it did not keep. */
+  /** Also counts the faults that `other` did not keep. */
   pushAll(other: FaultList): void {
     if (other.total === 0) return;
     this.push(...other.slice(0, MAX_FAULTS));
@@ -130,19 +130,19 @@ export class MalformedError extends Error {
   }
 }
 
-/** The result of a tolerant reader: the good fields, and the faults of the others. */
+/** The good fields of an input, and the faults of the others. */
 export interface Reading<T> {
   readonly value: { readonly [K in keyof T]?: T[K] | undefined };
   readonly faults: readonly Fault[];
 }
 
-/** The value of a reading. Throws {@link MalformedError} with every fault if there is one. */
+/** Throws {@link MalformedError} with every fault if there is one. */
 export function requireWhole<T>(code: MalformedCode, reading: Reading<T>): T {
   if (reading.faults.length > 0) throw new MalformedError(code, reading.faults);
   return reading.value as T;
 }
 
-/** The value of a reading; null if there is a fault. A reader without faults has set every field. */
+/** Null if there is a fault. A reader without faults has set every field. */
 export function wholeOf<T>(reading: Reading<T>): T | null {
   return reading.faults.length > 0 ? null : (reading.value as T);
 }

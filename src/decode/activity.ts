@@ -80,7 +80,7 @@ function outcomeReader(reader: MemberReader): MemberReader {
   return repetition === undefined ? reader : new MemberReader(repetition, "result.activity", reader.faults);
 }
 
-/** Need not be equal: `result` contains the repetition, and both lists of app proofs are verified. */
+/** Members that may differ: `result` contains the repetition, and the app proofs of both lists are verified. */
 const NOT_REPEATED = ["result", "appProofs"];
 
 /** Members in both places must be equal. Otherwise a reader of one place could trust app proofs of the other. */
@@ -118,7 +118,7 @@ function requestTime(reader: MemberReader): number | null {
   );
 }
 
-/** From both places, so that each app proof is verified. */
+/** Takes the app proofs of both places, so that each is verified. */
 function appProofs(reader: MemberReader, outcome: MemberReader): JsonValue[] | undefined {
   const stated = [...new Set([reader, outcome])].filter((holder) => holder.get("appProofs") !== undefined);
   const holders = stated.length === 0 ? [outcome] : stated;

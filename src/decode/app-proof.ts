@@ -9,7 +9,7 @@ import { plainNumbers } from "./json-numbers.js";
 import { P256_SIGNATURE_LENGTH, QOS_PUBLIC_KEY_LENGTH } from "./lengths.js";
 
 export const APP_PROOF_SCHEME = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256" as const;
-/** More complete app proofs do not fit into 1 MiB. */
+/** 1 MiB holds fewer whole app proofs than this. */
 export const MAX_APP_PROOFS = 2048;
 /** Genuine payloads have tens of values. */
 const MAX_PAYLOAD_VALUES = 10_000;
@@ -218,7 +218,7 @@ function policyOutcome(payload: MemberReader): PolicyOutcomeProof | undefined {
 
 const DIGESTS = ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest"] as const;
 
-/** Empty is a fault, as is missing: protobuf's JSON does not distinguish them. */
+/** An empty member is a fault, like a missing one: protobuf's JSON does not distinguish them. */
 function requiredString(reader: MemberReader, name: string): string {
   const text = reader.string(name) ?? "";
   if (text === "" && reader.get(name) === "") reader.fault(name, "empty");

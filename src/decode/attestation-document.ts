@@ -34,7 +34,7 @@ export interface AttestationDocumentReading extends Reading<AttestationDocument>
   readonly unknownKeys: readonly string[];
 }
 
-/** Bytes of a certificate, and of each field that the enclave fills in. */
+/** Maximum bytes of a certificate, and of each field that the enclave fills in. */
 export const MAX_DOCUMENT_FIELD = 1024;
 /**
  * AWS defines no limit. All 117 genuine documents from 2021 to 2026 have four entries: root, region, zone, instance.
@@ -52,7 +52,7 @@ const KNOWN_KEYS = [
   "user_data",
   "nonce",
 ];
-/** They could pollute prototypes in other readers. */
+/** Keys that could pollute prototypes in another reader. */
 const POISON_KEYS = ["__proto__", "constructor", "prototype"];
 
 /** A decoded document that was NOT verified. Any value in it may be forged. */

@@ -9,8 +9,8 @@ import type { Fault } from "../errors.js";
 export const MAX_ITEMS = 10_000;
 
 /**
- * Decodes all bytes. Returns the first fault: it is normal that bytes are not of the version tried, and it must not
- * cost a stack trace.
+ * Decodes all bytes. Returns the value or the first fault. A failure is normal, since the dispatch tries several
+ * versions, so it costs no stack trace.
  */
 export function readBorsh<T>(
   bytes: Uint8Array,

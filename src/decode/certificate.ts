@@ -195,7 +195,7 @@ class DerReader {
     return this.#at < this.#end ? this.#bytes[this.#at] : undefined;
   }
 
-  /** `tag` undefined accepts any. Returns where the element starts. */
+  /** Accepts any tag if `tag` is undefined. Returns where the element starts. */
   skip(tag: number | undefined, what: string): number {
     const start = this.#at;
     const found = this.next();
@@ -334,7 +334,7 @@ function instantOf(text: string): Date | null {
   const part = (from: number, to = from + 2): number => Number(text.slice(from, to));
   const [month, day, hour, minute, second] = [part(4), part(6), part(8), part(10), part(12)];
   const time = new Date(Date.UTC(part(0, 4), month - 1, day, hour, minute, second));
-  // Date accepts 31 February and 24:00 as later times, so each part is compared.
+  // Date turns 31 February into March and 24:00 into the next day, so each part is compared.
   const isSame =
     time.getUTCMonth() === month - 1 &&
     time.getUTCDate() === day &&

@@ -2,7 +2,7 @@
 import { type Fault, FaultList, shownName } from "../errors.js";
 import { JsonNumber, type JsonObject, type JsonValue, isJsonObject } from "./json.js";
 
-/** A literal can be as long as its text. */
+/** Messages truncate a literal, which can be as long as the text. */
 const MAX_SHOWN = 40;
 
 /**
@@ -41,8 +41,8 @@ function isExactly(number: number, literal: string): boolean {
 }
 
 /**
- * An integer without zeros at either end, and a power of ten; zero has no digits. The sign is left out, because parsing
- * keeps it. The literal's length bounds the power, so it is exact for every literal with a finite, nonzero double.
+ * An integer without zeros at either end, and its power of ten; zero has no digits. The sign is left out, because
+ * parsing keeps it. The power is exact if the double is finite and not zero: the literal's length bounds it.
  */
 function decimalOf(literal: string): { digits: string; exponent: number } {
   const [mantissa, power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [string, string?];

@@ -25,7 +25,7 @@ const MAX_DEPTH = 64;
  * text has 20 bytes or more per value; the densest 1 MiB, a manifest of small numbers, has a fifth of this.
  */
 const MAX_VALUES = 250_000;
-/** Pieces of a string are joined after so many: a string built by appending retains every piece. */
+/** A string is joined after this many pieces: a string built by appending retains every piece. */
 const MAX_PIECES = 1024;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -136,8 +136,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_PATH = 128;
 
 /**
- * Unique within one value, and a few hundred characters at most: a long name is truncated and followed by the member's
- * index; in a long path, the index replaces the name.
+ * A path that is unique within one value, of a few hundred characters at most. A long name is truncated and followed by
+ * the member's index; in a long path, the index replaces the name.
  */
 export function memberPath(path: string, name: string, index: number): string {
   const shown = shownName(name);
@@ -287,7 +287,7 @@ class JsonParser {
     return high + low;
   }
 
-  /** JSON made of an infinite number would contain null. */
+  /** Refuses a number that becomes Infinity, which JSON would write as null. */
   #number(): number | JsonNumber {
     const start = this.#at;
     const literal = this.#match(NUMBER);

@@ -1,4 +1,4 @@
-/** Allows one process at a time to use a file. A lock file beside it names the process that holds it. */
+/** One process per file: a lock file beside it names the process that holds it. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile, unlink } from "node:fs/promises";
@@ -7,15 +7,14 @@ import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { createWhole, replaceWhole } from "./whole.js";
 
-/** Another process uses the file, or may be using it. */
 export class InUseError extends Error {
   override readonly name = "InUseError";
 }
 
-/** The holder of a lock. Systems reuse process ids, so only the id with the start time identifies a process. */
+/** The process id alone is not enough, because systems reuse it. */
 interface Holder {
   readonly pid: number;
-  /** In the system's format; null if the system does not provide it. */
+  /** Null if the system does not provide it. */
   readonly started: string | null;
   readonly host: string;
   /** Unique to this lock. */
@@ -27,8 +26,8 @@ export interface Lock {
 }
 
 /**
- * Creates the lock file, or replaces one whose process has ended. `what` names the file in messages, such as "log".
- * Rejects with {@link InUseError}.
+ * Creates the lock file, or replaces one whose process has ended. `what` names the file in messages: "log". Rejects
+ * with {@link InUseError}.
  */
 export async function takeLock(path: string, what: string): Promise<Lock> {
   const id = randomUUID();
@@ -38,15 +37,15 @@ export async function takeLock(path: string, what: string): Promise<Lock> {
   for (let attempts = 0; attempts < 5; attempts++) {
     if (await created(path, own)) return lock;
     const found = await readFile(path, "utf8").catch(() => null);
-    // Null: the holder released it after `created` failed.
+    // Null if the holder has released it since.
     if (found !== null && (await takenOver(path, { found, own, what }))) return lock;
   }
   throw new InUseError(inUse(path, what, null));
 }
 
 /**
- * Replaces the lock of a process that has ended. A second lock, on this lock, admits one process at a time to check
- * again; otherwise a second process could replace the lock that the first has just created.
+ * Replaces the lock of a process that has ended. A second lock, on this lock, admits one process at a time. Otherwise
+ * one process could replace the lock that another has just created.
  */
 async function takenOver(
   path: string,
@@ -64,7 +63,7 @@ async function takenOver(
   }
 }
 
-/** Writes a temporary file and links it, so that no reader sees a partial lock. False: the lock exists already. */
+/** Links a complete file to the name, so that no reader sees a partial lock. False if the name exists. */
 async function created(path: string, text: string): Promise<boolean> {
   try {
     await createWhole(path, text, { mode: 0o600 });
@@ -90,7 +89,7 @@ function holderOf(text: string): Holder | null {
   return typeof started === "string" || started === null ? { pid: pid as number, started, host, id } : null;
 }
 
-/** Whether the holder may still run. A process on another machine cannot be checked, so it counts as running. */
+/** A process on another machine cannot be checked, so it counts as running. */
 function isThere({ pid, started, host }: Holder): boolean {
   if (host !== hostname()) return true;
   try {
@@ -102,7 +101,7 @@ function isThere({ pid, started, host }: Holder): boolean {
   return now === null || started === null || now === started;
 }
 
-/** Boot id and start time in ticks, on Linux; null on other systems. */
+/** Boot id and ticks since boot, on Linux; null elsewhere. */
 function startOf(pid: number): string | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -67,7 +67,7 @@ async function writeContent(file: FileHandle, text: string, mode: number): Promi
   }
 }
 
-/** Makes a new name survive a power cut. Some systems cannot open folders; they sync the name in their own time. */
+/** Makes a new name survive a power cut, on systems that can open folders. */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, "r");

@@ -4,7 +4,7 @@ import type { FaultList } from "../errors.js";
 
 export const HEADER_LENGTH = 548;
 export const SECTION_HEADER_LENGTH = 12;
-/** The CRC-32 is the last field; it covers all bytes except itself. */
+/** The last field; it covers all other bytes. */
 export const CRC_OFFSET = 0x220;
 const MAX_SECTIONS = 32;
 const MIN_SECTIONS = 2;
@@ -28,7 +28,6 @@ interface TableEntry {
   readonly size: bigint;
 }
 
-/** The header as the file has it, valid or not. */
 export interface ImageHeader {
   readonly version: number;
   readonly flags: number;
@@ -40,7 +39,6 @@ export interface ImageHeader {
   readonly crc: number;
 }
 
-/** Decodes the header and checks what needs no section. */
 export function readHeader(bytes: Uint8Array, faults: FaultList): ImageHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const header: ImageHeader = {
@@ -81,7 +79,7 @@ function isVersion(version: number): version is ImageVersion {
   return VERSIONS.some((known) => known === version);
 }
 
-/** Whether the number of sections is valid. Otherwise the end of the last section is unknown. */
+/** Otherwise the end of the last section is unknown. */
 export function hasGoodCount({ sectionCount }: ImageHeader): boolean {
   return sectionCount >= MIN_SECTIONS && sectionCount <= MAX_SECTIONS;
 }

@@ -1,7 +1,4 @@
-/**
- * Computes the PCRs of an enclave from its image file, its parent's role and its parent's id (image/README.md,
- * "The PCRs").
- */
+/** The PCRs of an enclave, from its image file and its parent instance (image/README.md, "The PCRs"). */
 import { concatBytes, toUtf8 } from "../bytes.js";
 import type { Certificate } from "../decode/certificate.js";
 import { ownOptions } from "../decode/input.js";
@@ -33,7 +30,7 @@ export interface ImageMeasurement {
   readonly pcrs: Readonly<Record<number, Uint8Array>>;
   readonly architecture: "x86_64" | "aarch64";
   readonly version: ImageVersion;
-  /** Size of the file in bytes. */
+  /** Bytes. */
   readonly size: number;
   readonly sections: readonly ImageSection[];
   /** Null if not UTF-8 or longer than 64 KiB. */
@@ -85,7 +82,7 @@ export async function measureImage(stream: ByteStream, options: MeasureOptions =
   return { pcrs: { ...pcrs, 8: signer }, ...measured, signature: { certificate, algorithm } };
 }
 
-/** The hashes of PCR0, PCR1 and PCR2. */
+/** PCR0, PCR1 and PCR2. */
 class Registers {
   readonly #hashes: readonly [image: Hasher, bootstrap: Hasher, application: Hasher];
   #firstRamdisk: ImageSection | null = null;
@@ -94,7 +91,7 @@ class Registers {
     this.#hashes = [sha384(), sha384(), sha384()];
   }
 
-  /** Adds section data. Section headers, signature and metadata are not measured. */
+  /** Section headers, signature and metadata are not measured. */
   add(section: ImageSection, piece: Uint8Array): void {
     const { type } = section;
     if (type === "signature" || type === "metadata") return;

@@ -29,19 +29,18 @@ export interface ImageSection {
   readonly size: number;
 }
 
-/** The decoded parts of an image, and its faults. */
 interface ImageReading {
   /** Null if the file is shorter than a header or is no image. */
   readonly header: ImageHeader | null;
   /** In the order of the file. */
   readonly sections: readonly ImageSection[];
-  /** Bytes read: the size of the file if there is no fault. */
+  /** Bytes read; the file's size if there is no fault. */
   readonly size: number;
   /** Null if absent, not UTF-8 or longer than any kernel accepts. */
   readonly commandLine: string | null;
   /** Null if absent or invalid. */
   readonly metadata: JsonObject | null;
-  /** Data of the signature section; null if absent or unreadable. */
+  /** Null if absent or unreadable. */
   readonly signature: Uint8Array | null;
   readonly faults: FaultList;
 }
@@ -52,7 +51,7 @@ interface ReadImageOptions {
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The largest section of each type that is kept in memory, in bytes; 0 keeps none. */
+/** The largest section of each type, in bytes, that is kept in memory; 0 keeps none. */
 const KEPT: Readonly<Record<ImageSectionType, number>> = {
   kernel: 0,
   ramdisk: 0,
@@ -74,7 +73,7 @@ class ImageReader {
   readonly #faults = new FaultList();
   readonly #crc = new Crc32();
   readonly #sections: ImageSection[] = [];
-  /** Type of each section in the file's order; undefined if unknown. */
+  /** In the file's order; undefined if unknown. */
   readonly #types: (ImageSectionType | undefined)[] = [];
   readonly #kept = new Map<ImageSectionType, Uint8Array | null>();
 
@@ -132,7 +131,7 @@ class ImageReader {
       );
   }
 
-  /** Reads the sections in the file's order. False if the file ends early or the next section cannot be located. */
+  /** False if the file ends early or the next section cannot be located. */
   async #walk(header: ImageHeader): Promise<boolean> {
     for (let index = 0; index < header.sectionCount; index++) if (!(await this.#section(header, index))) return false;
     return true;
@@ -174,7 +173,7 @@ class ImageReader {
     return false;
   }
 
-  /** Size of the section's data; null if it is larger than any file. */
+  /** Null if the section is larger than any file. */
   #sizeOf(
     { table }: ImageHeader,
     index: number,
@@ -210,7 +209,7 @@ class ImageReader {
     return isWhole;
   }
 
-  /** Reads the data of a section. False if the file ends first. */
+  /** False if the file ends first. */
   async #pass(size: number, index: number, what: string, use: (piece: Uint8Array) => void): Promise<boolean> {
     const passed = await this.#cursor.pass(size, (piece) => {
       this.#crc.update(piece);
@@ -222,7 +221,7 @@ class ImageReader {
     return false;
   }
 
-  /** Checks the number and order of types. Reports a missing section only if all sections were read. */
+  /** Reports a missing section only if all sections were read. */
   #checkTypes({ version }: ImageHeader, isWhole: boolean): void {
     for (const type of ["kernel", "cmdline", "signature", "metadata"] as const) this.#checkOnce(type);
     const [kernel = 0] = this.#placesOf("kernel");

@@ -1,4 +1,4 @@
-/** The signature section of an image: a signature over PCR0, and its certificate (image/README.md, "The signature"). */
+/** The signature over PCR0 and its certificate (image/README.md, "The signature"). */
 import { equalBytes, fromBase64, fromHex, toHex } from "../bytes.js";
 import { type CborValue, decodeCbor } from "../decode/cbor.js";
 import { type Certificate, decodeCertificate } from "../decode/certificate.js";
@@ -10,14 +10,13 @@ import { importPoint, pointOfSpki } from "../verify/ecdsa.js";
 
 export type SignatureAlgorithm = "ES256" | "ES384" | "ES512";
 
-/** The decoded parts of a signature section, and its faults. */
 export interface SignatureReading {
   readonly certificate: Certificate | null;
   readonly algorithm: SignatureAlgorithm | null;
   /** The signed value of PCR0. */
   readonly register: Uint8Array | null;
   readonly message: CoseSign1 | null;
-  /** Number of entries after the first. Only the first is used. */
+  /** Entries after the first, which is the only one used. */
   readonly others: number;
   readonly faults: FaultList;
 }
@@ -62,7 +61,7 @@ function attemptAt<T>(faults: FaultList, path: string, decode: () => T): T | und
   return value;
 }
 
-/** The members of a map that has exactly these names. */
+/** Undefined unless the map has exactly these names. */
 function members<N extends string>(value: CborValue, names: readonly N[]): Record<N, CborValue> | undefined {
   if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name)))
     return undefined;
@@ -77,7 +76,7 @@ function bytesOf(value: CborValue): Uint8Array | undefined {
 
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/;
 
-/** Only the first certificate of the PEM text is used. */
+/** Uses only the first certificate of the PEM text. */
 function readCertificate(value: CborValue, faults: FaultList): Certificate | null {
   const path = "signature[0].signing_certificate";
   const fault = (message: string): null => (faults.push({ path, message }), null);

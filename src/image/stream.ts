@@ -16,7 +16,6 @@ export class StreamCursor {
     this.#onProgress = onProgress;
   }
 
-  /** Number of bytes consumed. */
   get position(): number {
     return this.#came - (this.#piece.length - this.#at);
   }
