@@ -8,6 +8,7 @@
  * operation acts on are.
  */
 import { DOCUMENT_MEMBER, differsFrom } from "../decode/boot-proof.js";
+import { SUBMIT_RULES } from "../verify/activity-rules.js";
 import {
   type ObjectShape,
   type ReadOf,
@@ -340,59 +341,58 @@ export interface QueryOperation {
 /** As in a file, a boot proof has at most 1 MiB; the rest is for its wrapper. */
 const BOOT_PROOF_ANSWER_BYTES = 1024 * 1024 + 1024;
 
+type SubmitRules = typeof SUBMIT_RULES;
+
+/* @__NO_SIDE_EFFECTS__ */
+function activityOf<N extends keyof SubmitRules>(
+  name: N,
+): Pick<SubmitRules[N], "type" | "intentMember" | "resultMember"> {
+  const { type, intentMember, resultMember } = SUBMIT_RULES[name];
+  return { type, intentMember, resultMember };
+}
+
+/** A row for each of `SUBMIT_RULES`, which says what its activity is. */
 export const SUBMIT_OPERATIONS = {
   updateWallet: {
     group: "submit",
     name: "update_wallet",
-    type: "ACTIVITY_TYPE_UPDATE_WALLET",
+    ...activityOf("updateWallet"),
     parameters: updateWallet,
-    intentMember: "updateWalletIntent",
-    resultMember: "updateWalletResult",
     result: loose({ walletId: text }),
   },
   updateFiatOnRampCredential: {
     group: "submit",
     name: "update_fiat_on_ramp_credential",
-    type: "ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL",
+    ...activityOf("updateFiatOnRampCredential"),
     parameters: updateFiatOnRampCredential,
-    intentMember: "updateFiatOnRampCredentialIntent",
-    resultMember: "updateFiatOnRampCredentialResult",
     result: loose({ fiatOnRampCredentialId: text }),
   },
   updateUserTag: {
     group: "submit",
     name: "update_user_tag",
-    type: "ACTIVITY_TYPE_UPDATE_USER_TAG",
+    ...activityOf("updateUserTag"),
     parameters: updateUserTag,
-    intentMember: "updateUserTagIntent",
-    resultMember: "updateUserTagResult",
     result: loose({ userTagId: text }),
   },
   deleteApiKeys: {
     group: "submit",
     name: "delete_api_keys",
-    type: "ACTIVITY_TYPE_DELETE_API_KEYS",
+    ...activityOf("deleteApiKeys"),
     parameters: deleteApiKeys,
-    intentMember: "deleteApiKeysIntent",
-    resultMember: "deleteApiKeysResult",
     result: loose({ apiKeyIds: list(text) }),
   },
   deletePolicies: {
     group: "submit",
     name: "delete_policies",
-    type: "ACTIVITY_TYPE_DELETE_POLICIES",
+    ...activityOf("deletePolicies"),
     parameters: deletePolicies,
-    intentMember: "deletePoliciesIntent",
-    resultMember: "deletePoliciesResult",
     result: loose({ policyIds: list(text) }),
   },
   createReadWriteSession: {
     group: "submit",
     name: "create_read_write_session",
-    type: "ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2",
+    ...activityOf("createReadWriteSession"),
     parameters: createReadWriteSession,
-    intentMember: "createReadWriteSessionIntentV2",
-    resultMember: "createReadWriteSessionResultV2",
     result: loose({
       organizationId: text,
       organizationName: text,
@@ -405,13 +405,11 @@ export const SUBMIT_OPERATIONS = {
   setOrganizationFeature: {
     group: "submit",
     name: "set_organization_feature",
-    type: "ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE",
+    ...activityOf("setOrganizationFeature"),
     parameters: setOrganizationFeature,
-    intentMember: "setOrganizationFeatureIntent",
-    resultMember: "setOrganizationFeatureResult",
     result: loose({ features: list(loose({ name: text, value: nullish(text) })) }),
   },
-} as const satisfies Record<string, SubmitOperation>;
+} as const satisfies Record<keyof SubmitRules, SubmitOperation>;
 
 export const QUERY_OPERATIONS = {
   listEarnEnabledVaults: {

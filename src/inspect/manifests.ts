@@ -6,6 +6,7 @@ import {
   type Approval,
   type Manifest,
   type ManifestEnvelope,
+  type ManifestVersion,
   type MemberSet,
   type Pivot,
   type PivotManifest,
@@ -72,6 +73,14 @@ function unknownIn(bytes: Uint8Array, told: DescribedParts): DescribedObject {
 
 const SET: DescribedParts = { threshold: true, members: [wholeMembers("alias", "pubKey")] };
 
+/** What each version has beside the members of the model that are the same in several: total over the versions. */
+const MORE_TOLD: Readonly<Record<ManifestVersion, Readonly<Record<string, DescribedParts>>>> = {
+  v0: {},
+  v1: {},
+  v2: { version: true },
+  v3: { version: true, workloads: true, volumes: true, enclave: true },
+};
+
 function toldOf(manifest: Manifest): DescribedParts {
   const { pivot, patchSet, dns } = manifest as Partial<PivotManifest>;
   return {
@@ -82,9 +91,7 @@ function toldOf(manifest: Manifest): DescribedParts {
     ...(pivot && { pivot: toldOfPivot(pivot) }),
     ...(patchSet && { patchSet: { threshold: true, members: [wholeMembers("pubKey")] } }),
     ...(dns && { dns: true }),
-    // These two refuse what they do not know.
-    ...((manifest.version === "v2" || manifest.version === "v3") && { version: true }),
-    ...(manifest.version === "v3" && { workloads: true, volumes: true, enclave: true }),
+    ...MORE_TOLD[manifest.version],
   };
 }
 

@@ -8,6 +8,7 @@ import { copyPlain, ownOptions } from "../decode/input.js";
 import { type Reading, attempt, faultText } from "../errors.js";
 import { type Activity, COMPLETED } from "../decode/activity.js";
 import { DECIMAL_TIME } from "../decode/decimal-time.js";
+import { ACTIVITY_RULES, type ActivityRule, type Repetition } from "./activity-rules.js";
 
 /** What was asked. It is never taken out of evidence: the caller knows it, or nobody does. */
 export interface Expected {
@@ -109,91 +110,19 @@ export function comparedMembers(expectation: Expectation | null, activity: ReadA
   );
 }
 
-/** A result member that says again what the request said. */
-interface Repetition {
-  readonly result: string;
-  /** The member of intent and parameters; or what was asked. */
-  readonly of: { readonly intent: string } | "organizationId";
-}
-
-interface ActivityRule {
-  /** The one member of the activity's intent, and of its result; null: of any name. */
-  readonly intentMember: string | null;
-  readonly resultMember: string | null;
-  /** Places in the parameters that the service may fill in where they were not sent. */
-  readonly filledIn: readonly string[];
-  readonly repeats: readonly Repetition[];
-  /** The result's list that has to hold these members of the intent, as one entry. */
-  readonly lists?: { readonly result: string; readonly members: readonly string[] };
-}
-
-const repeated = (result: string, intent = result): Repetition => ({ result, of: { intent } });
-
-/** What has to be equal, by activity type (client/README.md, "Operations"). */
-export const ACTIVITY_RULES = {
-  ACTIVITY_TYPE_UPDATE_WALLET: {
-    intentMember: "updateWalletIntent",
-    resultMember: "updateWalletResult",
-    filledIn: [],
-    repeats: [repeated("walletId")],
-  },
-  ACTIVITY_TYPE_UPDATE_FIAT_ON_RAMP_CREDENTIAL: {
-    intentMember: "updateFiatOnRampCredentialIntent",
-    resultMember: "updateFiatOnRampCredentialResult",
-    filledIn: [],
-    repeats: [repeated("fiatOnRampCredentialId", "fiatOnrampCredentialId")],
-  },
-  ACTIVITY_TYPE_UPDATE_USER_TAG: {
-    intentMember: "updateUserTagIntent",
-    resultMember: "updateUserTagResult",
-    filledIn: [],
-    repeats: [repeated("userTagId")],
-  },
-  ACTIVITY_TYPE_DELETE_API_KEYS: {
-    intentMember: "deleteApiKeysIntent",
-    resultMember: "deleteApiKeysResult",
-    filledIn: [],
-    repeats: [repeated("apiKeyIds")],
-  },
-  ACTIVITY_TYPE_DELETE_POLICIES: {
-    intentMember: "deletePoliciesIntent",
-    resultMember: "deletePoliciesResult",
-    filledIn: [],
-    repeats: [repeated("policyIds")],
-  },
-  ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2: {
-    intentMember: "createReadWriteSessionIntentV2",
-    resultMember: "createReadWriteSessionResultV2",
-    filledIn: ["userId", "apiKeyName", "expirationSeconds"],
-    repeats: [{ result: "organizationId", of: "organizationId" }, repeated("userId")],
-  },
-  ACTIVITY_TYPE_SET_ORGANIZATION_FEATURE: {
-    intentMember: "setOrganizationFeatureIntent",
-    resultMember: "setOrganizationFeatureResult",
-    filledIn: [],
-    repeats: [],
-    lists: { result: "features", members: ["name", "value"] },
-  },
-  ACTIVITY_TYPE_CREATE_WALLET: {
-    intentMember: null,
-    resultMember: null,
-    filledIn: ["mnemonicLength"],
-    repeats: [],
-  },
-} as const satisfies Record<string, ActivityRule>;
-
 /** Every version of the type that makes an organization inside another. */
 const CREATE_SUB_ORGANIZATION = "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION";
 const SUB_ORGANIZATION_RULE: ActivityRule = {
+  type: null,
   intentMember: null,
   resultMember: null,
   filledIn: ["wallet.mnemonicLength"],
   repeats: [],
 };
-const OTHER_RULE: ActivityRule = { intentMember: null, resultMember: null, filledIn: [], repeats: [] };
+const OTHER_RULE: ActivityRule = { type: null, intentMember: null, resultMember: null, filledIn: [], repeats: [] };
 
 const RULES: ReadonlyMap<string, ActivityRule> = new Map(
-  Object.entries(ACTIVITY_RULES).map(([type, rule]) => [withoutVersion(type), rule]),
+  Object.values(ACTIVITY_RULES).map((rule) => [withoutVersion(rule.type), rule]),
 );
 
 /** A newer variant of an activity is marked by a suffix such as `_V2` (client/README.md, "Operations"). */
@@ -204,8 +133,7 @@ function withoutVersion(type: string): string {
 /** The rule of the operation, whichever version of it this is: only the members' names are of one version. */
 function ruleOf(type: string | undefined): ActivityRule {
   const rule = type === undefined ? undefined : RULES.get(withoutVersion(type));
-  if (rule !== undefined)
-    return Object.hasOwn(ACTIVITY_RULES, type!) ? rule : { ...rule, intentMember: null, resultMember: null };
+  if (rule !== undefined) return rule.type === type ? rule : { ...rule, intentMember: null, resultMember: null };
   return isSubOrganizationType(type) ? SUB_ORGANIZATION_RULE : OTHER_RULE;
 }
 

@@ -10,7 +10,7 @@ import { type Policy, parsePolicy } from "../../src/index.js";
 import { type AppProofAlterations, SoftwareEnclave, policyOutcomePayload } from "../../src/lab/enclave.js";
 import { type ForgeOptions, Forge, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type QosKeyPair, generateQosKeyPair } from "../../src/lab/qos.js";
-import { ACTIVITY_RULES } from "../../src/verify/expectation.js";
+import { ACTIVITY_RULES } from "../../src/verify/activity-rules.js";
 import { ORGANIZATION, type Recorded, type Reply, fakeFetch, testClient } from "./support.js";
 
 export const lab = new Forge();
@@ -123,8 +123,7 @@ export class AttestedService {
       request["generateAppProofs"] === true
         ? (this.lies.payloads?.(request, this) ?? [this.allow(this.now, String(request["organizationId"]))])
         : [];
-    const repeats =
-      operation === undefined ? [] : ACTIVITY_RULES[operation.type as keyof typeof ACTIVITY_RULES].repeats;
+    const repeats = Object.values(ACTIVITY_RULES).find(({ type }) => type === operation?.type)?.repeats ?? [];
     const result = Object.fromEntries(
       repeats.map(({ result: member, of }) => [
         member,

@@ -16,7 +16,6 @@ import {
   readShape,
   submitBody,
 } from "../../src/client/index.js";
-import { ACTIVITY_RULES } from "../../src/verify/expectation.js";
 import {
   AT,
   ORGANIZATION,
@@ -322,16 +321,6 @@ describe("over HTTP", () => {
     const operation = QUERY_OPERATIONS[name as keyof typeof QUERY_OPERATIONS];
     expect(readShape(queryBody(operation), sole().body).faults).toEqual([]);
     expect(pathOf(operation)).toBe(one.path);
-  });
-
-  it("has for each submit a row of what its answer has to repeat", () => {
-    const rules = Object.entries(ACTIVITY_RULES).map(([type, rule]) => [type, rule.intentMember, rule.resultMember]);
-    const documented = Object.values(SUBMIT_OPERATIONS).map(({ type, intentMember, resultMember }) => [
-      type,
-      intentMember,
-      resultMember,
-    ]);
-    expect(rules).toEqual(expect.arrayContaining(documented));
   });
 
   it("asks for app proofs, and of another organization, where told so", async () => {
