@@ -87,6 +87,11 @@ export type CheckId = keyof typeof CHECKS;
 
 export const CHECK_IDS = /* @__PURE__ */ Object.keys(CHECKS) as readonly CheckId[];
 
+/** Whether it is the id of a check. */
+export function isCheckId(value: unknown): value is CheckId {
+  return typeof value === "string" && Object.hasOwn(CHECKS, value);
+}
+
 /** What each check asserts when it passes. */
 export const CHECK_TITLES = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECKS[id].title]),

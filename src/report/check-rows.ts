@@ -295,8 +295,3 @@ export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
     claim: "status",
   },
 };
-
-/** The advice in words: the id of a check stands for its usual advice. */
-export function adviceText(advice: string): string {
-  return Object.hasOwn(CHECK_ROWS, advice) ? CHECK_ROWS[advice as CheckId].advice : advice;
-}

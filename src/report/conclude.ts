@@ -3,7 +3,7 @@ import type { Appraisal } from "../appraise/appraisal.js";
 import { policyBytes } from "../appraise/parsed-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
-import type { Check, CheckSubject, Checklist } from "../checks.js";
+import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
 import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, makeReport } from "./report.js";
 
@@ -102,10 +102,20 @@ async function reported(checks: readonly Check[], given: Conclusion["given"]): P
   });
 }
 
-/** Loads the advice, which only a rejection needs. */
+/**
+ * Loads the usual advice, which only a rejection needs. It is still that rejection where the advice cannot be loaded,
+ * such as in a browser without its network: the report then has none.
+ */
 async function withAdvice(checks: readonly Check[]): Promise<Check[]> {
-  const { adviceText } = await import("./check-rows.js");
-  return checks.map((check) => (check.advice === undefined ? check : { ...check, advice: adviceText(check.advice) }));
+  const rows = await import("./check-rows.js").then(
+    ({ CHECK_ROWS }) => CHECK_ROWS,
+    () => null,
+  );
+  return checks.map((check) => {
+    const { advice, ...rest } = check;
+    if (!isCheckId(advice)) return check;
+    return rows === null ? rest : { ...check, advice: rows[advice].advice };
+  });
 }
 
 /** What the report was made from, so that it can be filed and found again. Pieces of one file share its digest. */

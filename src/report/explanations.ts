@@ -3,12 +3,14 @@
  * fail, and where its rule stands. Nothing of this is loaded by verification.
  */
 import { editDistance } from "../appraise/shapes.js";
-import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus } from "../checks.js";
+import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus, isCheckId } from "../checks.js";
 import { CHECK_ROWS } from "./check-rows.js";
 import { GLOSSARY } from "./glossary.js";
 import { type TextOptions, pageOf, wrapped } from "./layout.js";
 import { GROUPS } from "./pieces.js";
 import type { Verdict } from "./report.js";
+
+export { isCheckId };
 
 export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
 
@@ -756,11 +758,6 @@ export function renderTermExplanation(
   options: ExplanationOptions,
 ): string {
   return rendered(`${term}: ${title}`, null, [["", [means]]], options);
-}
-
-/** Whether a word is the id of a check. */
-export function isCheckId(word: string): word is CheckId {
-  return Object.hasOwn(EXPLAINED, word);
 }
 
 /** Every id with its title, by group, as text. */
