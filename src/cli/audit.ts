@@ -13,7 +13,7 @@ import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
-import { PIN_FIRST, WHY_A_POLICY } from "./verify.js";
+import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 import { workersOf } from "./worker.js";
 import { isSameFile } from "./write-whole.js";
 

@@ -7,7 +7,7 @@ import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
-import { PIN_FIRST, WHY_A_POLICY } from "./verify.js";
+import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
 
 interface WorkerFlags {
   readonly queue?: string;
