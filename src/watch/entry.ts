@@ -1,4 +1,4 @@
-/** One entry of a log (watch/README.md, "The log"): what it holds, and its one spelling as a line of JSON. */
+/** The entries of a log and their lines (watch/README.md, "The log"). */
 import { fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import { type CheckSubject, type CheckId, CHECK_TITLES } from "../checks.js";
 import { type JsonObject, type JsonValue, isJsonObject, jsonKind, parseJson, printableJson } from "../decode/json.js";
@@ -8,89 +8,84 @@ import type { Report, Verdict } from "../report/report.js";
 import { sha256 } from "../verify/digest.js";
 
 export const LOG_FORMAT = "bootproof-log/1";
-/** What the first line carries in the place of a hash. */
+/** `previous` of the first line. */
 export const NO_LINE = "0".repeat(64);
-/** Of a boot proof as JSON text. The service's answer has at most half of that; a number may be longer when written. */
+/** A response has at most half of that, but a number can get longer when rewritten. */
 const MAX_BOOT_PROOF_BYTES = 2 * 1024 * 1024;
-/** A boot proof of the greatest size, of nothing but characters that are escaped, twice. */
+/** The largest boot proof, if every character is escaped twice. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** More than a boot proof may have. */
 const MAX_VALUES = 400_000;
 
-/** What is watched: an application, by the newest boot proof of its enclaves; or a key, in lower-case hex. */
+/** An application (its newest boot proof), or a key in lower-case hex. */
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: Watched): watched is { readonly app: string } {
   return Object.hasOwn(watched, "app");
 }
 
-/** A check that failed: of which piece, and why. */
 export interface FailedCheck {
   readonly id: CheckId;
   readonly subject: CheckSubject;
   readonly detail: string;
 }
 
-/** What an entry says, but for its place in the log. */
+/** An entry without its place in the log. */
 export interface Finding {
-  /** RFC 3339: when it was verified, which is the present that ages were counted by. */
+  /** RFC 3339: the present that the verification assumed. */
   readonly at: string;
-  /** The application whose newest boot proof was asked for; null where a key was. */
+  /** Null if a key is watched. */
   readonly app: string | null;
-  /** The key whose boot proof was asked for, in lower-case hex; null where an application was. */
+  /** Lower-case hex; null if an application is watched. */
   readonly ephemeralKey: string | null;
   readonly verdict: Verdict;
-  /** Rejected for its age alone. */
+  /** Rejected only because of its age. */
   readonly stale: boolean;
   readonly failed: readonly FailedCheck[];
-  /** The deployment of the policy that matched; null where none did, or it has no name. */
+  /** Name of the policy's deployment that matched; null if none matched or it has no name. */
   readonly deployment: string | null;
   readonly policy: string | null;
-  /** SHA-256 of the policy's bytes, in hex; null where it was given as a value. */
+  /** SHA-256 of the policy's bytes, in hex; null if the policy was passed as a value. */
   readonly policyDigest: string | null;
-  /** What verified it. */
   readonly tool: { readonly name: string; readonly version: string };
-  /** SHA-256, in hex, of the boot proof as JSON text: everything that the service said, labels included. */
+  /** SHA-256, in hex, of the boot proof as JSON text, unsigned labels included. */
   readonly evidenceDigest: string;
-  /** The one boot proof, as it came; as JSON text where it is no object, or deeper than is read. */
+  /** The boot proof as received; its JSON text if it is no object or too deep to parse. */
   readonly bootProofs: readonly [JsonValue];
 }
 
-/** A line of the log. */
 export interface LogEntry extends Finding {
   readonly log: typeof LOG_FORMAT;
-  /** From 1. */
+  /** Counts from 1. */
   readonly n: number;
-  /** SHA-256, in hex, of the line before, without its line feed; zeros in the first line. */
+  /** SHA-256, in hex, of the previous line without its line feed; zeros in the first line. */
   readonly previous: string;
 }
 
-/** Where a log ends. */
 export interface LogEnd {
   readonly entries: number;
-  /** SHA-256, in hex, of the last line without its line feed; zeros where there is none. */
+  /** SHA-256, in hex, of the last line without its line feed; zeros if the log is empty. */
   readonly head: string;
 }
 
-/** An entry, its line without the line feed, and the hash of that. */
+/** `bytes`: the line without its line feed; `hash`: its SHA-256 in hex. */
 export interface LogLine {
   readonly entry: LogEntry;
   readonly bytes: Uint8Array;
   readonly hash: string;
 }
 
-/** The name of what an entry is about, the same for the same application or key. */
 export function watchedName(watched: Watched | Finding): string {
   const { app = null, ephemeralKey } = ownMembers(watched as Finding, { app: true, ephemeralKey: true });
   return app !== null ? `app ${app}` : `key ${ephemeralKey}`;
 }
 
-/** What has to be the same for an answer to be nothing new: evidence, policy, verdict, and which checks failed. */
+/** An entry is news only if this differs from the newest entry of the same name. */
 export function standingOf({ evidenceDigest, policyDigest, verdict, failed }: Finding): string {
   return JSON.stringify([evidenceDigest, policyDigest, verdict, failed.map(({ id }) => id)]);
 }
 
-/** What is recorded of a report on one boot proof. Throws {@link MalformedError} for one that is too large. */
+/** Throws {@link MalformedError} if the boot proof is too large. */
 export async function findingOf(watched: Watched, bootProof: JsonValue, report: Report): Promise<Finding> {
   const text = JSON.stringify(bootProof);
   const bytes = toUtf8(text);
@@ -117,18 +112,17 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
   };
 }
 
-/** The line that records a finding behind the end of a log. */
 export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Promise<LogLine> {
   const entry = { log: LOG_FORMAT, n: entries + 1, previous: head, ...finding } as const;
   const line = toUtf8(textOf(entry));
   const [bootProof] = finding.bootProofs;
-  // A service chooses what its answer is, and how deep: what this reader would refuse later is kept as text.
+  // The service controls depth and shape: what `readLine` would refuse is kept as text.
   if (isJsonObject(bootProof) && attempt(() => parsed(line)).value !== undefined) return lineOf(entry, line);
   const kept: LogEntry = { ...entry, bootProofs: [JSON.stringify(bootProof)] };
   return lineOf(kept, toUtf8(textOf(kept)));
 }
 
-/** The line of an entry, had it been written behind this end. */
+/** The line that an entry would have at this end of a log. */
 export async function lineAt({ entries, head }: LogEnd, entry: LogEntry): Promise<LogLine> {
   const placed = { ...entry, n: entries + 1, previous: head };
   return lineOf(placed, toUtf8(textOf(placed)));
@@ -138,7 +132,9 @@ async function lineOf(entry: LogEntry, bytes: Uint8Array): Promise<LogLine> {
   return { entry, bytes, hash: toHex(await sha256(bytes)) };
 }
 
-/** Reads a line, without its line feed. Throws {@link MalformedError} for what is no entry in its one spelling. */
+/**
+ * Reads a line without its line feed. Throws {@link MalformedError} unless it is an entry in its only valid spelling.
+ */
 export async function readLine(bytes: Uint8Array): Promise<LogLine> {
   if (bytes.length > MAX_LINE_BYTES) throw malformed(`longer than any entry: at most ${MAX_LINE_BYTES} bytes wanted`);
   const json = parsed(bytes);
@@ -166,13 +162,11 @@ function parsed(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** The one spelling of an entry: its members in the order of the table, no spaces, safe to print. */
 function textOf(entry: LogEntry): string {
   const members = MEMBER_NAMES.map((name) => [name, entry[name]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));
 }
 
-/** What a member has to be, in words, and whether it is. */
 type Rule = readonly [wanted: string, holds: (value: JsonValue | undefined) => boolean];
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -183,7 +177,7 @@ const orNull =
     value === null || holds(value);
 const VERDICTS: Readonly<Record<Verdict, true>> = { verified: true, authentic: true, rejected: true };
 
-/** The members of a line, in their order. */
+/** In the order of the line: what each member must be, in words, and the test of it. */
 const MEMBERS: Readonly<Record<keyof LogEntry, Rule>> = {
   log: [JSON.stringify(LOG_FORMAT), (value) => value === LOG_FORMAT],
   n: ["a whole number of 1 or more", (value) => Number.isSafeInteger(value) && (value as number) >= 1],

@@ -1,4 +1,4 @@
-/** Handing on refusals: each at least once, in their order, one at a time, beside the polls and never in their way. */
+/** Delivers refusals: each at least once, in order, one at a time, without delaying the polls. */
 import type { Signal } from "../client/platform.js";
 import { ownMembers } from "../decode/input.js";
 import { untilAborted } from "../client/transport.js";
@@ -26,7 +26,6 @@ const NAMES: Readonly<Record<keyof HandoverOptions, true>> = {
   tell: true,
 };
 
-/** Of a watch of one poll, which has an end. */
 const ATTEMPTS_ONCE = 3;
 
 export class Handover {
@@ -38,22 +37,21 @@ export class Handover {
     this.#options = ownMembers(options, NAMES);
   }
 
-  /** There may be another refusal in the log. */
   wake(): void {
     this.#wake();
   }
 
-  /** No more refusals come: it ends with those that are there. */
+  /** Ends the run after the refusals in the log. */
   close(): void {
     this.#isClosed = true;
     this.#wake();
   }
 
-  /** Until it is closed, or the signal is aborted. Rejects where the log cannot be read or marked. */
+  /** Runs until closed or until the signal is aborted. Rejects if the log cannot be read or marked. */
   async run(signal: Signal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
-      // Before the log is asked: what comes meanwhile is not slept through.
+      // Created before the log is read, so that a refusal that arrives meanwhile is not missed.
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const isLast = this.#isClosed;
       const line = await this.#options.log.nextRefusal();
@@ -64,7 +62,7 @@ export class Handover {
     }
   }
 
-  /** Answers false where it gave up. */
+  /** Resolves to false if it gave up. */
   async #handOn(line: LogLine, signal: Signal): Promise<boolean> {
     const { log, now, onRefusal, once = false, random, sleep, tell } = this.#options;
     const { n } = line.entry;
@@ -78,7 +76,7 @@ export class Handover {
       }
       if (signal.aborted) return false;
       const tries = !once || attempts < ATTEMPTS_ONCE;
-      // Told when it begins, and at its end; what lies between would fill a log of its own.
+      // Only the first failure and the end are reported: one message per attempt would flood the operator.
       if (attempts === 1 || !tries) tell({ event: "not-handed-on", at: now(), n, message: failure, attempts, tries });
       if (!tries) return false;
       await sleep(backoffMs(attempts - 1, random()), signal).catch(() => {});

@@ -1,4 +1,4 @@
-/** Keeping watch: runs wherever JavaScript does. The log in a file, which needs Node, is in `node.ts`. */
+/** Watching for new boots: runs in every JavaScript runtime. `node.ts` has the log in a file, which needs Node. */
 export { watch } from "./watch.js";
 export type { WatchOptions, WatchSummary } from "./watch.js";
 export { FetchError, askService } from "./outages.js";

@@ -1,25 +1,21 @@
-/**
- * The chain of a log (watch/README.md, "The log"): read once from its beginning, line by line, with flat memory. The
- * first thing that is wrong is told with its line; where lines are not in their order, the rest is read for the missing
- * one.
- */
+/** Verifies the chain of a log (watch/README.md, "The log") in one pass with constant memory, up to the first fault. */
 import { concatBytes, toHex } from "../bytes.js";
 import { type LogLine, MAX_LINE_BYTES, NO_LINE, lineAt, readLine } from "./entry.js";
 import { ownOptions } from "../decode/input.js";
 import { MalformedError, faultText } from "../errors.js";
 import { sha256 } from "../verify/digest.js";
 
-/** The bytes of a log in order, in pieces of any size. */
+/** The bytes of a log in order, in chunks of any size. */
 export type LogStream = AsyncIterable<Uint8Array>;
 
-/** What is wrong with a log: at which line, and a sentence that names each line it is about. */
+/** `message` names every line concerned. */
 export interface LogFault {
-  /** From 1. The first doubtful line may be above it: see `entries` of {@link LogVerification}. */
+  /** Counts from 1. See `entries` of {@link LogVerification} for the first doubtful line. */
   readonly line: number;
   /**
-   * `unfinished`: the last line has no line feed, as after a kill in mid-write. `malformed`: no entry in its one
-   * spelling, or longer than any. `edited`, `copied`, `inserted`, `moved`, `removed`: what was done to the lines.
-   * `head`: the log ends with another line than the one that was kept elsewhere.
+   * `unfinished`: the last line has no line feed, as after a kill during a write. `malformed`: not an entry in its only
+   * valid spelling, or too long. `edited`, `copied`, `inserted`, `moved`, `removed`: how the lines were changed.
+   * `head`: the last line's hash differs from the head that was kept elsewhere.
    */
   readonly kind: "unfinished" | "malformed" | "edited" | "copied" | "inserted" | "moved" | "removed" | "head";
   readonly message: string;
@@ -27,31 +23,31 @@ export interface LogFault {
 
 export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
-  /** Whether every line is there as it was written, as far as a chain can tell: see `open`. */
+  /** No line is missing or changed, as far as a chain can show: see `open`. */
   readonly intact: boolean;
-  /** Lines before the first doubtful one. A line is doubtful where it may be the one that was edited or put in. */
+  /** Lines before the first doubtful one: one that may be the edited or inserted line. */
   readonly entries: number;
-  /** RFC 3339: of the first and the last of them; null where there is none. */
+  /** RFC 3339, of the first and last of these lines; null if there are none. */
   readonly firstAt: string | null;
   readonly lastAt: string | null;
-  /** SHA-256, in hex, of the last of them without its line feed; zeros where there is none. */
+  /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
-  /** What was not asked, and could be wrong all the same; a sentence each. */
+  /** What was not checked: one sentence each. */
   readonly open: readonly string[];
 }
 
 export interface VerifyLogOptions {
-  /** The hash of the last line, in hex, as it was kept in another place. */
+  /** The hash of the last line, in hex, as kept elsewhere. */
   readonly head?: string;
   /**
-   * Called with each line that follows the one before it, and where it begins in the stream. What is behind a line may
-   * still show that it was edited: nothing counts before the verification is there.
+   * Called with each line that follows its predecessor, and its offset in the stream. Later lines can still show that
+   * it was edited: use nothing before the verification has resolved.
    */
   readonly onLine?: (line: LogLine, offset: number) => void;
 }
 
-/** Hashes of so many lines are kept, to tell which line another one was put behind. */
+/** For messages that name the line after which another was inserted. */
 const REMEMBERED = 4096;
 
 const NO_HEAD =
@@ -59,7 +55,13 @@ const NO_HEAD =
   "keep the head in another place, and give it with --head";
 const WORD = "that each verdict is right: the evidence is in the entry, and bootproof verify verifies it again";
 
-/** Verifies a log. Never throws for what is wrong with it. */
+/**
+ * Verifies a log. Faults are returned, never thrown; a stream that rejects makes it reject.
+ * @example
+ * ```ts
+ * const { intact, fault } = await verifyLog(readLog("boots.jsonl"), { head });
+ * ```
+ */
 export async function verifyLog(stream: LogStream, given: VerifyLogOptions = {}): Promise<LogVerification> {
   const options = ownOptions("options", given, { head: true, onLine: true });
   const chain = new Chain(options);
@@ -83,17 +85,16 @@ export async function verifyLog(stream: LogStream, given: VerifyLogOptions = {})
   };
 }
 
-/** A line as it stands in the file. */
 interface RawLine {
   readonly bytes: Uint8Array;
   readonly offset: number;
-  /** It ends with a line feed, or is longer than any entry. */
+  /** By a line feed, or by the limit of a line. */
   readonly ended: boolean;
 }
 
 const LINE_FEED = 0x0a;
 
-/** One line at a time. Of one that is longer than any entry the beginning is handed on, and nothing behind it. */
+/** Of a line over the limit it yields the beginning, and then stops. */
 async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -106,7 +107,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
       offset += bytes.length + 1;
       [parts, length, rest] = [[], 0, rest.subarray(end + 1)];
     }
-    // A copy: whoever reads a file may use its buffer again.
+    // A copy, because the stream may reuse its buffer.
     if (rest.length > 0) parts.push(new Uint8Array(rest));
     length += rest.length;
     if (length > MAX_LINE_BYTES) break;
@@ -114,19 +115,17 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   if (length > 0) yield { bytes: concatBytes(...parts), offset, ended: length > MAX_LINE_BYTES };
 }
 
-/** A line that does not follow the one before it: what is behind it tells what was done. */
+/** A line that does not follow its predecessor. Later lines show why. */
 interface Break {
-  /** Its number in the file. */
   readonly line: number;
   readonly found: LogLine;
-  /** The line right behind it, once it was read. */
   next: LogLine | null;
-  /** Where the entry stands that would follow; where one stands that this one follows. */
+  /** Positions of the entry that belongs here, and of this entry's predecessor. */
   successor: number | null;
   predecessor: number | null;
 }
 
-/** A line of the chain, as it counts; 0 for none. */
+/** `n` is 0 before the first line. */
 interface CountedLine {
   readonly n: number;
   readonly at: string | null;
@@ -135,21 +134,18 @@ interface CountedLine {
 
 const NOTHING: CountedLine = { n: 0, at: null, hash: NO_LINE };
 
-/** What is wrong, and the last line before the first doubtful one. */
 interface Found {
   readonly fault: LogFault;
   readonly certain: CountedLine;
 }
 
 class Chain {
-  /** The newest line that follows the one before it. */
   newest = NOTHING;
   firstAt: string | null = null;
   readonly #onLine: VerifyLogOptions["onLine"];
-  /** The hash that was kept elsewhere, and the line that has it. */
+  /** The head that was kept elsewhere. */
   readonly #kept: string | undefined;
   #keptLine: CountedLine | null = null;
-  /** The newest lines, by their hashes. */
   readonly #lines = new Map<string, CountedLine>();
   #break: Break | null = null;
   #read = 0;
@@ -160,7 +156,7 @@ class Chain {
     if (this.#kept === NO_LINE) this.#keptLine = NOTHING;
   }
 
-  /** Takes the next line. Answers what is wrong, once that is known. */
+  /** Resolves to the fault as soon as it is known. */
   async add({ bytes, offset, ended }: RawLine): Promise<Found | null> {
     const line = ++this.#read;
     if (this.#break === null) return this.#follow({ bytes, offset, ended }, line);
@@ -174,12 +170,14 @@ class Chain {
     return null;
   }
 
-  /** What is wrong, once there are no more lines. */
   async end(): Promise<Found | null> {
     return this.#break === null ? null : this.#told(this.#break);
   }
 
-  /** Where the log ends with another line than the kept one: all lines up to that are certain, or all but the last. */
+  /**
+   * The fault if the last line's hash is not the kept head. Certain are the lines up to that head; if no line has it,
+   * all but the last.
+   */
   headFault(): Found | null {
     const { n, hash } = this.newest;
     if (this.#kept === undefined || this.#kept === hash) return null;
@@ -220,7 +218,6 @@ class Chain {
 
   async #told({ line, found, next, successor, predecessor }: Break): Promise<Found> {
     const { entry, hash } = found;
-    /** `certain`: the number of the last line that is not doubtful. */
     const told = (kind: LogFault["kind"], message: string, certain = line - 1, at = line): Found => ({
       fault: { line: at, kind, message },
       certain: this.#lineOf(certain),
@@ -251,14 +248,13 @@ class Chain {
     return told("edited", `line ${edited} was edited after it was written`, certain, edited);
   }
 
-  /** Whether the line is as it was written but for its `previous`: then the line before it is the one it followed. */
+  /** If only `previous` of the line was changed, the line before it is intact. */
   async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
     const { n, hash } = this.newest;
     const written = await lineAt({ entries: n, head: hash }, entry);
     return written.hash === next.entry.previous;
   }
 
-  /** The line with this number, which is one of the newest. */
   #lineOf(n: number): CountedLine {
     return [...this.#lines.values()].find((line) => line.n === n) ?? NOTHING;
   }

@@ -1,23 +1,23 @@
-/** Handing a refusal to a command, for Node. */
+/** Delivers a refusal to a command (Node). */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Signal } from "../client/platform.js";
 import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
 
 export interface CommandOptions {
-  /** After which it is killed. Default: 60,000. */
+  /** Milliseconds until the command is killed. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Default: that of this process, without the API key. */
+  /** Default: the environment of this process. The API key is removed from either. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 const TIMEOUT_MS = 60_000;
-/** A command that is told of a refusal has no use for what stamps requests. */
+/** A command that handles refusals has no use for the API key. */
 const NOT_HANDED_DOWN = "BOOTPROOF_API_PRIVATE_KEY";
 
 /**
- * Runs the command by the system's shell for each refusal, the line of the log with a line feed on its stdin. Handed on
- * is what it ended with 0 for. What it writes goes to stderr.
+ * Runs the command in the system's shell for each refusal, with the log's line and a line feed on its stdin. Exit code
+ * 0 means delivered; otherwise the promise rejects. The command's output goes to stderr.
  */
 export function runCommand(
   command: string,
@@ -32,7 +32,7 @@ export function runCommand(
         shell: true,
         stdio: ["pipe", 2, 2],
         env: { ...env, [NOT_HANDED_DOWN]: undefined },
-        // A group of its own, so that what the shell has started ends with it.
+        // A process group of its own, so that the shell's children are killed with it.
         detached: process.platform !== "win32",
       });
       let why: string | null = null;
@@ -51,7 +51,7 @@ export function runCommand(
       };
       child.on("error", (error) => settle(`could not be run: ${error.message}`));
       child.on("close", (code, name) => settle(why ?? endOf(code, name)));
-      // One that does not read its stdin may be content all the same.
+      // A command that does not read its stdin may still succeed.
       child.stdin!.on("error", () => {});
       child.stdin!.end(Buffer.concat([line.bytes, Buffer.from("\n")]));
       if (signal.aborted) stop();
@@ -69,6 +69,6 @@ function killAll(child: ChildProcess): void {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // It has already ended.
   }
 }

@@ -1,7 +1,4 @@
-/**
- * A log in a file, for Node: each line is on the disk before anything else is done; at the start the whole chain is
- * verified, and what a kill in mid-write left behind is taken away. A broken chain is never added to.
- */
+/** A log in a file (Node). Each line is synced before anything acts on it. */
 import { createReadStream, realpathSync } from "node:fs";
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -15,10 +12,10 @@ import { type LogLine, LOG_FORMAT, readLine } from "./entry.js";
 import { type LogFault, verifyLog } from "./log.js";
 import { LogState, type LogStore, isRefusal } from "./store.js";
 
-/** A log that cannot be read, written or gone on with. */
+/** A log that cannot be read, written or continued. */
 export class LogError extends Error {
   override readonly name = "LogError";
-  /** What is wrong with the chain; null where it is something else. */
+  /** Null if the chain is not at fault. */
   readonly fault: LogFault | null;
 
   constructor(message: string, fault: LogFault | null = null) {
@@ -27,22 +24,21 @@ export class LogError extends Error {
   }
 }
 
-/** Another process has the log, or may have it. */
+/** Another process uses the log, or may use it. */
 export class LogInUseError extends Error {
   override readonly name = "LogInUseError";
 }
 
 export interface OpenLogOptions {
-  /** What is told: that an unfinished line was taken away. */
+  /** Called if an unfinished line was removed. */
   readonly onNote?: (text: string) => void;
 }
 
-/** A log that is held by this process until it is closed. */
+/** A log that this process holds until it closes it. */
 export interface OpenedLog extends LogStore {
   close(): Promise<void>;
 }
 
-/** Where a refusal begins in the file, and how long it is. */
 interface Place {
   readonly n: number;
   readonly offset: number;
@@ -51,9 +47,9 @@ interface Place {
 }
 
 /**
- * Opens a log to add to it, or makes one for its owner alone. Rejects with {@link LogInUseError} where another process
- * has it, and with {@link LogError} where it is no regular file, cannot be read, or its chain is broken: it is left as
- * it is then.
+ * Opens a log to append to it, or creates it with mode 0600. Verifies the whole chain, and removes a last line that a
+ * kill left unfinished. Rejects with {@link LogInUseError} if another process uses it, and with {@link LogError} if it
+ * is not a regular file, cannot be read, or its chain is broken. Then the file is left unchanged.
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const { onNote = () => {} } = ownOptions("options", options, { onNote: true });
@@ -70,7 +66,7 @@ export async function openLog(path: string, options: OpenLogOptions = {}): Promi
   }
 }
 
-/** The bytes of a log's file, in pieces. Rejects with {@link LogError} where it cannot be read. */
+/** The bytes of a log's file, in chunks. Rejects with {@link LogError} if the file cannot be read. */
 export async function* readLog(path: string): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of createReadStream(path, { highWaterMark: 1 << 20 })) yield piece as Buffer;
@@ -79,7 +75,7 @@ export async function* readLog(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** One file has one lock, whatever name leads to it. */
+/** Resolves links, so that each file has exactly one lock. */
 function linked(path: string): string {
   try {
     return realpathSync(path);
@@ -108,10 +104,11 @@ async function openFile(path: string): Promise<FileHandle> {
   throw new LogError("a device, a pipe or the like, where a log is to be kept");
 }
 
-/** What each line begins with. */
 const LINE_START = toUtf8(`{"log":${JSON.stringify(LOG_FORMAT)},"n":`);
 
-/** Whether a kill in mid-write may have left this: the beginning of a line, and zeros where nothing was written. */
+/**
+ * Whether a kill during a write may have left these bytes: the beginning of a line, then zeros that were never written.
+ */
 async function isPartOfLine(file: FileHandle, offset: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(new Uint8Array(LINE_START.length), 0, LINE_START.length, offset);
   const written = buffer.subarray(0, bytesRead).findLastIndex((byte) => byte !== 0) + 1;
@@ -124,7 +121,6 @@ class FileLog implements OpenedLog {
   readonly #path: string;
   readonly #markPath: string;
   readonly #state: LogState;
-  /** Refusals that are not marked as handed on, by where they are. */
   readonly #waiting: Place[];
   #size: number;
 
@@ -146,7 +142,7 @@ class FileLog implements OpenedLog {
         size = offset + line.bytes.length + 1;
         const { n } = line.entry;
         if (isRefusal(line.entry)) waiting.push({ n, offset, length: line.bytes.length, hash: line.hash });
-        // A mark counts where it is of this very line: beside another log it says nothing.
+        // A mark only counts for the line with its hash: it may belong to another log.
         if (mark?.n === n && mark.hash === line.hash) waiting.splice(0);
       },
     });
@@ -209,7 +205,7 @@ class FileLog implements OpenedLog {
         at += (await this.#handle.write(bytes, at, bytes.length - at, this.#size + at)).bytesWritten;
       await this.#handle.sync();
     } catch (error) {
-      // So that nothing of the line is left; where that fails, the next start takes it away.
+      // Removes the partial line. If that fails, the next start removes it.
       await this.#handle.truncate(this.#size).catch(() => {});
       throw error;
     }
@@ -250,7 +246,7 @@ async function readWhole(handle: FileHandle, bytes: Uint8Array, offset: number):
   }
 }
 
-/** Up to which entry refusals were handed on, in a file beside the log. Without it all are handed on once more. */
+/** The last delivered refusal, in a file beside the log. Without it all refusals are delivered again. */
 interface Mark {
   readonly n: number;
   readonly hash: string;
@@ -268,7 +264,6 @@ function writeMark(path: string, { n, hash }: Mark): Promise<void> {
   return writeSynced(path, `${JSON.stringify({ log: LOG_FORMAT, n, hash })}\n`);
 }
 
-/** What the system says, in words. */
 function logError(error: unknown): unknown {
   if (error instanceof InUseError) return new LogInUseError(error.message);
   const reason = diskReason(error);

@@ -1,4 +1,4 @@
-/** What keeping watch takes of Node: the log in a file, commands, and the clock. */
+/** The parts of a watch that need Node: the log in a file, commands, and the clock. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Signal } from "../client/platform.js";
 
@@ -7,7 +7,7 @@ export type { OpenLogOptions, OpenedLog } from "./node-log.js";
 export { runCommand } from "./node-command.js";
 export type { CommandOptions } from "./node-command.js";
 
-/** The clock, the timer and the chance of this process, for `watch`. */
+/** Clock, timer and randomness of this process, for `watch`. */
 export const SYSTEM = {
   now: (): Date => new Date(),
   sleep: (milliseconds: number, signal: Signal): Promise<void> =>

@@ -1,4 +1,4 @@
-/** What could not be fetched: told when it begins and ends, not at every poll; and how long to wait after it. */
+/** Outages: reported when they begin and end, not at every poll; and the wait after a failed poll. */
 import type { Client } from "../client/client.js";
 import { ClientError, type ClientErrorCode, ServiceError } from "../client/errors.js";
 import { type AskService, fetchBootProof, fetchLatestBootProof } from "../client/evidence.js";
@@ -7,21 +7,21 @@ import type { JsonValue } from "../decode/json.js";
 import { type Watched, isApp, watchedName } from "./entry.js";
 
 /**
- * `unreachable`: no connection, no answer in time, or an error that may pass (429, 5xx). `answer`: one that is no boot
- * proof of what was asked for. `missing`: the service says that it has none. `credentials`: the key, the organization
- * or the request is refused, or could not be made: waiting alone does not mend it.
+ * `unreachable`: no connection, a timeout, or an error that may pass (408, 429, 5xx). `answer`: not a boot proof of the
+ * watched application or key. `missing`: the service reports that it has none. `credentials`: the key, the organization
+ * or the request is refused, or could not be made: waiting alone does not help.
  */
 export type FailureKind = "unreachable" | "answer" | "missing" | "credentials";
 
 export interface Failure {
   readonly kind: FailureKind;
-  /** May quote the service: make it printable before it is shown. */
+  /** May quote the service: escape it before you print it. */
   readonly message: string;
-  /** How long the service asks to wait; null where it does not. */
+  /** The wait that the service requests; null if it requests none. */
   readonly retryAfterMs: number | null;
 }
 
-/** For `newest` to reject with, where the kind of the failure is known. */
+/** Reject `newest` with it to set the kind of the failure. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   readonly kind: FailureKind;
@@ -32,9 +32,9 @@ export class FetchError extends Error {
   }
 }
 
-/** What an operator is told. Texts may quote the service: make them printable before they are shown. */
+/** Messages for an operator. Texts may quote the service: escape them before you print them. */
 export type WatchMessage =
-  /** Nothing is known of these from now on. `again`: it was told before, and lasts. */
+  /** These can no longer be observed. `again`: a reminder that the outage lasts. */
   | {
       readonly event: "outage";
       readonly at: Date;
@@ -44,7 +44,7 @@ export type WatchMessage =
       readonly message: string;
       readonly again: boolean;
     }
-  /** They are known again, after so many polls without an answer. */
+  /** They can be observed again, after so many failed polls. */
   | {
       readonly event: "recovered";
       readonly at: Date;
@@ -52,7 +52,7 @@ export type WatchMessage =
       readonly watched: readonly Watched[];
       readonly failedPolls: number;
     }
-  /** A refusal could not be handed on: it is tried again where `tries` is true, and left for the next start else. */
+  /** A refusal could not be delivered. It is retried if `tries` is true, and otherwise left for the next start. */
   | {
       readonly event: "not-handed-on";
       readonly at: Date;
@@ -63,14 +63,14 @@ export type WatchMessage =
     }
   | { readonly event: "handed-on"; readonly at: Date; readonly n: number; readonly attempts: number };
 
-/** Asks a client of the service: for the newest boot proof of an application, or that of a key. */
+/** The `newest` of a watch that uses a client of the service. Resolves to null if there is no boot proof. */
 export function askService(
   client: Pick<Client, "query">,
 ): (watched: Watched, signal: Signal) => Promise<JsonValue | null> {
   return (watched, signal) => {
     const query: AskService = (name, parameters) =>
       client.query(name, parameters, { signal }).catch((error: unknown) => {
-        // Else it would pass for an application without a boot proof: both are answered with 404.
+        // Both have status 404: otherwise it would count as an application without a boot proof.
         if (error instanceof ServiceError && error.category === "ORGANIZATION_NOT_FOUND")
           throw new FetchError("credentials", error.message);
         throw error;
@@ -93,7 +93,6 @@ const BY_CODE: Readonly<Record<ClientErrorCode, FailureKind>> = {
   webhook: "answer",
 };
 
-/** What a rejected `newest` means. */
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof FetchError) return { kind: error.kind, message, retryAfterMs: null };
@@ -107,12 +106,12 @@ export function failureOf(error: unknown): Failure {
 }
 
 const FIRST_WAIT_MS = 5000;
-/** However long an outage lasts, and whatever the service asks for. */
+/** Also limits waits that the service requests. */
 const MAX_WAIT_MS = 300_000;
-/** What waiting does not mend is told again after so long. */
+/** Interval of reminders about outages that waiting does not end. */
 const TELL_AGAIN_MS = 3_600_000;
 
-/** The wait before the next of so many attempts: doubled each time, up to a bound, half of it jitter. */
+/** The wait after so many failed attempts: doubled each time up to a limit, half of it jitter. */
 export function backoffMs(attempts: number, random: number): number {
   const bound = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempts, 16));
   return Math.round(bound * (0.5 + random / 2));
@@ -140,18 +139,16 @@ export class Outages {
     this.#options = options;
   }
 
-  /** What is not to be had at present. */
   get now(): (Failure & { readonly watched: Watched })[] {
     return [...this.#open.values()].map(({ failure, watched }) => ({ ...failure, watched }));
   }
 
-  /** How long to wait after a poll that answered nothing. */
   waitMs(failures: readonly Failure[]): number {
     const wanted = Math.max(...failures.map(({ retryAfterMs }) => retryAfterMs ?? 0));
     return Math.max(backoffMs(this.#failedPolls - 1, this.#options.random()), Math.min(wanted, MAX_WAIT_MS));
   }
 
-  /** Takes what came of a poll; failure null where it was answered. */
+  /** `failure` is null on success. */
   note(states: readonly { readonly watched: Watched; readonly failure: Failure | null }[]): void {
     const at = this.#options.now();
     this.#failedPolls = states.every(({ failure }) => failure !== null) ? this.#failedPolls + 1 : 0;
@@ -162,7 +159,7 @@ export class Outages {
     const told = states.flatMap(({ watched, failure }) =>
       failure === null ? [] : this.#noteFailure(watched, failure, at),
     );
-    // One message for all that fail alike: a network that is gone is gone for every application.
+    // One message for all failures of a kind: a network outage affects every application.
     for (const group of grouped(told, ({ failure, again }) => `${failure.kind} ${again}`)) {
       const { failure, since, again } = group[0]!;
       const watched = group.map((one) => one.watched);
@@ -185,12 +182,12 @@ export class Outages {
     }
   }
 
-  /** Answers what is to be told: where it begins, where it is of another kind than before, or lasts too long. */
+  /** Returns the message that is due: for a new outage, a change of its kind, or a reminder. */
   #noteFailure(watched: Watched, failure: Failure, at: Date): Told[] {
     const name = watchedName(watched);
     const before = this.#open.get(name) ?? null;
     const isNew = before === null || before.failure.kind !== failure.kind;
-    // Also where the clock was set back: else nothing would be said for as long.
+    // Absolute, because a clock that was set back would delay the reminder.
     const passed = isNew ? 0 : Math.abs(at.getTime() - before.toldAt.getTime());
     const again = isLoud(failure) && passed >= TELL_AGAIN_MS;
     const toldAt = isNew || again ? at : before.toldAt;
@@ -200,7 +197,6 @@ export class Outages {
   }
 }
 
-/** Waiting does not mend it. */
 function isLoud({ kind }: Failure): boolean {
   return kind === "credentials" || kind === "missing";
 }

@@ -1,4 +1,4 @@
-/** Handing a refusal to a URL. */
+/** Delivers a refusal to a URL. */
 import type { Fetch, Signal } from "../client/platform.js";
 import { ownOptions } from "../decode/input.js";
 import type { LogLine } from "./entry.js";
@@ -6,7 +6,7 @@ import type { LogLine } from "./entry.js";
 export interface PostOptions {
   readonly fetch: Fetch;
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** Default: 10,000. */
+  /** Milliseconds. Default: 10,000. */
   readonly timeoutMs?: number;
 }
 
@@ -14,9 +14,9 @@ const POST_OPTIONS: Readonly<Record<keyof PostOptions, true>> = { fetch: true, s
 const TIMEOUT_MS = 10_000;
 
 /**
- * Posts each refusal as `application/json`: the line of the log, byte for byte. Handed on is what was answered with
- * 2xx; redirects are not followed, and of the answer no more is read than its status. Throws TypeError for an address
- * that is not http or https.
+ * Posts each refusal as `application/json`: the log's line, byte for byte. A 2xx status means delivered; otherwise the
+ * promise rejects. Redirects are not followed, and the response body is not read. Throws TypeError for an address that
+ * is not http or https, or that has a user or password.
  */
 export function postTo(url: string, options: PostOptions): (line: LogLine, signal: Signal) => Promise<void> {
   const { fetch, sleep, timeoutMs = TIMEOUT_MS } = ownOptions("options", options, POST_OPTIONS);
@@ -28,7 +28,7 @@ export function postTo(url: string, options: PostOptions): (line: LogLine, signa
     const ended = new AbortController();
     const stop = (): void => ended.abort();
     signal.addEventListener("abort", stop);
-    // The path of such an address is often a secret: the host alone is named.
+    // Messages name only the host: the path of such an address is often secret.
     const timeUp = sleep(timeoutMs, ended.signal).then(() => {
       throw new Error(`${host} did not answer within ${timeoutMs} ms`);
     });
@@ -65,6 +65,6 @@ async function send({ fetch, url, host, signal }: Sending, { bytes }: LogLine): 
     .cancel()
     .catch(() => {});
   if (response.status >= 200 && response.status < 300) return;
-  // A redirect that is not followed has the status 0 in some runtimes.
+  // Some runtimes report status 0 for a redirect that was not followed.
   throw new Error(`${host} answered HTTP ${response.status}`);
 }

@@ -1,29 +1,27 @@
-/** Where a log is kept: what a watch asks of it, and one that keeps no more than it needs to go on. */
+/** The interface of a log store, and a store in memory. */
 import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
 import type { Verdict } from "../report/report.js";
 
-/** What the newest entry of an application or a key says. */
+/** The state after the newest entry of a name. */
 export interface Standing {
   readonly verdict: Verdict;
-  /** The same text for an answer that is nothing new. */
+  /** Equal for findings that are no news (`standingOf`). */
   readonly key: string;
 }
 
-/** A log that is added to. One watch at a time may use it. */
+/** A log that can be appended to. Only one watch at a time may use it. */
 export interface LogStore {
-  /** Where it ends. */
   tail(): LogEnd;
-  /** What its newest entry of that name says (see `watchedName`); undefined where there is none. */
+  /** The standing of that name (see `watchedName`); undefined if it has no entry. */
   standing(name: string): Standing | undefined;
-  /** Resolves when the line, and a line feed, would survive a power cut. Rejects where not: the watch ends then. */
+  /** Resolves when the line and its line feed are durable. Rejects otherwise, which ends the watch. */
   append(line: LogLine): Promise<void>;
-  /** The oldest refusal that is not marked as handed on; null where there is none. */
+  /** The oldest refusal that is not marked as delivered; null if there is none. */
   nextRefusal(): Promise<LogLine | null>;
-  /** Marks the refusals up to this entry as handed on. */
+  /** Marks the refusals up to and including entry `n` as delivered. */
   markHandedOn(n: number): Promise<void>;
 }
 
-/** What every store keeps in memory, as it grows by lines. */
 export class LogState {
   entries = 0;
   head = NO_LINE;
@@ -44,15 +42,14 @@ export class LogState {
   }
 }
 
-/** Refusals are handed on. */
 export function isRefusal({ verdict }: Pick<LogEntry, "verdict">): boolean {
   return verdict === "rejected";
 }
 
-/** So many refusals wait; of more the oldest are dropped. */
+/** Limit of undelivered refusals; the oldest are dropped. */
 const MOST_WAITING = 100;
 
-/** A store without a file: it forgets all but what a watch needs to go on, and everything at its end. */
+/** A store without a file. It keeps only what a watch needs to continue. */
 export function memoryStore(): LogStore {
   const state = new LogState();
   const waiting: LogLine[] = [];

@@ -1,6 +1,6 @@
 /**
- * Keeping watch (watch/README.md): each poll asks for the newest boot proof of every application, verifies it as of
- * now, and records what is new. Everything that it takes from its surroundings is an argument.
+ * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
+ * records news. Time, randomness, timers, network and log are arguments.
  */
 import { isPolicy } from "../appraise/parsed-policy.js";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
@@ -22,67 +22,69 @@ import { type Failure, type WatchMessage, FetchError, Outages, failureOf } from 
 import { type LogStore, isRefusal, memoryStore } from "./store.js";
 
 export interface WatchOptions {
-  /** As `parsePolicy` answers it; or as plain data, for who has another copy of this package. */
+  /** From `parsePolicy`; or plain data, if another copy of this package made it. */
   readonly policy: Policy | PlainPolicy;
-  /** Let debug mode pass with a warning, also where the policy does not. */
+  /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
-  /** Applications, each by the newest boot proof of its enclaves. */
+  /** Applications, each watched by its newest boot proof. */
   readonly apps?: readonly string[];
-  /** Ephemeral keys, in hex, each by its own boot proof. */
+  /** Ephemeral keys in hex. */
   readonly ephemeralKeys?: readonly string[];
   /**
-   * Asks for the boot proof, as `askService(client)` does; null where there is none. What it rejects with is told, and
-   * asked again.
+   * Fetches the boot proof, for example `askService(client)`; null if there is none. A rejection is reported as an
+   * outage, and the next poll fetches again.
    */
   readonly newest: (watched: Watched, signal: Signal) => Promise<JsonValue | null>;
-  /** Where entries are kept: `openLog(path)` of `bootproof/watch/node`. Default: nowhere. */
+  /** Stores the entries: `openLog(path)` of `bootproof/watch/node`. Default: in memory only. */
   readonly log?: LogStore;
-  /** Milliseconds from the end of a poll to the next one. Default: 60,000; from 1,000 to a day. */
+  /** Milliseconds from the end of a poll to the next one: 1,000 to 86,400,000. Default: 60,000. */
   readonly intervalMs?: number;
-  /** One poll only, and up to three attempts to hand on each refusal. */
+  /** Poll once, and try at most three times to deliver each refusal. */
   readonly once?: boolean;
-  /** Called with each new entry, once it is in the log. */
+  /** Called with each new entry after it is in the log. */
   readonly onEntry?: (line: LogLine) => void;
   /**
-   * Is handed each refusal, in order, one at a time, at least once: again after it rejected, and after a restart where
-   * it had not resolved.
+   * Delivers each refusal, in order, one at a time, at least once: again after a rejection, and after a restart if it
+   * had not resolved.
    */
   readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
-  /** What an operator is told: outages, and refusals that could not be handed on. */
+  /** Messages for an operator: outages and failed deliveries. */
   readonly onMessage?: (message: WatchMessage) => void;
-  /** Ends the watch. */
   readonly signal?: Signal;
   readonly now: () => Date;
-  /** Resolves after so many milliseconds; earlier, or by rejecting, where the signal is aborted. */
+  /** Resolves or rejects early when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** From 0 up to, and not including, 1: for the jitter of waits after an outage. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly cache?: SignatureCache;
 }
 
-/** What a watch has seen by its end. */
 export interface WatchSummary {
-  /** How many entries were recorded. */
   readonly recorded: number;
   readonly polls: number;
-  /** By name: whose newest verdict is a refusal, in the log from before too. */
+  /** Those whose newest verdict is a refusal, including entries from before this watch. */
   readonly refused: readonly Watched[];
-  /** What could not be fetched at the last poll, and why. */
+  /** The outages at the last poll. */
   readonly unfetched: readonly (Failure & { readonly watched: Watched })[];
-  /** Whether a refusal is still to be handed on. */
+  /** Whether undelivered refusals remain. */
   readonly waiting: boolean;
 }
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const LEAST_INTERVAL_MS = 1000;
 const MOST_INTERVAL_MS = 86_400_000;
-/** Answers that are waited for at once: each may be large. */
+/** Limit of concurrent requests, since each response may be large. */
 const AT_ONCE = 4;
 
 /**
- * Watches until the signal is aborted, or for one poll. Rejects where an entry cannot be written, where the very first
- * poll is refused for its credentials ({@link FetchError}), and with TypeError for options that make no sense; for
- * nothing else that the service does.
+ * Watches until the signal is aborted, or for one poll. Rejects with TypeError for invalid options, with
+ * {@link FetchError} if the first poll is refused completely because of its credentials, and if an entry cannot be
+ * written. Other errors of the service or the network do not end it.
+ * @example
+ * ```ts
+ * const log = await openLog("boots.jsonl");
+ * await watch({ policy, apps: ["signer"], newest: askService(client), log, ...SYSTEM });
+ * ```
  */
 export async function watch(options: WatchOptions): Promise<WatchSummary> {
   return new Watch(options).run();
@@ -131,7 +133,6 @@ function policyOf(policy: Policy | PlainPolicy): Policy {
   return parsePolicy(bytes, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
 }
 
-/** What one poll has of one application or key. */
 type Fetched = { readonly bootProof: JsonValue } | { readonly failure: Failure };
 
 class Watch {
@@ -142,9 +143,7 @@ class Watch {
   readonly #cache: SignatureCache;
   readonly #outages: Outages;
   readonly #handover: Handover;
-  /** Aborted by the caller, and where an entry or a mark could not be written. */
   readonly #stop = new AbortController();
-  /** Entries are appended one after the other. */
   #appending: Promise<unknown> = Promise.resolve();
   #polls = 0;
   #recorded = 0;
@@ -167,7 +166,7 @@ class Watch {
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
     const handing = this.#handover.run(this.#stop.signal);
-    // Where it cannot go on, neither can the watch: what it rejects with is thrown below.
+    // The watch ends if delivery does: the error is thrown below.
     handing.catch(stop);
     try {
       await this.#pollOn(once);
@@ -203,7 +202,6 @@ class Watch {
     }
   }
 
-  /** Answers what could not be fetched. */
   async #poll(): Promise<Failure[]> {
     const fetched = await inTurns(this.#watched, AT_ONCE, (watched) => this.#pollOne(watched));
     if (this.#stop.signal.aborted) return [];
@@ -233,7 +231,7 @@ class Watch {
     }
   }
 
-  /** One after the other: each entry carries the hash of the one before. */
+  /** Serial, because each entry hashes the previous one. */
   #recordInTurn(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
     const recorded = this.#appending.then(() => this.#record(watched, bootProof));
     this.#appending = recorded.catch(() => {});
@@ -266,12 +264,11 @@ class Watch {
   }
 }
 
-/** The value that the log's line will hold: it is what is verified, so that the line records its own verdict. */
+/** The value as the line will hold it. It is what is verified, so that the line reproduces its verdict. */
 function recordable(answer: JsonValue): JsonValue {
   return parseJson(JSON.stringify(copyJson(answer)));
 }
 
-/** What is too large to be recorded is no answer. */
 function asFailure(error: unknown): Failure {
   if (error instanceof MalformedError) return { kind: "answer", message: error.message, retryAfterMs: null };
   throw error;
