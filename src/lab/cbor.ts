@@ -1,7 +1,7 @@
-/** Writes CBOR (RFC 8949), shortest and definite, but for what of an item the caller has encoded otherwise. */
+/** A CBOR encoder (RFC 8949): shortest form and definite lengths, except for items that are passed encoded. */
 import { concatBytes, toUtf8 } from "../bytes.js";
 
-/** Bytes that stand in the output as they are, in the place of an item. */
+/** An encoded item that is copied to the output. */
 export class RawCbor {
   readonly bytes: Uint8Array;
 
@@ -34,7 +34,6 @@ export function encodeCbor(item: CborItem): Uint8Array {
   return concatBytes(cborHead(major, count), content);
 }
 
-/** A head: major type and argument, in the shortest width. */
 function cborHead(major: number, argument: number | bigint): Uint8Array {
   const width = shortestWidth(BigInt(argument));
   if (width === 0) return Uint8Array.of((major << 5) | Number(argument));
@@ -45,7 +44,7 @@ function cborHead(major: number, argument: number | bigint): Uint8Array {
   return bytes;
 }
 
-/** A string in chunks (one), or an array or map that is ended by a break. */
+/** A string in one chunk, or an array or map, ended by a break. */
 export function withIndefiniteLength(item: CborItem): RawCbor {
   const [major, , content] = parts(item);
   const chunked = major === CBOR_MAJOR.bytes || major === CBOR_MAJOR.text;
@@ -57,7 +56,7 @@ function integer(value: bigint): Uint8Array {
   return value < 0n ? cborHead(CBOR_MAJOR.negative, -1n - value) : cborHead(CBOR_MAJOR.unsigned, value);
 }
 
-/** Major type, count for the head, and everything after the head, of an item that has a length. */
+/** For items with a length: major type, count for the head, and the bytes after the head. */
 function parts(item: CborItem): [major: number, count: number, content: Uint8Array] {
   if (item instanceof Uint8Array) return [CBOR_MAJOR.bytes, item.length, item];
   if (typeof item === "string") return [CBOR_MAJOR.text, toUtf8(item).length, toUtf8(item)];

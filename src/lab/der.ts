@@ -1,16 +1,11 @@
-/**
- * Writes DER (ITU-T X.690), as much of it as certificates take. Values stand where the caller puts them: nothing is
- * checked.
- */
+/** A DER encoder (ITU-T X.690) for certificates. It does not check its input. */
 import { concatBytes, toUtf8 } from "../bytes.js";
 
-/** One element: tag byte, shortest definite length, contents in order. */
 function der(tag: number, ...contents: Uint8Array[]): Uint8Array {
   const content = concatBytes(...contents);
   return concatBytes(Uint8Array.of(tag), derLength(content.length), content);
 }
 
-/** The shortest definite length. */
 function derLength(length: number): Uint8Array {
   return length < 0x80
     ? Uint8Array.of(length)
@@ -25,7 +20,7 @@ export function derSet(...items: Uint8Array[]): Uint8Array {
   return der(0x31, ...items);
 }
 
-/** An INTEGER of big-endian bytes, or of a number that is not negative. */
+/** Encodes big-endian bytes, or a number that is not negative. */
 export function derInteger(value: Uint8Array | number): Uint8Array {
   const bytes = typeof value === "number" ? base256(value) : value;
   return der(0x02, bytes[0]! > 0x7f ? Uint8Array.of(0) : new Uint8Array(), bytes);
@@ -43,14 +38,14 @@ export function derBitString(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return der(0x03, Uint8Array.of(unusedBits), bytes);
 }
 
-/** A named bit list of fewer than eight names: the numbered bits are one, zeros after the last are left out. */
+/** A named bit list of fewer than eight names, without trailing zeros. `bits`: the numbers of the set bits. */
 export function derNamedBits(...bits: number[]): Uint8Array {
   if (bits.length === 0) return derBitString(new Uint8Array());
   const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);
   return derBitString(Uint8Array.of(byte), 7 - Math.max(...bits));
 }
 
-/** An OBJECT IDENTIFIER written in dots. */
+/** `id` in dotted form. */
 export function derOid(id: string): Uint8Array {
   const [first, second, ...rest] = id.split(".").map(Number);
   return der(0x06, ...[40 * first! + second!, ...rest].map(base128));
@@ -64,7 +59,7 @@ export function derPrintableString(text: string): Uint8Array {
   return der(0x13, toUtf8(text));
 }
 
-/** UTCTime until 2049, GeneralizedTime after (RFC 5280 section 4.1.2.5); parts of a second are dropped. */
+/** UTCTime until 2049, then GeneralizedTime (RFC 5280 section 4.1.2.5), without fractions of a second. */
 export function derTime(date: Date): Uint8Array {
   const digits = `${date.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`;
   return date.getUTCFullYear() < 2050 ? der(0x17, toUtf8(digits.slice(2))) : der(0x18, toUtf8(digits));

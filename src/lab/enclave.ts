@@ -1,7 +1,6 @@
 /**
- * A Nitro enclave that runs QuorumOS, in software: it measures, keeps ephemeral keys, asks its "hardware" for
- * attestation documents and signs app proofs. Each step of the making can be altered; what comes after it is made from
- * the altered value, so that exactly one thing is wrong.
+ * A software Nitro enclave that runs QuorumOS: it has PCRs and ephemeral keys, and makes attestation documents and app
+ * proofs. Each step can be altered. Later steps use the altered value, so that exactly one thing is wrong.
  */
 import { randomUUID } from "node:crypto";
 import { toBase64, toHex, toUtf8 } from "../bytes.js";
@@ -22,7 +21,7 @@ import {
   sha384,
 } from "./qos.js";
 
-/** Answers the value that is to stand in the place of the one given. */
+/** Returns the replacement of a value. */
 export type Alter<T> = (value: T) => T;
 
 export function altered<T>(value: T, alter: Alter<T> | undefined): T {
@@ -30,12 +29,12 @@ export function altered<T>(value: T, alter: Alter<T> | undefined): T {
 }
 
 /**
- * Which document of which enclave: `legacy` enclaves attest PCR0..15 only; newer ones lock all 32, and commit to their
- * setup key in PCR16 and to their live key in PCR17 before either is attested (verify/README.md, "Commitments").
+ * Selects the document: `legacy` enclaves attest only PCR0..15. Newer ones lock all 32, and commit to their setup key
+ * in PCR16 and to their live key in PCR17 before they attest either (verify/README.md, "Commitments").
  */
 export type Generation = "legacy" | "setup" | "live";
 
-/** The PCRs that a newer enclave commits in: by the key that each is about, and to the manifest alone. */
+/** PCRs of the commitments of newer enclaves: to each phase's key, and to the manifest alone. */
 const COMMITMENT_PCR = { setup: 16, live: 17 } as const;
 const MANIFEST_COMMITMENT_PCR = 18;
 
@@ -47,7 +46,7 @@ export interface Measurements {
   readonly pcr4: Uint8Array;
 }
 
-/** PCRs of an image that does not exist, on an instance that does not either. */
+/** PCRs of an imaginary image and instance. */
 export function labMeasurements(image = "signer"): Measurements {
   return {
     pcr0: sha384(toUtf8(`lab image ${image}`)),
@@ -58,24 +57,24 @@ export function labMeasurements(image = "signer"): Measurements {
   };
 }
 
-/** What can be altered in the making of a document, in the order of the making. */
+/** Alterations of an attestation document, in the order in which they apply. */
 export interface DocumentAlterations {
   readonly pcrs?: Alter<Map<number, Uint8Array>>;
   /** Root first, leaf last. */
   readonly certificates?: Alter<CertificateSpec[]>;
-  /** The finished certificates of the path without its leaf. */
+  /** All certificates except the leaf. */
   readonly cabundle?: Alter<Uint8Array[]>;
-  /** Set: the document's outermost map is of indefinite length. */
+  /** Encodes the document's outermost map with indefinite length. */
   readonly indefinite?: boolean;
-  /** The document's map, or whatever stands in its place. */
+  /** Returns the document's map, or a replacement of any type. */
   readonly fields?: (fields: Map<CborItem, CborItem>) => CborItem;
   readonly payload?: Alter<Uint8Array>;
   readonly protectedHeader?: Alter<Uint8Array>;
   readonly unprotectedHeader?: CborItem;
-  /** Signs in the place of the leaf's key. */
+  /** Signs instead of the leaf's key. */
   readonly signer?: KeyPair;
   readonly signature?: Alter<Uint8Array>;
-  /** The four items, or whatever stands in the place of their array. */
+  /** Returns the COSE_Sign1 array's four items, or a replacement of any type. */
   readonly items?: (items: readonly CborItem[]) => CborItem;
   readonly cose?: Alter<Uint8Array>;
 }
@@ -85,11 +84,11 @@ interface EnclaveDocument {
   readonly rootCertificate: Uint8Array;
 }
 
-/** What can be altered in the making of an app proof, in the order of the making. */
+/** Alterations of an app proof, in the order in which they apply. */
 export interface AppProofAlterations {
   readonly payload?: Alter<JsonObject>;
   readonly text?: Alter<string>;
-  /** Signs in the place of the ephemeral key. */
+  /** Signs instead of the ephemeral key. */
   readonly signer?: QosKeyPair;
   readonly signature?: Alter<Uint8Array>;
   readonly json?: Alter<JsonObject>;
@@ -100,11 +99,11 @@ interface EnclaveOptions {
   readonly generation: Generation;
   readonly measurements: Measurements;
   readonly manifestHash: Uint8Array;
-  /** The key that is attested, of the phase that `generation` names. New where it is not given. */
+  /** The attested key, of the phase that `generation` names. Default: a new key. */
   readonly ephemeralKey?: QosKeyPair;
-  /** The enclave's key of its other phase, which it commits to as well. New where it is not given. */
+  /** The other phase's key, for its commitment. Default: a new key. */
   readonly otherKey?: QosKeyPair | undefined;
-  /** Whether PCR18 commits to the manifest alone; zeros where not given. */
+  /** Whether PCR18 commits to the manifest alone. Default: false, and PCR18 is zeros. */
   readonly manifestCommitment?: boolean | undefined;
 }
 
@@ -119,7 +118,7 @@ export class SoftwareEnclave {
     this.#otherKey = options.otherKey;
   }
 
-  /** The attestation document over manifest and ephemeral key, made at the given time; over a verifier's nonce, too. */
+  /** Makes an attestation document of the manifest and the ephemeral key, with the verifier's nonce if there is one. */
   attest(at: Date, alter: DocumentAlterations = {}, nonce: Uint8Array | null = null): EnclaveDocument {
     const { pki, manifestHash } = this.#options;
     const specs = altered(pki.chainSpecs(at), alter.certificates);
@@ -141,7 +140,6 @@ export class SoftwareEnclave {
     return { cose, rootCertificate: chain[0]! };
   }
 
-  /** The app proof of a payload, signed by the ephemeral key. */
   appProof(payload: JsonObject, alter: AppProofAlterations = {}): JsonObject {
     const text = altered(JSON.stringify(altered(payload, alter.payload)), alter.text);
     const signature = altered(qosSign(alter.signer ?? this.ephemeralKey, toUtf8(text)), alter.signature);
@@ -168,7 +166,7 @@ export class SoftwareEnclave {
   #commit(generation: "setup" | "live", pcrs: Map<number, Uint8Array>): void {
     const { manifestHash, manifestCommitment = false } = this.#options;
     const other = generation === "live" ? "setup" : "live";
-    // Made when it is first needed: most enclaves of a test only sign.
+    // Made when first needed: most test enclaves never attest.
     this.#otherKey ??= generateQosKeyPair();
     pcrs.set(COMMITMENT_PCR[generation], commitmentPcr(generation, manifestHash, this.ephemeralKey.publicKey));
     pcrs.set(COMMITMENT_PCR[other], commitmentPcr(other, manifestHash, this.#otherKey.publicKey));
@@ -176,7 +174,7 @@ export class SoftwareEnclave {
   }
 }
 
-/** The COSE_Sign1 of a payload (RFC 9052 section 4.4), by ES384. */
+/** A COSE_Sign1 with ES384 (RFC 9052 section 4.4). */
 function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlterations): Uint8Array {
   const header = altered(encodeCbor(new Map([[1, -35]])), alter.protectedHeader);
   const signed = encodeCbor(["Signature1", header, new Uint8Array(), payload]);
@@ -185,10 +183,9 @@ function signDocument(payload: Uint8Array, leafKey: KeyPair, alter: DocumentAlte
   return altered(encodeCbor(alter.items?.(items) ?? items), alter.cose);
 }
 
-/** What a boot proof says of its deployment where nothing else is given. */
 export const LAB_LABELS: BootProofLabels = { deploymentLabel: "lab.1", enclaveApp: "signer", owner: "lab" };
 
-/** The service's boot proof of an enclave, in the service's field names. */
+/** A boot proof with the service's member names. */
 export function bootProofJson(parts: {
   readonly ephemeralKey: Uint8Array;
   readonly document: Uint8Array;
@@ -210,10 +207,10 @@ export function bootProofJson(parts: {
   };
 }
 
-/** Whose address a derivation proof speaks of. */
+/** The address of an address derivation proof. */
 export interface AddressFacts {
   readonly organizationId: string;
-  /** Absent: a private key's, which belongs to no wallet and was not derived. */
+  /** Absent for the address of a private key that belongs to no wallet. */
   readonly walletId?: string;
   readonly derivationPath?: string;
   readonly address: string;
@@ -227,7 +224,7 @@ export function addressDerivationPayload(at: Date, facts: AddressFacts): JsonObj
   };
 }
 
-/** `facts`: what is known of the decision; made up where it is not given. */
+/** `facts` replaces invented values. */
 export function policyOutcomePayload(
   at: Date,
   organizationId: string,
@@ -247,7 +244,7 @@ export function policyOutcomePayload(
   return { type: "APP_PROOF_TYPE_POLICY_OUTCOME", timestampMs: String(at.getTime()), policyOutcomeProof };
 }
 
-/** A type that the application defined itself. */
+/** A proof type that the application defines itself. */
 export function customPayload(at: Date, type = "APP_PROOF_TYPE_LAB_GREETING"): JsonObject {
   return { type, timestampMs: String(at.getTime()), greeting: { id: randomUUID(), text: "hello" } };
 }

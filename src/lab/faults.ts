@@ -1,7 +1,7 @@
 /**
- * Ways of the service to misbehave, on demand: each a row that says what is done, which checks have to fail, and who
- * can see it. Those without `needs` show in the answer to any submit with `generateAppProofs`, and in the boot proofs
- * of the keys that its app proofs name.
+ * The faults that the service can show on demand. Each row has what the service does, which checks must fail, and who
+ * can see it. Faults without `needs` show in every submit with `generateAppProofs`, and in the boot proofs of the keys
+ * that its app proofs name.
  */
 import { concatBytes, fromUtf8, toHex, toUtf8 } from "../bytes.js";
 import type { CheckId } from "../checks.js";
@@ -19,7 +19,6 @@ import type { SavedRelease } from "./records.js";
 import type { Reader } from "./state.js";
 import { type Account, addressOf } from "./wallet.js";
 
-/** The enclave that a fault is about: its boot proof was requested, or it signed an app proof. */
 export interface TargetEnclave {
   readonly release: SavedRelease;
   readonly at: Date;
@@ -31,62 +30,61 @@ export interface TargetEnclave {
 
 type AlterForge = (target: TargetEnclave) => Partial<ForgeOptions>;
 
-/** One activity on its way out. */
 export interface Answering {
-  /** As the service knows it. */
+  /** The unaltered activity. */
   readonly honest: JsonObject;
-  /** The last segment of the path that it is the answer to; `webhook` for a delivery. */
+  /** Last segment of the request's path; `webhook` for a delivery. */
   readonly operation: string;
   readonly reader: Reader;
-  /** An app proof of the payload, by the enclave that signed the one given. */
+  /** Signs the payload as the signer of `like`. */
   readonly sign: (like: JsonObject, payload: JsonObject) => JsonObject;
 }
 
 type AlterActivity = (activity: JsonObject, answering: Answering) => JsonObject;
 
-/** Beside the names of operations, in {@link LabFault.needs}: only who knows the request can tell. */
+/**
+ * A value of {@link LabFault.needs} beside operation names: only a client that knows the request can detect the fault.
+ */
 export const VERIFIED_CALLS = "verified calls";
 
-/** What a fault does, and what has to come of it. */
 interface FaultFacts {
   /** What the service does. */
   readonly what: string;
   /**
-   * Every check that fails of the activity and the boot proofs of its keys, under the lab's policy, where organization
-   * and id are known that were asked for. None: the evidence cannot be fetched.
+   * All checks that fail for the activity and the boot proofs of its keys, under the lab's policy and with the
+   * requested organization and id. Empty: the evidence cannot be fetched.
    */
   readonly fails: readonly CheckId[];
   /**
-   * The operations that show it, any one of them, where not all submits do; and {@link VERIFIED_CALLS} where only a
-   * client that knows the request can tell.
+   * Operations of which any one shows the fault, if not every submit does. {@link VERIFIED_CALLS} is added if only a
+   * client that knows the request can detect it.
    */
   readonly needs?: readonly string[];
 }
 
 export interface Behaviour extends FaultFacts {
-  /** What is altered in the making of a boot proof. */
+  /** Alters how a boot proof is made. */
   readonly forge?: AlterForge;
-  /** What is answered in the place of a boot proof. */
+  /** Replaces the finished boot proof. */
   readonly bootProof?: (honest: JsonObject, target: TargetEnclave) => JsonObject;
-  /** Set: a boot proof is answered for keys that no enclave has. */
+  /** Return boot proofs for keys that no enclave has, too. */
   readonly anyKey?: boolean;
-  /** What is altered in an app proof, which is then signed anew. */
+  /** Alters an app proof and signs it again. */
   readonly appProof?: (target: TargetEnclave, answering: Answering) => AppProofAlterations;
-  /** What the app proofs of an activity become, after `appProof`. */
+  /** Replaces the app proofs of an activity, after `appProof`. */
   readonly appProofs?: (honest: readonly JsonObject[], answering: Answering) => readonly JsonObject[];
   readonly activity?: AlterActivity;
-  /** Operations that find nothing. */
+  /** Operations that return not found. */
   readonly refuses?: readonly string[];
 }
 
-/** A table whose names the compiler knows. */
 function behaviours<Name extends string>(rows: Readonly<Record<Name, Behaviour>>): Readonly<Record<Name, Behaviour>> {
   return rows;
 }
 
 /**
- * Somebody else, with keys and a root of their own under the same names: made when first needed, since making it is
- * slow.
+ * Another authority with its own keys and root under the same names. Making it is slow, so it is made when first
+ * needed.
  */
 let strangerMade: Forge | undefined;
 function stranger(): Forge {
@@ -97,11 +95,11 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const OTHER_ID = "00000000-0000-4000-8000-000000000000";
 const OTHER_ADDRESS = "0x1111111111111111111111111111111111111111";
-/** Of a wallet that nobody here has asked for. */
+/** The seed of a wallet outside the lab. */
 const OTHER_SEED = new Uint8Array(64).fill(1);
 const MINUTE = 60_000;
 
-// Alterations of one thing.
+// Helpers: each alters one thing.
 
 const put =
   (name: string, value: JsonValue) =>
@@ -120,21 +118,21 @@ const alterManifest =
   (alterations: (target: TargetEnclave) => ManifestAlterations): AlterForge =>
   (target) => ({ alterManifest: alterations(target) });
 const manifest = (parts: NonNullable<ManifestAlterations["parts"]>): AlterForge => alterManifest(() => ({ parts }));
-/** For what older manifests, or borsh, cannot say. */
+/** For values that older manifests, or borsh, cannot express. */
 const asV2 =
   (alter: AlterForge): AlterForge =>
   (target) => ({ ...alter(target), version: "v2", encoding: "json" });
-/** A pivot is what manifests of workloads do not have, and not all of it what older manifests have. */
+/** As v2, because workload manifests have no pivot and older pivots lack members. */
 const pivot = (change: (pivot: Pivot) => Pivot): AlterForge =>
   asV2(alterManifest(() => ({ manifest: (value) => ({ ...value, pivot: change(value.pivot) }) })));
 const payload = (change: (proof: JsonObject) => JsonObject) => (): AppProofAlterations => ({ payload: change });
 
-/** The last bit turned over. */
+/** Flips the last bit. */
 function flipped(bytes: Uint8Array): Uint8Array {
   return bytes.map((byte, index) => (index === bytes.length - 1 ? byte ^ 1 : byte));
 }
 
-/** Members of the one object that a payload of any type holds: its claim. */
+/** Replaces members of the claim: the only object in a payload of any type. */
 function claim(members: JsonObject): (json: JsonObject) => JsonObject {
   return (json) =>
     Object.fromEntries(
@@ -142,7 +140,7 @@ function claim(members: JsonObject): (json: JsonObject) => JsonObject {
     );
 }
 
-/** Members of the one object inside an activity's intent or result. */
+/** Replaces members of the only object in an activity's intent or result. */
 function inside(part: "intent" | "result", members: JsonObject): (activity: JsonObject) => JsonObject {
   return (activity) => ({ ...activity, [part]: claim(members)(activity[part] as JsonObject) });
 }
@@ -153,7 +151,6 @@ const ofType =
     answering.honest["type"] === type ? alter(activity, answering) : activity;
 const ofNewWallets = (alter: AlterActivity): AlterActivity => ofType("ACTIVITY_TYPE_CREATE_WALLET", alter);
 
-/** The one member of an activity's intent or result. */
 function soleMember(activity: JsonObject, part: "intent" | "result"): JsonObject {
   return Object.values(activity[part] as JsonObject)[0] as JsonObject;
 }
@@ -162,12 +159,11 @@ const addressesOf = (activity: JsonObject): string[] => soleMember(activity, "re
 const accountsOf = (activity: JsonObject): readonly Account[] =>
   soleMember(activity, "intent")["accounts"] as unknown as readonly Account[];
 
-/** The addresses of another wallet at the paths of a new one. */
 function otherAddresses(activity: JsonObject): string[] {
   return accountsOf(activity).map((account) => addressOf(OTHER_SEED, account));
 }
 
-/** Applied to what app proofs say of a new wallet's addresses; `index`: the address's place. */
+/** Alters the claims in app proofs of a new wallet's addresses. `index`: position of the address. */
 function ofNewAddresses(
   members: (index: number, honest: JsonObject, reader: Reader) => JsonObject,
 ): NonNullable<Behaviour["appProof"]> {
@@ -464,7 +460,7 @@ const ACTIVITY_FAULTS = behaviours({
   },
 });
 
-/** Answers to another question than the one that was asked, and results that are not as they were asked for. */
+/** Responses to another request, and results that differ from the request. */
 const ANSWER_FAULTS = behaviours({
   "earlier-answer": {
     what: "every request is answered with an activity that made a wallet, and its genuine app proofs",
@@ -527,7 +523,7 @@ const ANSWER_FAULTS = behaviours({
   },
 });
 
-/** What a new wallet can be answered with. */
+/** Responses to the creation of a wallet. */
 const NEW_WALLET_FAULTS = behaviours({
   "foreign-wallet-answer": {
     what:
@@ -666,7 +662,7 @@ const POLICY_FAULTS = behaviours({
   },
 });
 
-/** Every way to misbehave, about in the order of the checks that each breaks. */
+/** All faults, roughly in the order of the checks that they break. */
 export const BEHAVIOURS = {
   ...DOCUMENT_FAULTS,
   ...MANIFEST_FAULTS,
@@ -680,10 +676,10 @@ export const BEHAVIOURS = {
 
 export type FaultName = keyof typeof BEHAVIOURS;
 
-/** What is given for the name of a fault: text from anywhere, of which an editor completes the names that there are. */
+/** Any string, so that names from outside compile; editors still complete the known names. */
 export type GivenFaultName = FaultName | (string & Record<never, never>);
 
-/** A way to misbehave, as it is listed. */
+/** A row of {@link FAULTS}. */
 export interface LabFault extends FaultFacts {
   readonly name: FaultName;
 }
@@ -695,15 +691,14 @@ export const FAULTS: readonly LabFault[] = Object.entries(BEHAVIOURS).map(([name
   ...(needs && { needs }),
 }));
 
-/** Those of them that no check of the evidence alone can find: a client has to compare the answer with its request. */
+/** Faults that no check of the evidence alone can detect: the client must compare the response with its request. */
 export const SUBTLE_FAULTS: readonly LabFault[] = FAULTS.filter(({ needs }) => needs?.includes(VERIFIED_CALLS));
 
-/** An activity of another organization, with its genuine app proofs. */
+/** Another organization's activity. */
 function foreignActivity(honest: JsonObject, reader: Reader): JsonObject {
   return walletActivity(reader, (activity) => activity["organizationId"] !== honest["organizationId"]) ?? honest;
 }
 
-/** Another activity of the same organization, with its genuine app proofs. */
 function earlierActivity(honest: JsonObject, reader: Reader): JsonObject {
   const { id, organizationId } = honest;
   return (
@@ -712,7 +707,6 @@ function earlierActivity(honest: JsonObject, reader: Reader): JsonObject {
   );
 }
 
-/** An activity that made a wallet and has app proofs of it. */
 function walletActivity(reader: Reader, wanted: (activity: JsonObject) => boolean): JsonObject | undefined {
   const activities = reader.all("activities").map(({ activity }): JsonObject => activity);
   return activities.find(
@@ -722,7 +716,7 @@ function walletActivity(reader: Reader, wanted: (activity: JsonObject) => boolea
 
 const EXTRA_PATH = "m/44'/60'/0'/0/1000";
 
-/** With one of {@link OTHER_ADDRESS}, of the new wallet. */
+/** Adds a proof of {@link OTHER_ADDRESS} in the new wallet. */
 function withExtraProof(proofs: readonly JsonObject[], { honest, sign }: Answering): readonly JsonObject[] {
   const like = proofs.find(isAddressProof);
   if (honest["type"] !== "ACTIVITY_TYPE_CREATE_WALLET" || like === undefined) return proofs;
@@ -730,7 +724,6 @@ function withExtraProof(proofs: readonly JsonObject[], { honest, sign }: Answeri
   return [...proofs, sign(like, extra)];
 }
 
-/** What an app proof of this lab says. */
 export function payloadOf(proof: JsonObject): JsonObject {
   return JSON.parse(proof["proofPayload"] as string) as JsonObject;
 }
@@ -739,7 +732,7 @@ function signedAt(proof: JsonObject): Date {
   return new Date(Number(payloadOf(proof)["timestampMs"]));
 }
 
-/** An envelope of the manifest with the next nonce, rightly approved. */
+/** An approved envelope of the manifest with the next nonce. */
 function anotherEnvelope(manifest: Manifest, forge: Forge): ManifestEnvelope {
   const other = { ...manifest, namespace: { ...manifest.namespace, nonce: manifest.namespace.nonce + 1 } };
   const approvals = forge.manifestMembers.map((member) => approve(manifestHash(other), member));

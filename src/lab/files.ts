@@ -1,9 +1,9 @@
-/** What a client needs of a lab, as files: so that a script can use it without a word of TypeScript. */
+/** The files that clients of a lab need, for scripts in any language. */
 import type { JsonObject } from "../decode/json.js";
 import { type FolderFile, claimFolder } from "./folder.js";
 import { LAB_FILE, type Lab } from "./lab.js";
 
-/** `lab.json`; file names are relative to it. */
+/** The content of `lab.json`; file names are relative to it. */
 export interface LabFiles {
   readonly baseUrl: string;
   readonly organizationId: string;
@@ -12,19 +12,19 @@ export interface LabFiles {
   readonly trustAnchorFile: string;
   readonly policyFile: string;
   readonly ids: Lab["ids"];
-  /** The activity that made the wallet, with app proofs of its addresses. */
+  /** The activity that created the wallet, with app proofs of its addresses. */
   readonly walletActivityId: string;
   readonly jwksUrl: string;
-  /** GET and PUT `{"faults": ["name"]}` there. */
+  /** GET reads and PUT sets `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
-  /** Of a root user of the child organization. */
+  /** A root user of the child organization. */
   readonly child: {
     readonly userId: string;
     readonly walletId: string;
     readonly walletActivityId: string;
     readonly apiKeyFile: string;
   };
-  /** Of a user whom policies bind. */
+  /** A user to whom policies apply. */
   readonly operator: { readonly userId: string; readonly apiKeyFile: string };
 }
 
@@ -32,8 +32,8 @@ const SECRET = 0o600;
 const PUBLIC = 0o644;
 
 /**
- * Writes the files into a folder that is empty, not there yet, or a lab's, each whole or not at all, `lab.json` last.
- * Replaces only what a lab wrote. Rejects with {@link LabFolderError} otherwise, and then nothing is written.
+ * Writes the files into a folder that is empty, new, or a lab's: each completely or not at all, `lab.json` last.
+ * Replaces only files that a lab wrote. Otherwise rejects with {@link LabFolderError} and writes nothing.
  */
 export async function writeLabFiles(lab: Lab, folder: string): Promise<LabFiles> {
   const { baseUrl, organizationId, childOrganizationId, ids, walletActivityId, jwksUrl, faultsUrl, child, operator } =

@@ -1,15 +1,15 @@
-/** Fingerprints of requests, by which votes name an activity. */
+/** Fingerprints of requests. Votes use them to identify an activity. */
 import { toHex } from "../bytes.js";
 import { sha256 } from "./qos.js";
 
 const PREFIX = "sha256:";
 
-/** Of a request's body (client/README.md, "Activities"). */
+/** The fingerprint of a request body (client/README.md, "Activities"). */
 export function fingerprintOf(body: Uint8Array): string {
   return PREFIX + toHex(sha256(body));
 }
 
-/** Votes name it with its prefix and without; it is kept without. */
+/** Votes name fingerprints with or without the prefix; they are stored without it. */
 export function bareFingerprint(fingerprint: string): string {
   return fingerprint.startsWith(PREFIX) ? fingerprint.slice(PREFIX.length) : fingerprint;
 }

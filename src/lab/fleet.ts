@@ -1,6 +1,6 @@
 /**
- * The enclaves of the lab: releases, each approved by operators, and the enclaves that booted them. A boot makes a new
- * ephemeral key and a boot proof, both kept for good; an enclave whose certificate is about to expire is booted anew.
+ * The lab's enclaves: approved releases, and the enclaves that booted them. A boot makes a new ephemeral key and a boot
+ * proof, which are kept forever. An enclave reboots before its certificate expires.
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -25,13 +25,12 @@ import type { SavedEnclave, SavedFleet, SavedMember, SavedRelease } from "./reco
 import { type App, type ReleaseOptions, releaseId } from "./release.js";
 import type { Reader, Transaction } from "./state.js";
 
-/** What each application's proofs speak of. */
 const APP_PROOF_TYPES: Readonly<Record<App, string>> = {
   "policy-engine": "APP_PROOF_TYPE_POLICY_OUTCOME",
   signer: "APP_PROOF_TYPE_ADDRESS_DERIVATION",
 };
 
-/** What users of the lab see of a running enclave. */
+/** A running enclave. */
 export interface EnclaveInfo {
   readonly enclaveId: string;
   readonly app: App;
@@ -43,7 +42,7 @@ export interface EnclaveInfo {
   readonly bootedAt: Date;
 }
 
-/** An enclave is booted anew this long before its certificate expires. */
+/** How long before its certificate expires an enclave reboots. */
 const RENEWAL_MS = 15 * 60_000;
 const FIRST_NONCE = 7;
 
@@ -71,7 +70,7 @@ export class Fleet {
   readonly #shareholders: readonly LabMember[];
   readonly #now: () => Date;
   readonly #forges = new Map<string, Forge>();
-  /** By enclave id, in the order of their first boot. */
+  /** By enclave id, in the order of the first boot. */
   readonly #running = new Map<string, Running>();
   readonly #standbys = new Map<string, JsonObject>();
   #turn = 0;
@@ -96,7 +95,7 @@ export class Fleet {
     return [...this.#running.values()].map(({ info }) => info);
   }
 
-  /** The policy file that pins every release that is to be pinned. */
+  /** The policy file that pins every release with `pinned`. */
   policyFile(reader: Reader): JsonObject {
     const deployments = reader
       .all("releases")
@@ -113,10 +112,7 @@ export class Fleet {
     });
   }
 
-  /**
-   * Has the operators approve a release. Its manifest's nonce is higher than that of every release of the application
-   * before.
-   */
+  /** Adds an approved release. Its manifest's nonce is higher than those of the application's earlier releases. */
   addRelease(options: ReleaseOptions, tx: Transaction): SavedRelease {
     const { app, name, manifestVersion = "v2", generation = "live", pinned = true, spelling } = options;
     const encoding = options.encoding ?? manifestEncodings(manifestVersion)[0];
@@ -130,10 +126,7 @@ export class Fleet {
     return release;
   }
 
-  /**
-   * Boots a release: a new ephemeral key, an attestation of it, a boot proof. What ran under the same id is gone, its
-   * boot proof is not.
-   */
+  /** Boots a release with a new ephemeral key. It replaces the enclave with the same id, whose boot proof stays. */
   boot(release: SavedRelease, tx: Transaction): EnclaveInfo {
     return this.#boot(release, tx).info;
   }
@@ -157,9 +150,7 @@ export class Fleet {
     return running;
   }
 
-  /**
-   * The release of an enclave leaves the rolling deployment. Throws RangeError for the last enclave of an application.
-   */
+  /** Removes an enclave. Throws RangeError for the last enclave of an application. */
   stop(enclaveId: string): void {
     const stopped = this.#running.get(enclaveId);
     if (stopped === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -168,7 +159,7 @@ export class Fleet {
     this.#running.delete(enclaveId);
   }
 
-  /** An app proof by one of the application's enclaves: they take turns. */
+  /** An app proof by one of the application's enclaves, in rotation. */
   appProof(app: App, payload: (at: Date) => JsonObject, tx: Transaction): JsonObject {
     const running = [...this.#running.values()].filter(({ info }) => info.app === app);
     const chosen = running[this.#turn++ % running.length];
@@ -176,7 +167,7 @@ export class Fleet {
     return this.#renewed(chosen, tx).enclave.appProof(payload(this.#now()));
   }
 
-  /** The running enclave of the application that was booted last. */
+  /** The application's running enclave that booted last. */
   latest(app: string, tx: Transaction): EnclaveInfo | undefined {
     const running = [...this.#running.values()].filter(({ info }) => info.app === app);
     if (running.length === 0) return undefined;
@@ -184,12 +175,11 @@ export class Fleet {
     return this.#renewed(latest, tx).info;
   }
 
-  /** Signs a payload anew with a key of the past: what only a fault asks for. */
+  /** Signs a payload with the key of an earlier enclave. Only faults need it. */
   resign(saved: SavedEnclave, release: SavedRelease, payload: JsonObject, alter: AppProofAlterations): JsonObject {
     return this.#softwareEnclave(release, loadQosKeyPair(saved.key)).appProof(payload, alter);
   }
 
-  /** A boot proof of the release with the key, with whatever is to be altered in its making. */
   forgeBootProof(
     release: SavedRelease,
     at: Date,
@@ -209,7 +199,7 @@ export class Fleet {
     }).bootProof;
   }
 
-  /** A boot proof of a running enclave, made now over a nonce. Throws RangeError where no such enclave runs. */
+  /** Makes a boot proof of a running enclave over a nonce. Throws RangeError if no such enclave runs. */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject {
     const running = this.#running.get(enclaveId);
     if (running === undefined) throw new RangeError(`no enclave ${enclaveId} is running`);
@@ -224,7 +214,6 @@ export class Fleet {
     return made;
   }
 
-  /** The keys, measurements and labels of a release. */
   forge(release: SavedRelease): Forge {
     const id = releaseId(release);
     const known = this.#forges.get(id);
@@ -233,7 +222,7 @@ export class Fleet {
       pki: this.#pki,
       measurements: labMeasurements(id),
       quorumKey: this.#quorumKeys[release.app],
-      // Each boot has its own; this one is never attested.
+      // A placeholder that is never attested: each boot has its own key.
       ephemeralKey: this.#quorumKeys[release.app],
       manifestMembers: this.#operators,
       shareMembers: this.#shareholders,
@@ -245,7 +234,6 @@ export class Fleet {
     return made;
   }
 
-  /** The enclave, booted anew where its certificate is about to expire. */
   #renewed(running: Running, tx: Transaction): Running {
     const due = running.info.bootedAt.getTime() + LEAF_LIFE_MS - RENEWAL_MS;
     return this.#now().getTime() < due ? running : this.#boot(tx.get("releases", running.info.enclaveId)!, tx);

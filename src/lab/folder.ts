@@ -1,6 +1,6 @@
 /**
- * The folder of a lab: one that was empty when a lab claimed it. A marker says so, with the digests of what labs wrote
- * there: a file with another content is somebody else's, and is left as it is.
+ * The folder of a lab. A marker file identifies it and holds the digests of the files that labs wrote. A file with
+ * another content belongs to somebody else and is left unchanged.
  */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readFile, readdir, rm } from "node:fs/promises";
@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { createWhole, replaceWhole } from "../disk/whole.js";
 
-/** A folder, or a file in it, that no lab wrote. Nothing in it was changed. */
+/** The folder, or a file in it, was not written by a lab. Nothing was changed. */
 export class LabFolderError extends Error {
   override readonly name = "LabFolderError";
 }
 
-/** That it is there says that the folder is a lab's. */
+/** Its presence marks a lab's folder. */
 const MARKER = "lab-folder.json";
 const FORMAT = "bootproof-lab-folder/1";
 const PUBLIC = 0o644;
-/** LevelDB's file that names the current state, in the folder where labs have always kept it. */
+/** LevelDB's current-state file, in the subfolder that labs have always used. */
 const OLD_STORE = join("store", "CURRENT");
 
 export interface FolderFile {
@@ -26,15 +26,11 @@ export interface FolderFile {
   readonly mode: number;
 }
 
-/** The SHA-256 of what labs wrote, by the name of the file. */
 type Written = Readonly<Record<string, readonly string[]>>;
 
-/**
- * The folder, which is made where it is not there. Rejects with {@link LabFolderError} for one that is neither empty
- * nor a lab's.
- */
+/** Opens or creates the folder. Rejects with {@link LabFolderError} unless it is empty, new, or a lab's. */
 export async function claimFolder(path: string): Promise<LabFolder> {
-  // It holds private keys.
+  // The folder holds private keys.
   await mkdir(path, { recursive: true, mode: 0o700 });
   const entries = await readdir(path);
   if (!entries.includes(MARKER)) {
@@ -64,7 +60,6 @@ async function readMarker(path: string): Promise<Written> {
   return written;
 }
 
-/** Null for anything but a marker. */
 function writtenIn(text: string): Written | null {
   try {
     const { format, files } = JSON.parse(text) as Record<string, JsonValue | undefined>;
@@ -85,19 +80,19 @@ class LabFolder {
   readonly #path: string;
   #written: Written;
 
-  /** Only {@link claimFolder} makes one. */
+  /** Use {@link claimFolder}. */
   constructor(path: string, written: Written) {
     this.#path = path;
     this.#written = written;
   }
 
   /**
-   * Writes the files in their order, each whole or not at all. Rejects with {@link LabFolderError} where one of them is
-   * there and no lab wrote it; then none is written.
+   * Writes the files in order, each completely or not at all. Rejects with {@link LabFolderError} if one of them exists
+   * and was not written by a lab; then it writes none.
    */
   async write(files: readonly FolderFile[]): Promise<void> {
     const before = await Promise.all(files.map(async ({ name }) => this.#own(name)));
-    // First, so that a kill in between leaves no file that the marker does not know.
+    // The marker is written first, so that after a kill it knows every file.
     const known = files.map(({ name, text }, index): [string, string[]] => {
       return [name, [...new Set([...(before[index] === null ? [] : [before[index]!]), digestOf(text)])]];
     });
@@ -109,12 +104,12 @@ class LabFolder {
     }
   }
 
-  /** Removes a file, where a lab wrote it. Rejects with {@link LabFolderError} where none did. */
+  /** Removes a file that a lab wrote. Rejects with {@link LabFolderError} if the file is somebody else's. */
   async remove(name: string): Promise<void> {
     if ((await this.#own(name)) !== null) await rm(join(this.#path, name), { force: true });
   }
 
-  /** The digest of a file that a lab wrote; null where none is there. */
+  /** The digest of a file that a lab wrote; null if there is no file. */
   async #own(name: string): Promise<string | null> {
     const content = await contentOf(join(this.#path, name));
     if (content === null) return null;
@@ -130,7 +125,7 @@ function digestOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Of a file itself; an empty content for what is none, such as a link, and null where nothing is there. */
+/** Empty if the path is not a regular file, such as a link; null if nothing exists there. */
 async function contentOf(path: string): Promise<Buffer | null> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;

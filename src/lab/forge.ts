@@ -1,6 +1,6 @@
 /**
- * The forge: whole evidence by default, and on demand evidence in which one chosen thing is wrong while everything made
- * from it afterwards is rightly hashed, signed and encoded. For tests, demos and authors of SDKs.
+ * Makes complete evidence. On demand exactly one thing in it is wrong, and everything that is made from that is
+ * correctly hashed, signed and encoded. For tests, demos and SDK authors.
  */
 import { toHex, toUtf8 } from "../bytes.js";
 import type { BootProofLabels } from "../decode/boot-proof.js";
@@ -51,7 +51,7 @@ import {
   sha256,
 } from "./qos.js";
 
-/** What a lab is made of; each part is new, or the same in every lab, where it is not given. */
+/** Parts of a lab. Defaults: new keys and members; fixed measurements, namespace, pivot hash and labels. */
 interface ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -76,7 +76,7 @@ const PARTS: Readonly<Record<keyof ForgeParts, true>> = {
   labels: true,
 };
 
-/** Keys and measurements that many pieces of evidence share: making them is slow. */
+/** Shared keys and measurements: reuse one forge for many pieces of evidence, because making keys is slow. */
 export class Forge implements ForgeParts {
   readonly pki: NitroPki;
   readonly measurements: Measurements;
@@ -101,7 +101,6 @@ export class Forge implements ForgeParts {
     this.labels = parts.labels ?? LAB_LABELS;
   }
 
-  /** What the manifests of this lab say, in any version. */
   manifestParts(): ManifestParts {
     const { pcr0, pcr1, pcr2, pcr3 } = this.measurements;
     return {
@@ -114,24 +113,24 @@ export class Forge implements ForgeParts {
   }
 }
 
-/** What can be altered in the making of manifest and envelope, in the order of the making. */
+/** Alterations of manifest and envelope, in the order in which they apply. */
 export interface ManifestAlterations {
-  /** v0 to v2: before it is hashed, approved and attested. */
+  /** For v0 to v2, before the manifest is hashed, approved and attested. */
   readonly manifest?: Alter<PivotManifest>;
-  /** v3: likewise. */
+  /** The same for v3. */
   readonly workloadManifest?: Alter<WorkloadManifest>;
-  /** What takes the place of parts that every version has; after the others. */
+  /** Replaces members that all versions have, after the alterations above. */
   readonly parts?: (
     manifest: Manifest,
   ) => Partial<Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave">>;
-  /** The hash that approvals sign and the enclave binds. */
+  /** The hash that approvals sign and the enclave attests. */
   readonly hash?: Alter<Uint8Array>;
   readonly approvals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
   readonly shareApprovals?: (approvals: Approval[], hash: Uint8Array) => Approval[];
-  /** v0 to v2, after hash and approvals: what the manifest is shown as beside the envelope. */
+  /** For v0 to v2: alters only the manifest beside the envelope, after hash and approvals. */
   readonly shown?: Alter<PivotManifest>;
   readonly envelope?: Alter<ManifestEnvelope>;
-  /** Where they are encoded as JSON. */
+  /** Only for JSON encodings. */
   readonly json?: Alter<JsonObject>;
   readonly envelopeJson?: Alter<JsonObject>;
   readonly bytes?: Alter<Uint8Array>;
@@ -140,31 +139,30 @@ export interface ManifestAlterations {
 
 export interface ForgeOptions {
   readonly lab: Forge;
-  /** When the document is made; the app proofs follow a minute later. */
+  /** Time of the document; the default app proof is a minute younger. */
   readonly at: Date;
-  /** v2 where not given. */
+  /** Default: v2. */
   readonly version?: ManifestVersion;
-  /** The version's own where not given: borsh for v0 and v1, JSON for the newer ones. */
+  /** Default: borsh for v0 and v1, JSON for newer versions. */
   readonly encoding?: ManifestEncoding["encoding"];
-  /** As the manifest's where not given. */
+  /** Default: as the manifest's. */
   readonly envelopeEncoding?: ManifestEncoding["encoding"];
   readonly spelling?: JsonSpelling;
-  /** `live` where not given. */
+  /** Default: `live`. */
   readonly generation?: Generation;
-  /** The lab's where not given. */
+  /** Default: the lab's. */
   readonly ephemeralKey?: QosKeyPair;
-  /** The enclave's key of its other phase (setup of a live document, live of a setup one); new where not given. */
+  /** The enclave's key of the other phase (setup or live). Default: a new key. */
   readonly otherKey?: QosKeyPair;
-  /** Whether PCR18 commits to the manifest; zeros where not given. */
+  /** Whether PCR18 commits to the manifest. Default: false, and PCR18 is zeros. */
   readonly manifestCommitment?: boolean;
-  /** The verifier's challenge that the document answers; none where not given. */
+  /** The verifier's nonce. Default: none. */
   readonly nonce?: Uint8Array;
   readonly alterManifest?: ManifestAlterations;
   readonly alterDocument?: DocumentAlterations;
   readonly bootProof?: Alter<JsonObject>;
-  /** What the app proofs say; one derived address where not given. */
+  /** Payloads of the app proofs. Default: the derivation of one address. */
   readonly payloads?: readonly JsonObject[];
-  /** Applied to each app proof. */
   readonly alterAppProof?: AppProofAlterations;
   readonly activity?: Alter<JsonObject>;
 }
@@ -192,18 +190,17 @@ const FORGE_OPTIONS: Readonly<Record<keyof ForgeOptions, true>> = {
 export interface ForgedEvidence {
   readonly bootProof: JsonObject;
   readonly appProofs: JsonObject[];
-  /** Carries the app proofs too. */
+  /** Includes the app proofs. */
   readonly activity: JsonObject;
-  /** The root that the document's path starts at. */
+  /** The root certificate of the document's path, in DER. */
   readonly anchorDer: Uint8Array;
   readonly anchorPem: string;
-  /** The attestation document alone. */
+  /** The attestation document (COSE_Sign1). */
   readonly document: Uint8Array;
   readonly manifest: Manifest;
   readonly manifestHash: Uint8Array;
 }
 
-/** The wallet that forged evidence speaks of. */
 export const LAB_ADDRESS: Required<AddressFacts> = {
   organizationId: "3a2de333-972b-45bf-8a7a-83c4167b81e2",
   walletId: "ad8a06ec-c2f4-55f2-ac43-65991efbfdd1",
@@ -211,7 +208,14 @@ export const LAB_ADDRESS: Required<AddressFacts> = {
   address: "0xb84b4730Cd81Bc82Ee6B1dE6c343Ebd7928138DC",
 };
 
-/** Makes boot proof, app proofs and activity of one enclave. */
+/**
+ * Makes the boot proof, app proofs and activity of one enclave. Throws TypeError for an alteration that the manifest's
+ * version cannot have.
+ * @example
+ * ```ts
+ * const { bootProof, anchorPem } = forgeEvidence({ lab: new Forge(), at: new Date() });
+ * ```
+ */
 export function forgeEvidence(given: ForgeOptions): ForgedEvidence {
   const options = ownOptions("options", given, FORGE_OPTIONS);
   const { lab, at, generation = "live", ephemeralKey = lab.ephemeralKey } = options;
@@ -286,7 +290,7 @@ function forgeManifest(options: ForgeOptions): ForgedManifest {
   };
 }
 
-/** Throws TypeError where an alteration is given that the manifest's version cannot have: it would change nothing. */
+/** Throws TypeError for an alteration of another version, which would have no effect. */
 function alteredManifest(
   manifest: Manifest,
   alter: Alter<PivotManifest> | undefined,
@@ -297,7 +301,6 @@ function alteredManifest(
   return manifest.pivot === undefined ? altered(manifest, alterWorkloads) : altered(manifest, alter);
 }
 
-/** An activity as the service answers it, completed, with the app proofs it was asked for. */
 function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
   const { organizationId, walletId, address, derivationPath } = LAB_ADDRESS;
   const account = { curve: "CURVE_SECP256K1", path: derivationPath, addressFormat: "ADDRESS_FORMAT_ETHEREUM" };
@@ -318,7 +321,7 @@ function createWalletActivity(at: Date, appProofs: JsonObject[]): JsonObject {
   };
 }
 
-/** A deployment of a policy that pins everything that the evidence of a lab shows; a test narrows or alters it. */
+/** A policy deployment that pins everything in a lab's evidence. Tests narrow or alter it. */
 export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): JsonObject {
   const { namespace, pivotHash, manifestSet, shareSet, enclave } = lab.manifestParts();
   const keys = (set: typeof manifestSet): JsonObject => ({
@@ -338,7 +341,6 @@ export function labDeployment(lab: Forge, version: ManifestVersion = "v2"): Json
   };
 }
 
-/** How a policy pins the application of a manifest of the version. */
 function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject {
   const pivot = { pivotHash: toHex(hash) };
   const pins: { readonly [V in ManifestVersion]: JsonObject } = {
@@ -350,7 +352,7 @@ function applicationPin(version: ManifestVersion, hash: Uint8Array): JsonObject 
   return pins[version];
 }
 
-/** A policy of these deployments, anchored in the given root; `rest` adds members or takes their place. */
+/** A policy with these deployments and this root. Members of `rest` are added or replace others. */
 export function labPolicy(anchorPem: string, deployments: JsonObject[], rest: JsonObject = {}): JsonObject {
   return { policy: "bootproof/1", name: "lab", trustAnchors: [{ pem: anchorPem }], deployments, ...rest };
 }

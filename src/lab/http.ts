@@ -1,4 +1,4 @@
-/** The service on a socket of the loopback. Whatever comes in, the answer is JSON, and the next request is served. */
+/** The service on a loopback socket. Every response is JSON, including those to invalid requests. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { concatBytes } from "../bytes.js";
@@ -7,15 +7,13 @@ import { Refusal, notFound } from "./refusal.js";
 import { Service, bodyJson } from "./service.js";
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/**
- * Of a body that is too large, so much is read and dropped, for a client that reads the answer only when all is sent.
- */
+/** A body over the limit is read and dropped up to this size, for clients that send everything before they read. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 const HOST = "127.0.0.1";
 
-/** What is at a path beside the operations: read by GET, and changed by PUT where it can be. Throw Refusal. */
+/** A path that is not an operation. The functions throw Refusal. */
 export interface Resource {
   readonly get: () => JsonObject;
   readonly put?: (json: JsonValue) => JsonObject;
@@ -23,12 +21,11 @@ export interface Resource {
 
 type Resources = ReadonlyMap<string, Resource>;
 
-/** The headers of the service's clients in browsers (client/README.md, "Browsers"). */
+/** Request headers of the service's browser clients (client/README.md, "Browsers"). */
 const CLIENT_HEADERS = ["content-type", "accept", "x-stamp", "x-stamp-webauthn", "x-client-version"];
-/** On every answer: nothing of the lab is secret, and a page of any origin may test against it. */
+/** In every response: the lab has no secrets, and pages of any origin may test against it. */
 const ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
-/** The service as HTTP. */
 export class HttpServer {
   readonly #server: Server;
 
@@ -38,7 +35,7 @@ export class HttpServer {
     this.#server.on("clientError", refuseNoise);
   }
 
-  /** Answers the base URL. Rejects where the port is taken. */
+  /** Resolves to the base URL. Rejects if the port is in use. */
   async listen(port: number): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -50,7 +47,6 @@ export class HttpServer {
     return `http://${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Ends all connections. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
@@ -82,10 +78,7 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? "").split("?", 1)[0]!;
 }
 
-/**
- * The CORS protocol's question before a request (Fetch standard, "CORS-preflight request"): it has no stamp and no
- * body.
- */
+/** Handles a CORS preflight (Fetch standard, "CORS-preflight request"), which has no stamp and no body. */
 function preflight(request: IncomingMessage, response: ServerResponse, resources: Resources): void {
   request.resume();
   const requested = (request.headers["access-control-request-headers"] ?? "").toLowerCase().split(",");
@@ -106,7 +99,7 @@ function methodsOf(resource: Resource | undefined): string[] {
 
 async function bodyOf(request: IncomingMessage, service: Service, resources: Resources): Promise<JsonObject> {
   const path = pathOf(request);
-  // Read even where it is not wanted: the connection is used again.
+  // Always read, so that the connection can be reused.
   const body = await readBody(request);
   const resource = resources.get(path);
   if (resource === undefined && !Service.knows(path)) throw notFound(`there is no ${path}`);
@@ -142,7 +135,7 @@ function send(response: ServerResponse, status: number, body: JsonObject): void 
   response.end(bytes);
 }
 
-/** What is no HTTP at all, or has headers without end. */
+/** Handles input that is not HTTP, or whose headers are too large. */
 function refuseNoise(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

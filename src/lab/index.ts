@@ -1,7 +1,4 @@
-/**
- * `bootproof/lab`: a local service with software enclaves, and the forge that its evidence comes from. For tests and
- * demos only.
- */
+/** `bootproof/lab`: a local service with software enclaves, and the forge of its evidence. For tests and demos only. */
 export { type Lab, type LabOptions, startLab } from "./lab.js";
 export { FAULTS, type FaultName, type GivenFaultName, type LabFault, SUBTLE_FAULTS, VERIFIED_CALLS } from "./faults.js";
 export type { EnclaveInfo } from "./fleet.js";

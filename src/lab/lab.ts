@@ -1,4 +1,4 @@
-/** A whole service on this machine, for tests, demos and authors of SDKs: one call to start it, one to end it. */
+/** Starts a complete service on this machine, for tests, demos and SDK authors. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Policy, type PolicyFile, parsePolicy } from "../appraise/policy.js";
@@ -23,22 +23,22 @@ import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
 export interface LabOptions {
-  /** 0, the default, is any that is free. */
+  /** Default: 0, a free port. */
   readonly port?: number;
   /**
-   * Where the state is kept from one start to the next, by the package classic-level; in memory where not given. A
-   * folder that is empty, not there yet, or a lab's.
+   * Keeps the state between starts, with the package classic-level: a folder that is empty, new, or a lab's. Default:
+   * in memory.
    */
   readonly dataFolder?: string;
   /** The clock of the service and its enclaves. */
   readonly now?: () => Date;
-  /** Names of the faults that are on from the start. */
+  /** Faults that are on from the start. */
   readonly faults?: readonly GivenFaultName[];
-  /** The manifest version of both first releases of a new lab; v1 and v2 where not given. */
+  /** Manifest version of both first releases in a new lab. Default: v1 and v2. */
   readonly manifestVersion?: ReleaseOptions["manifestVersion"];
-  /** How the time between two attempts at a delivery passes. */
+  /** The wait between two attempts of a delivery. */
   readonly sleep?: Sleep;
-  /** Called for every attempt at a delivery. */
+  /** Called for every attempt of a delivery. */
   readonly onDelivery?: (attempt: DeliveryAttempt) => void;
 }
 
@@ -52,34 +52,38 @@ const LAB_OPTIONS: Readonly<Record<keyof LabOptions, true>> = {
   onDelivery: true,
 };
 
-/** A running lab, and what a client needs to know of it. */
+/** A running lab. */
 export interface Lab extends Seed {
   readonly baseUrl: string;
-  /** The root of the software PKI, which its policy trusts. */
+  /** The root certificate of the software PKI, which the lab's policy trusts. */
   readonly trustAnchorPem: string;
-  /** Pins every release that is to be pinned: as a file, and as it is given to verification. */
+  /** Pins every release with `pinned`: as a file, and parsed for verification. */
   readonly policyFile: PolicyFile;
   readonly policy: Policy;
-  /** Where the keys of webhook deliveries are published, and what is there. */
+  /** The public keys of webhook deliveries: their URL, and the content. */
   readonly jwksUrl: string;
   readonly jwks: JsonObject;
-  /** The enclaves that run: while a fault of the boot is on, those that were booted for it. */
+  /** The running enclaves. While a fault of the boot is on: the enclaves that booted for it. */
   readonly enclaves: readonly EnclaveInfo[];
-  /** Where the faults that are on are read and set over HTTP: `{"faults": ["name"]}`. */
+  /** GET reads and PUT sets the faults: `{"faults": ["name"]}`. */
   readonly faultsUrl: string;
-  /** The faults that are on. */
   readonly faults: readonly FaultName[];
-  /** Turns one fault on, or several, and all others off; null: none. Throws RangeError for a name that is none. */
+  /** Turns these faults on and all others off; null: all off. Throws RangeError for an unknown name. */
   setFault(name: GivenFaultName | readonly GivenFaultName[] | null): void;
-  /** Has a release approved, and boots an enclave of it beside those that run. */
+  /** Adds an approved release and boots an enclave of it beside the others. Rejects with RangeError if it exists. */
   addRelease(options: Omit<ReleaseOptions, "name"> & { readonly name?: string }): Promise<EnclaveInfo>;
-  /** Boots the enclave anew: it has another ephemeral key then. */
+  /** Reboots an enclave, which gives it a new ephemeral key. Rejects with RangeError for an unknown id. */
   restartEnclave(enclaveId: string): Promise<EnclaveInfo>;
-  /** Ends the enclave. Its boot proof stays. Throws RangeError for the last one of an application. */
+  /**
+   * Ends an enclave. Its boot proof stays. Throws RangeError for an unknown id or the last enclave of an application.
+   */
   stopEnclave(enclaveId: string): void;
-  /** A boot proof of a running enclave, made now over a verifier's nonce, for which the service has no operation. */
+  /**
+   * A boot proof of a running enclave over a verifier's nonce, which the service itself does not offer. Throws
+   * RangeError if no such enclave runs.
+   */
   attest(enclaveId: string, nonce: Uint8Array): JsonObject;
-  /** Registers a passkey with a user. Answers the authenticator's id. */
+  /** Registers a passkey with a user. Resolves to the authenticator's id. */
   registerPasskey(userId: string, passkey: PasskeyRegistration): Promise<string>;
   setNonces(nonces: {
     readonly caip2: string;
@@ -87,20 +91,27 @@ export interface Lab extends Seed {
     readonly nonce: string;
     readonly gasStationNonce: string;
   }): Promise<void>;
-  /** When every webhook delivery so far was accepted or given up. */
+  /** Resolves when every delivery so far was accepted or abandoned. */
   deliveriesSettled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Written last by `writeLabFiles`: that it is there says that a lab runs. */
+/** `writeLabFiles` writes it last, so its presence means that a lab runs. */
 export const LAB_FILE = "lab.json";
 
 const JWKS_PATH = "/public/v1/webhooks/jwks";
 const FAULTS_PATH = "/lab/faults";
 
 /**
- * Starts a lab on the loopback. Rejects where the port or the folder is in use, for a folder where classic-level is not
- * installed, and with {@link LabFolderError} for a folder that is neither empty nor a lab's.
+ * Starts a lab on the loopback. Rejects if the port is in use, with {@link StoreInUseError} if the folder is, with
+ * {@link StoreMissingError} if classic-level is missing, and with {@link LabFolderError} if the folder is neither
+ * empty, new, nor a lab's.
+ * @example
+ * ```ts
+ * const lab = await startLab();
+ * lab.setFault("forged-leaf");
+ * await lab.close();
+ * ```
  */
 export async function startLab(given: LabOptions = {}): Promise<Lab> {
   const options = copyPlain(ownOptions("options", given, LAB_OPTIONS));
@@ -134,11 +145,11 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
-  // Before the folder is made: without the package nothing is kept in it.
+  // Checked before the folder is created.
   await requireLevel();
   const folder = await claimFolder(dataFolder);
   const store = await levelStore(join(dataFolder, "store"));
-  // What an earlier start left says where that one was to be found.
+  // A file of an earlier start has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -146,7 +157,7 @@ async function openStore(dataFolder: string | undefined): ReturnType<typeof leve
   return store;
 }
 
-/** A new installation, or the one that was kept: its enclaves boot now, as after a power cut. */
+/** Creates or loads the installation and boots its enclaves. */
 async function openInstallation(
   state: State,
   options: LabOptions,
@@ -160,7 +171,7 @@ async function openInstallation(
     if (kept === undefined) bootFirstReleases(fleet, options, tx);
     else for (const release of tx.all("releases")) fleet.boot(release, tx);
   });
-  // Apart, since the enclaves that sign in it have to run; and also after a start that was killed in between.
+  // A second transaction, because its enclaves must run already. It also repairs a start that was killed in between.
   const seed =
     kept?.seed ??
     (await state.transact((tx) => {
@@ -171,10 +182,7 @@ async function openInstallation(
   return { fleet, seed, webhookKey: installation.webhookKey };
 }
 
-/**
- * A rolling deployment under way: of each application the old release and the new one run, with manifests of both
- * kinds.
- */
+/** A rolling deployment: the old and the new release of each application run, by default in both encodings. */
 function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Transaction): void {
   for (const app of APPS) {
     fleet.boot(fleet.addRelease({ app, name: "lab.1", manifestVersion: manifestVersion ?? "v1" }, tx), tx);
@@ -182,7 +190,7 @@ function bootFirstReleases(fleet: Fleet, { manifestVersion }: LabOptions, tx: Tr
   }
 }
 
-/** What is on, and what there is; and how it is changed by who cannot call {@link Lab.setFault}. */
+/** For clients that cannot call {@link Lab.setFault}. */
 function faultsResource(misbehaviour: Misbehaviour): Resource {
   const shown = (): JsonObject => ({ faults: misbehaviour.names, known: FAULTS as unknown as JsonObject[] });
   return {

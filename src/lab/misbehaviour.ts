@@ -1,7 +1,6 @@
 /**
- * The side of the service that answers: honest while no fault is on. While one is, answers are altered on their way
- * out, and what the service knows stays as it is. A fault of the boot runs on enclaves of its own: booted for it, with
- * keys that nothing else has, so that a client that rightly remembers the boot proofs that it verified meets it too.
+ * Alters responses while faults are on; the state of the service stays unchanged. A fault of the boot runs on enclaves
+ * that boot for it with new keys, so that a client that caches verified boot proofs meets it too.
  */
 import { toHex } from "../bytes.js";
 import type { JsonObject } from "../decode/json.js";
@@ -20,20 +19,20 @@ import { generateQosKeyPair, loadQosKeyPair, saveQosKeyPair } from "./qos.js";
 import type { SavedEnclave } from "./records.js";
 import type { Reader } from "./state.js";
 
-/** An enclave that a fault has booted in the place of another, with the boot proof that is answered for it. */
+/** An enclave that a fault booted in place of another one. */
 interface Booted {
-  /** In lower-case hex. */
+  /** Lower-case hex. */
   readonly key: string;
   readonly saved: SavedEnclave;
 }
 
 export class Misbehaviour {
   readonly #fleet: Fleet;
-  /** Boot proofs under the key that was asked for: of honest enclaves, for as long as the faults are the same. */
+  /** Altered boot proofs by the key of an honest enclave, while the set of faults is the same. */
   readonly #forged = new Map<string, JsonObject>();
-  /** By the key of the enclave in whose place each runs, for as long as the faults are the same. */
+  /** By the key of the enclave that each replaces, while the set of faults is the same. */
   readonly #running = new Map<string, Booted>();
-  /** All of them, by their own key: a boot proof stays when its enclave is gone. */
+  /** All of them by their own key: a boot proof outlives its enclave. */
   readonly #booted = new Map<string, SavedEnclave>();
   #on: readonly { readonly name: FaultName; readonly behaviour: Behaviour }[] = [];
 
@@ -41,7 +40,7 @@ export class Misbehaviour {
     this.#fleet = fleet;
   }
 
-  /** Turns these faults on and all others off. Throws RangeError for a name that is none. */
+  /** Throws RangeError for an unknown name. */
   set(names: readonly string[]): void {
     this.#on = [...new Set(names)].map((name) => {
       if (isFaultName(name)) return { name, behaviour: BEHAVIOURS[name] };
@@ -55,22 +54,21 @@ export class Misbehaviour {
     return this.#on.map(({ name }) => name);
   }
 
-  /** Whether the operation is answered as if there were nothing to be found. */
+  /** Whether the operation must return not found. */
   refuses(operation: string): boolean {
     return this.#on.some(({ behaviour }) => behaviour.refuses?.includes(operation));
   }
 
-  /** Those that run instead, while a fault of the boot is on. */
   enclaves(honest: readonly EnclaveInfo[], reader: Reader): readonly EnclaveInfo[] {
     return honest.map((info) => ({ ...info, ephemeralKey: this.runningKey(info.ephemeralKey, reader) }));
   }
 
-  /** The key, in lower-case hex, of what runs in the place of the enclave of this key. */
+  /** The key, in lower-case hex, of the enclave that runs in place of this one. */
   runningKey(ephemeralKey: string, reader: Reader): string {
     return this.#enclaveNow(ephemeralKey, reader)?.key ?? ephemeralKey;
   }
 
-  /** What is answered as the boot proof of a key, in lower-case hex; undefined where no enclave has it. */
+  /** The boot proof for a key in lower-case hex; undefined if no enclave has the key. */
   bootProof(ephemeralKey: string, reader: Reader): JsonObject | undefined {
     const booted = this.#booted.get(ephemeralKey);
     if (booted !== undefined) return booted.bootProof;
@@ -82,7 +80,7 @@ export class Misbehaviour {
     return made;
   }
 
-  /** What an activity is answered as, its app proofs inside it; `operation`: the one that it is the answer to. */
+  /** The activity and its app proofs as returned by `operation`. */
   activity(honest: JsonObject, operation: string, reader: Reader): JsonObject {
     if (this.#on.length === 0) return honest;
     const sign = (like: JsonObject, payload: JsonObject): JsonObject => this.#signed(like, payload, reader);
@@ -110,7 +108,7 @@ export class Misbehaviour {
     return [...this.#on.reduce((proofs, { behaviour }) => behaviour.appProofs?.(proofs, answering) ?? proofs, signed)];
   }
 
-  /** The proof as the enclave would have signed it that runs in the place of its own. */
+  /** Signs the proof's payload with the enclave that replaces the signer. */
   #movedTo(proof: JsonObject, reader: Reader): JsonObject {
     const booted = this.#enclaveNow(String(proof["publicKey"]), reader);
     return booted === undefined ? proof : this.#sign(booted.saved, payloadOf(proof), reader);
@@ -136,9 +134,7 @@ export class Misbehaviour {
     return this.#booted.get(key) ?? reader.get("enclaves", key);
   }
 
-  /**
-   * What runs in the place of an enclave: booted now, where it is the first time that it is needed under these faults.
-   */
+  /** The replacement of an enclave, booted when first needed under these faults. */
   #enclaveNow(key: string, reader: Reader): Booted | undefined {
     const honest = reader.get("enclaves", key);
     if (honest === undefined || !this.#altersBoot) return undefined;
@@ -173,7 +169,7 @@ function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(BEHAVIOURS, name);
 }
 
-/** All of the alterations; where two alter the same thing, the later one does. */
+/** If two alter the same thing, the later one wins. */
 function merged(alterations: readonly Partial<ForgeOptions>[]): Partial<ForgeOptions> {
   return alterations.reduce(
     (before, after) => ({

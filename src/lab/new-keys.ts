@@ -1,6 +1,6 @@
 /**
- * Operations that make keys: the interface does not document them, and deployed services of this family have them
- * (client/README.md, "Operations"). The lab has them so that proofs of addresses come with a fresh request.
+ * Operations that make keys. The interface does not document them, but deployed services of this family have them
+ * (client/README.md, "Operations"). With them, a fresh request gets proofs of addresses.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { SubmitOperation } from "../client/operations.js";
@@ -14,7 +14,7 @@ import { ADDRESS_FORMATS, type Account, type AddressFormat, addressOf } from "./
 
 const name = matching((value) => value !== "", "empty");
 const format = oneOf(...(Object.keys(ADDRESS_FORMATS) as AddressFormat[]));
-/** BIP-32: numbers below 2^31, each hardened or not. */
+/** BIP-32: indexes below 2^31, each hardened or not. */
 const path = matching(
   (value) =>
     /^m(?:\/(?:0|[1-9][0-9]{0,9})'?){1,10}$/.test(value) &&
@@ -58,7 +58,7 @@ const apiKey = strict({
   curveType: oneOf("API_KEY_CURVE_P256"),
   expirationSeconds: optional(matching((value) => /^[1-9][0-9]{0,9}$/.test(value), "seconds wanted")),
 });
-/** Lists of what the lab does not make. */
+/** For lists of things that the lab does not make. */
 const none = optional(list(text, 0, 0));
 const rootUser = strict({
   userName: name,
@@ -75,7 +75,7 @@ const subOrganization = strict({
   wallet: optional(wallet),
 });
 
-/** In the form of the documented operations, as far as the service needs it. */
+/** The part of an operation that the service needs. */
 export type KeyOperation = Pick<SubmitOperation, "name" | "type" | "parameters" | "intentMember" | "resultMember">;
 
 export const KEY_OPERATIONS = {
@@ -113,7 +113,7 @@ export type KeyOperationName = keyof typeof KEY_OPERATIONS;
 type ParametersOf<N extends KeyOperationName> = ReadOf<(typeof KEY_OPERATIONS)[N]["parameters"]>;
 type KeyEffects = { readonly [N in KeyOperationName]: (call: Call<ParametersOf<N>>) => Outcome };
 
-/** What a wallet's mnemonic is long where nobody said it, in words. */
+/** Default, in words. */
 const MNEMONIC_LENGTH = 12;
 
 export const KEY_EFFECTS: KeyEffects = {
@@ -157,7 +157,7 @@ function makeSubOrganization({ tx, organization, parameters, now }: Call<ReadOf<
   return { intent, result: { subOrganizationId, wallet: { walletId, addresses }, rootUserIds }, addresses: proven };
 }
 
-/** What the service says in the intent of what was left to it. */
+/** The default that the service adds to the intent. */
 function filledIn({ mnemonicLength = MNEMONIC_LENGTH }: ReadOf<typeof wallet>): JsonObject {
   return { mnemonicLength };
 }

@@ -1,4 +1,4 @@
-/** What each operation does to the state: checked whole before anything is changed. Throws Refusal. */
+/** The effect of each operation on the state. All checks come before the first change. Throws Refusal. */
 import { randomUUID } from "node:crypto";
 import {
   FEATURE_NAME_WEBHOOK,
@@ -63,7 +63,7 @@ const EFFECTS: Effects = {
     for (const record of users) {
       const { userId, userTags } = record.user;
       const others = userTags.filter((id) => id !== userTagId);
-      // Who is both added and removed is removed.
+      // A user who is both added and removed is removed.
       putUser(tx, record, { userTags: removeUserIds.includes(userId) ? others : [...others, userTagId] }, now);
     }
     return { intent: { addUserIds, removeUserIds }, result: { userTagId } };
@@ -137,15 +137,14 @@ const EFFECTS: Effects = {
   },
 };
 
-/** Every operation that changes something, the documented ones and the lab's own. */
+/** The documented submit operations and the lab's own. */
 type LabSubmitName = SubmitName | KeyOperationName;
 
-/** Carries out an operation with parameters of its schema. */
+/** `parameters` must conform to the operation's schema. */
 export function carryOut(name: LabSubmitName, call: Call<JsonObject>): Outcome | Promise<Outcome> {
   return ({ ...EFFECTS, ...KEY_EFFECTS }[name] as (call: Call<unknown>) => Outcome | Promise<Outcome>)(call);
 }
 
-/** One request to read something. */
 interface Question<Parameters> {
   readonly reader: Reader;
   readonly organization: Organization;
@@ -153,7 +152,7 @@ interface Question<Parameters> {
 }
 
 type QueryParametersOf<N extends QueryName> = ReadOf<(typeof QUERY_OPERATIONS)[N]["parameters"]>;
-/** Those that the state alone can answer; the others are the enclaves'. */
+/** Queries that need only the state; the others need the enclaves. */
 type Answers = {
   readonly [N in Exclude<QueryName, "getBootProof" | "getLatestBootProof" | "listAppProofs">]: (
     question: Question<QueryParametersOf<N>>,
@@ -196,13 +195,12 @@ export const ANSWERS: Answers = {
   },
 };
 
-/** Shown to the parent organization only (client/README.md, "Shapes"). */
+/** Only the parent organization sees them (client/README.md, "Shapes"). */
 function withoutClientFees(vault: JsonObject): JsonObject {
   const hidden = ["claimableClientFee", "claimableClientFeeDisplay", "clientFeeWallet"];
   return Object.fromEntries(Object.entries(vault).filter(([name]) => !hidden.includes(name)));
 }
 
-/** What the service needs to know of an operation. */
 export interface LabSubmitOperation extends KeyOperation {
   readonly key: LabSubmitName;
 }
@@ -218,7 +216,6 @@ export const SUBMITS: readonly LabSubmitOperation[] = Object.entries({ ...SUBMIT
   }),
 );
 
-/** What the service needs to know of a query. */
 interface LabQueryOperation extends Pick<QueryOperation, "name"> {
   readonly key: QueryName;
   readonly parameters: Shape<unknown>;
@@ -268,7 +265,7 @@ function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude
   };
 }
 
-/** A record as JSON: what is readonly in types is not there. */
+/** Drops `readonly` from the type. */
 function json(value: unknown): JsonObject[keyof JsonObject] {
   return value as JsonObject[keyof JsonObject];
 }

@@ -1,21 +1,21 @@
-/** A passkey in software: what `navigator.credentials` would be, for tests without a browser or a person. */
+/** A software passkey in place of `navigator.credentials`, for tests without a browser. */
 import { randomBytes } from "node:crypto";
 import { concatBytes, equalBytes, toHex, toUtf8 } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
 import { type KeyPair, generateKeyPair, publicPoint, signDer } from "./keys.js";
 import { sha256 } from "./qos.js";
 
-/** What of a passkey is registered with a user. */
+/** The registered part of a passkey. */
 export interface PasskeyRegistration {
   /** base64url. */
   readonly credentialId: string;
-  /** The uncompressed point of P-256, 65 bytes, in hex. */
+  /** Uncompressed P-256 point, 65 bytes, in hex. */
   readonly publicKey: string;
-  /** The relying party it was made for; where given, the service accepts it for no other. */
+  /** The relying party. If present, the service accepts the passkey for no other one. */
   readonly rpId?: string;
 }
 
-/** The part of CredentialRequestOptions that is used (WebAuthn level 2, section 5.5). */
+/** The used part of CredentialRequestOptions (WebAuthn level 2, section 5.5). */
 interface AssertionOptions {
   readonly publicKey?: {
     readonly challenge: ArrayBuffer | ArrayBufferView;
@@ -24,7 +24,6 @@ interface AssertionOptions {
   };
 }
 
-/** The part of a PublicKeyCredential that an assertion has. */
 interface Assertion {
   readonly id: string;
   readonly rawId: ArrayBuffer;
@@ -35,7 +34,7 @@ interface Assertion {
     readonly signature: ArrayBuffer;
     readonly userHandle: null;
   };
-  /** Some clients call it: no extensions were used. */
+  /** Some clients call it. There are no extensions. */
   getClientExtensionResults(): Readonly<Record<string, never>>;
 }
 
@@ -59,8 +58,8 @@ export class SoftwarePasskey implements PasskeyRegistration {
   }
 
   /**
-   * As `navigator.credentials.get`: the person always agrees. Throws NotAllowedError where this passkey is not the one
-   * that is wanted.
+   * Like `navigator.credentials.get` with a user who always agrees. Rejects with NotAllowedError if the options want
+   * another passkey.
    */
   async get(options: AssertionOptions): Promise<Assertion> {
     const own = ownMembers(options.publicKey!, { challenge: true, rpId: true, allowCredentials: true });

@@ -1,7 +1,7 @@
 /**
- * A certificate authority in software, shaped like the one behind Nitro attestation documents: root, region, zone,
- * instance, leaf. Each certificate is made from a plain specification, so that a test can alter one thing in one
- * certificate while all the others stay rightly signed.
+ * A software certificate authority with the shape of the one for Nitro attestation documents: root, region, zone,
+ * instance, leaf. Each certificate has a plain specification, so that a test can alter one thing in one of them while
+ * the others stay correctly signed.
  */
 import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "../bytes.js";
@@ -34,11 +34,11 @@ import {
 interface ExtensionSpec {
   readonly id: string;
   readonly critical: boolean;
-  /** What stands inside the octet string, in DER. */
+  /** The content of the octet string, in DER. */
   readonly value: Uint8Array;
 }
 
-/** All that a certificate says. Issuer name and key are those of the certificate above it, unless named here. */
+/** The content of a certificate. Issuer name and key default to those of the certificate above. */
 export interface CertificateSpec {
   /** 1, 2 or 3. */
   readonly version: number;
@@ -48,26 +48,26 @@ export interface CertificateSpec {
   readonly issuer?: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The pair certified here; it signs the certificate below. */
+  /** The certified pair; it signs the certificate below. */
   readonly key: KeyPair;
-  /** SubjectPublicKeyInfo, where it is not to be that of `key`. */
+  /** Default: that of `key`. */
   readonly publicKeyInfo?: Uint8Array;
-  /** Signs this certificate, where it is not to be the key of the one above. */
+  /** Signs this certificate. Default: the key of the certificate above. */
   readonly issuerKey?: KeyPair;
-  /** AlgorithmIdentifier inside what is signed, and beside the signature. */
+  /** AlgorithmIdentifier in the signed part, and the one beside the signature. */
   readonly innerAlgorithm: Uint8Array;
   readonly outerAlgorithm: Uint8Array;
-  /** What the signature is made with; null for a key that brings its own. */
+  /** Digest of the signature; null if the key's algorithm implies it. */
   readonly digest: Digest | null;
-  /** Empty: the certificate has no extensions at all. */
+  /** If empty, the extensions field is omitted. */
   readonly extensions: readonly ExtensionSpec[];
-  /** Stands in the place of the signature made, which it is given. */
+  /** Replaces the signature. */
   readonly signature?: (signature: Uint8Array) => Uint8Array;
-  /** Stands in the place of the finished certificate, which it is given. */
+  /** Replaces the finished certificate. */
   readonly encoding?: (der: Uint8Array) => Uint8Array;
 }
 
-/** Places in the list of {@link chainSpecs}. */
+/** Positions in the result of {@link NitroPki.chainSpecs}. */
 export const CHAIN = { root: 0, region: 1, zone: 2, instance: 3, leaf: 4 } as const;
 
 export const OID = {
@@ -85,10 +85,9 @@ export const KEY_USAGE = { digitalSignature: 0, nonRepudiation: 1, keyCertSign: 
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** How long the hardware's leaf certificates live. */
+/** As on the hardware. */
 export const LEAF_LIFE_MS = 3 * HOUR;
 
-/** A Name of single attributes, in the order of the members. */
 function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUTES, string>>): Uint8Array {
   const sets = Object.entries(attributes).map(([label, text]) => {
     const value = label === "C" ? derPrintableString(text) : derUtf8String(text);
@@ -97,7 +96,7 @@ function distinguishedName(attributes: Partial<Record<keyof typeof NAME_ATTRIBUT
   return derSequence(...sets);
 }
 
-/** An AlgorithmIdentifier; ECDSA's have no parameters. */
+/** ECDSA has no parameters. */
 export function algorithmIdentifier(id: string, ...parameters: Uint8Array[]): Uint8Array {
   return derSequence(derOid(id), ...parameters);
 }
@@ -116,22 +115,21 @@ interface Issued {
   readonly certificate: Uint8Array;
 }
 
-/** An authority as text, to be kept: its keys, and the root certificate, which verifiers know byte for byte. */
+/** The keys, and the root certificate, which verifiers compare byte for byte. */
 export interface SavedPki {
   readonly keys: Readonly<Record<keyof typeof CHAIN, string>>;
   readonly rootCertificate: string;
 }
 
-/** The authority's keys and its root, which lives longer than any document. */
 export class NitroPki {
   readonly rootSpec: CertificateSpec;
   readonly rootCertificate: Uint8Array;
   readonly #keys: Readonly<Record<keyof typeof CHAIN, KeyPair>>;
-  /** What is issued once stays the same bytes, as long as neither it nor the one above it is altered. */
+  /** Keeps issued certificates byte-identical until they or the certificate above change. */
   readonly #issued = new WeakMap<CertificateSpec, Issued>();
   #latest: { readonly at: number; readonly specs: readonly CertificateSpec[] } | undefined;
 
-  /** A new authority, or one that was kept. */
+  /** Loads a saved authority or makes a new one. */
   constructor(saved?: SavedPki) {
     const key = (place: keyof typeof CHAIN): KeyPair => (saved ? loadKeyPair(saved.keys[place]) : p384());
     this.#keys = {
@@ -167,13 +165,13 @@ export class NitroPki {
     return { keys, rootCertificate: toBase64(this.rootCertificate) };
   }
 
-  /** Root, region, zone, instance, leaf, as they are in force when an enclave asks for a document at the given time. */
+  /** The certificates in force at the given time: root, region, zone, instance, leaf. */
   chainSpecs(at: Date): CertificateSpec[] {
     if (this.#latest?.at !== at.getTime()) this.#latest = { at: at.getTime(), specs: this.#makeSpecs(at) };
     return [...this.#latest.specs];
   }
 
-  /** Issues a path, first certificate first. */
+  /** Root first. */
   issueChain(specs: readonly CertificateSpec[]): Uint8Array[] {
     return specs.map((spec, index) => this.#issue(spec, specs[index - 1]));
   }
@@ -216,7 +214,7 @@ export class NitroPki {
   }
 }
 
-/** Issues one certificate, under the one above it, or under itself. */
+/** Without a certificate above, the certificate is self-signed. */
 function issueCertificate(spec: CertificateSpec, above: CertificateSpec = spec): Uint8Array {
   const tbs = tbsCertificate(spec, spec.issuer ?? above.subject);
   const signature = signDer(spec.issuerKey ?? above.key, spec.digest, tbs);
@@ -241,7 +239,6 @@ function extension(spec: ExtensionSpec): Uint8Array {
   return derSequence(derOid(spec.id), ...(spec.critical ? [derTrue()] : []), derOctetString(spec.value));
 }
 
-/** The parts that all good certificates have in common. */
 function certificate(
   key: KeyPair,
   subject: Uint8Array,

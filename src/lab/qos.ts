@@ -26,7 +26,7 @@ import {
 } from "../decode/manifest/index.js";
 import { type KeyPair, generateKeyPair, loadKeyPair, publicPoint, saveKeyPair, signRaw } from "./keys.js";
 
-/** A QOS key: one pair to encrypt to, one to sign with. */
+/** An encryption pair and a signing pair. */
 export interface QosKeyPair {
   readonly encryption: KeyPair;
   readonly signing: KeyPair;
@@ -42,7 +42,6 @@ export function qosKeyPair(encryption: KeyPair, signing: KeyPair): QosKeyPair {
   return { encryption, signing, publicKey: concatBytes(publicPoint(encryption), publicPoint(signing)) };
 }
 
-/** A QOS key as text, to be kept. */
 export interface SavedQosKeyPair {
   readonly encryption: string;
   readonly signing: string;
@@ -60,7 +59,7 @@ export function qosSign(key: QosKeyPair, message: Uint8Array): Uint8Array {
   return signRaw(key.signing, "sha256", message);
 }
 
-/** A person of a manifest or share set, with the private key. */
+/** A member of a manifest set or share set, with the private key. */
 export interface LabMember {
   readonly alias: string;
   readonly key: QosKeyPair;
@@ -78,13 +77,13 @@ export function memberSet(threshold: number, members: readonly LabMember[]): Mem
   return { threshold, members: members.map(quorumMember) };
 }
 
-/** The parts of a manifest that are the same in every version. */
+/** Parts that every manifest version has. */
 export interface ManifestParts extends Pick<Manifest, "namespace" | "manifestSet" | "shareSet" | "enclave"> {
-  /** The application: the pivot's hash, or the digest of the workload's image. */
+  /** The pivot's hash, or the digest of the workload's image. */
   readonly pivotHash: Uint8Array;
 }
 
-/** A manifest as each version has it, with each optional part in use. */
+/** A manifest of the version with all its optional parts. */
 export function makeManifest<V extends ManifestVersion>(version: V, parts: ManifestParts): ManifestByVersion[V] {
   return MAKERS[version](parts);
 }
@@ -133,7 +132,7 @@ function patchSetOf({ manifestSet }: Pick<ManifestParts, "manifestSet">): NonNul
   return { threshold: 1, members: manifestSet.members.map(({ pubKey }) => ({ pubKey })) };
 }
 
-/** The name of the one workload that the manifests v3 of a lab have. */
+/** The only workload in a lab's v3 manifests. */
 export const LAB_WORKLOAD = "signer";
 
 function workload(imageDigest: Uint8Array): Workload {
@@ -156,7 +155,7 @@ export function approve(hash: Uint8Array, member: LabMember): Approval {
   return { signature: qosSign(member.key, hash), member: quorumMember(member) };
 }
 
-/** How numbers and bytes are spelled in JSON: readers take all of these. QOS sends v2 canonically, in none of them. */
+/** Spellings of numbers and bytes in JSON. Readers accept all of them; QOS itself sends v2 as canonical JSON. */
 export interface JsonSpelling {
   readonly numbers?: "number" | "string";
   readonly hex?: "lower" | "upper" | "0x";
@@ -164,9 +163,9 @@ export interface JsonSpelling {
 
 export interface ManifestEncoding {
   readonly encoding: "json" | "borsh";
-  /** Where not given, v0 and v1 have plain numbers and lower-case hex, and what is newer is in canonical JSON. */
+  /** Default: plain numbers and lower-case hex for v0 and v1, canonical JSON for newer versions. */
   readonly spelling?: JsonSpelling | undefined;
-  /** Answers what stands in the place of the JSON. */
+  /** Returns the replacement of the JSON. */
   readonly alterJson?: ((json: JsonObject) => JsonObject) | undefined;
 }
 
@@ -183,18 +182,16 @@ export function encodeEnvelope(
   return jsonBytes(envelopeJson(envelope, spelling), isCanonical(envelope.manifest.version, spelling), alterJson);
 }
 
-/** Whether JSON of the version has a canonical form. */
 function isCanonical(version: ManifestVersion, spelling: JsonSpelling | undefined): boolean {
   return spelling === undefined && manifestEncodings(version)[0] === "json";
 }
 
-/** What is altered need not have a canonical form: it stands among members that have theirs. */
+/** An altered value may have no canonical form, so canonical members are parsed before they are altered. */
 function jsonBytes(json: JsonObject, canonical: boolean, alter: ManifestEncoding["alterJson"]): Uint8Array {
   const spelledOut = canonical ? (JSON.parse(canonicalQosJson(json)) as JsonObject) : json;
   return toUtf8(JSON.stringify(alter?.(spelledOut) ?? spelledOut));
 }
 
-/** A manifest in its version's JSON, camel case. */
 function manifestJson<V extends ManifestVersion>(manifest: ManifestOf<V>, spelling: JsonSpelling = {}): JsonObject {
   return spelledObject(JSON_FORMS[manifest.version](manifest), spelling);
 }
@@ -231,7 +228,6 @@ function workloadManifestJson({ workloads, volumes, enclave, ...manifest }: Work
   };
 }
 
-/** An envelope in its version's JSON. */
 function envelopeJson(envelope: ManifestEnvelope, spelling: JsonSpelling = {}): JsonObject {
   const { manifest, manifestSetApprovals, shareSetApprovals } = envelope;
   const names = approvalNames(manifest.version);
@@ -256,7 +252,7 @@ function spelledHex(hex: string, spelling: JsonSpelling["hex"] = "lower"): strin
   return spelling === "upper" ? hex.toUpperCase() : `0x${hex}`;
 }
 
-/** PCR16 (setup) or PCR17 (live) of an enclave that committed to manifest and key. */
+/** PCR16 (setup) or PCR17 (live) after a commitment to manifest and key. */
 export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemeralKey: Uint8Array): Uint8Array {
   const domain = `qos-${phase}-manifest-pcr-commitment-v1`;
   const preimage =
@@ -264,13 +260,13 @@ export function commitmentPcr(phase: "setup" | "live", hash: Uint8Array, ephemer
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** PCR18 of an enclave that committed to the manifest alone (verify/README.md, "Commitments"). */
+/** PCR18 after a commitment to the manifest alone (verify/README.md, "Commitments"). */
 export function manifestCommitmentPcr(hash: Uint8Array): Uint8Array {
   const preimage = `{"domain":"qos-manifest-pcr-commitment-v1","manifestHash":"${toHex(hash)}"}`;
   return extendedPcr(sha384(toUtf8(preimage)));
 }
 
-/** A PCR that was zero and has been extended once: PCR3 by the role's ARN, PCR4 by the instance's id. */
+/** A zero PCR that was extended once: PCR3 with the role's ARN, PCR4 with the instance id. */
 export function extendedPcr(data: Uint8Array): Uint8Array {
   return sha384(concatBytes(new Uint8Array(PCR_LENGTH), data));
 }

@@ -1,4 +1,4 @@
-/** The records of the lab's tables: what it knows, and keeps from one start to the next. */
+/** The records in the lab's tables, which a data folder keeps between starts. */
 import type { JsonObject } from "../decode/json.js";
 import type { ApiKeyPair } from "./api-key.js";
 import type { SavedPki } from "./pki.js";
@@ -9,16 +9,16 @@ import type { Timestamp } from "./timestamp.js";
 export interface Organization {
   readonly organizationId: string;
   readonly organizationName: string;
-  /** Absent: it is nobody's child. */
+  /** Absent: no parent. */
   readonly parentOrganizationId?: string;
-  /** Users who may do everything; policies decide about the others. */
+  /** Users who may do everything; policies apply to the others. */
   readonly rootUserIds: readonly string[];
   readonly features: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** client/README.md, "Shapes". */
 interface Credential {
-  /** An API key's: 33 bytes, hex. An authenticator's: 65 bytes, hex. */
+  /** Hex. API key: 33 bytes. Authenticator: 65 bytes. */
   readonly publicKey: string;
   readonly type: string;
 }
@@ -70,14 +70,14 @@ export interface User {
   readonly updatedAt: Timestamp;
 }
 
-/** A record that belongs to an organization without saying so in what the service shows of it. */
+/** A record whose organization is not in what the service shows of it. */
 interface Owned {
   readonly organizationId: string;
 }
 
 export interface UserRecord extends Owned {
   readonly user: User;
-  /** Of passkeys, by credential id: the relying party that each was made for. */
+  /** The relying party of each passkey, by credential id. */
   readonly relyingParties: Readonly<Record<string, string>>;
 }
 
@@ -97,13 +97,13 @@ export interface Wallet extends Owned {
   readonly accounts: readonly WalletAccount[];
 }
 
-/** Says who of the users that are not root may do what. The lab's own form: the interface shows none. */
+/** The permissions of users who are not root. The lab's own form, since the interface defines none. */
 interface AccessPolicy extends Owned {
   readonly policyId: string;
   readonly policyName: string;
   readonly effect: "EFFECT_ALLOW" | "EFFECT_DENY";
   readonly activityTypes: readonly string[];
-  /** How many users have to approve, the one who submits among them. */
+  /** How many users must approve, including the submitter. */
   readonly approvals: number;
 }
 
@@ -122,7 +122,7 @@ interface EarnVault extends Owned {
   readonly vault: JsonObject & { readonly wrapperAddress: string; readonly provider: string; readonly caip19: string };
 }
 
-/** Of an address (lower case) on a chain. */
+/** `address` is in lower case. */
 interface Nonces {
   readonly caip2: string;
   readonly address: string;
@@ -130,15 +130,13 @@ interface Nonces {
   readonly gasStationNonce: string;
 }
 
-/** The id of the nonces of an address on a chain. */
 export function noncesId(caip2: string, address: string): string {
   return `${caip2} ${address.toLowerCase()}`;
 }
 
 export interface ActivityRecord {
-  /** As the service shows it. */
   readonly activity: JsonObject & { readonly id: string; readonly organizationId: string; readonly status: string };
-  /** Who submitted it, with what: for the day it is approved. */
+  /** The request, for when it is approved. */
   readonly userId: string;
   readonly operation: string;
   readonly parameters: JsonObject;
@@ -173,16 +171,16 @@ export interface SavedEnclave {
   readonly bootProof: JsonObject;
 }
 
-/** Whom and what a test needs to know of. */
+/** Ids and keys that a client of the lab needs. */
 export interface Seed {
   readonly organizationId: string;
   readonly childOrganizationId: string;
-  /** Of a root user of the organization: may do everything. */
+  /** Of a root user of the organization. */
   readonly apiKey: ApiKeyPair;
   readonly ids: SeedIds;
-  /** The activity that made the wallet, with app proofs of its addresses. */
+  /** The activity that created the wallet, with app proofs of its addresses. */
   readonly walletActivityId: string;
-  /** A user whom policies bind: may rename wallets if a second user approves. */
+  /** A user to whom policies apply: may rename wallets if a second user approves. */
   readonly operator: { readonly userId: string; readonly apiKey: ApiKeyPair };
   /** A root user of the child organization. */
   readonly child: {
@@ -212,20 +210,20 @@ export interface Tables {
   vaults: EarnVault;
   nonces: Nonces;
   activities: ActivityRecord;
-  /** By fingerprint: the id of the activity. */
+  /** The activity's id, by fingerprint. */
   fingerprints: string;
   releases: SavedRelease;
   /** By ephemeral key, in hex. */
   enclaves: SavedEnclave;
-  /** Under the one id `lab`. */
+  /** Under the id `lab`. */
   installation: Installation;
 }
 
-/** What makes this lab this one: keys, and the ids of its seed. */
+/** The identity of a lab: its keys and its seed. */
 interface Installation {
   readonly fleet: SavedFleet;
   readonly webhookKey: string;
-  /** Absent until it is made. */
+  /** Absent until created. */
   readonly seed?: Seed;
 }
 

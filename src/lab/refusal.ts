@@ -1,4 +1,4 @@
-/** The errors that the service answers (client/README.md, "Errors"). */
+/** The service's errors (client/README.md, "Errors"). */
 import type { JsonObject } from "../decode/json.js";
 
 const KINDS = {
@@ -14,12 +14,12 @@ const KINDS = {
 
 type RefusalCategory = keyof typeof KINDS;
 
-/** A request that is not carried out; it has changed nothing. */
+/** A request that was refused and changed nothing. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly category: RefusalCategory;
   readonly status: number;
-  /** As gRPC counts. */
+  /** gRPC status code. */
   readonly code: number;
 
   constructor(
@@ -39,7 +39,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The request is not one that the interface describes. */
+/** The request does not conform to the interface. */
 export function invalid(message: string): Refusal {
   return new Refusal("REQUEST_INVALID", message);
 }

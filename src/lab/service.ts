@@ -1,4 +1,4 @@
-/** The service: who asks, may they, what comes of it, and what the enclaves say of it. No sockets here. */
+/** The service without its socket: authentication, authorization, operations, and app proofs. */
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { FEATURE_NAME_WEBHOOK, submitBody } from "../client/operations.js";
@@ -30,17 +30,16 @@ import { type Caller, authenticate } from "./stamps.js";
 import type { Reader, State, Transaction } from "./state.js";
 import type { Webhooks } from "./webhooks.js";
 
-/** How old a submitted request may be, and how far in the future: the interface says only that there is a limit. */
+/** Limits of a submitted request's age. The interface only says that there is one. */
 const LIVENESS_MS = { past: 5 * 60_000, future: 60_000 } as const;
 
 interface Request {
-  /** The path, without a query. */
+  /** Without the query string. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Uint8Array;
 }
 
-/** A request whose stamp was verified and whose body is JSON. */
 interface Stamped {
   readonly caller: Caller;
   readonly json: JsonValue;
@@ -48,18 +47,17 @@ interface Stamped {
   readonly now: Date;
 }
 
-/** The transaction in which a stamped request is carried out, and the organization that it is about. */
 interface Handling {
   readonly organization: Organization;
   readonly stamped: Stamped;
   readonly tx: Transaction;
 }
 
-/** What the enclaves sign about an activity: the decision, and the addresses that came of it. */
+/** The content of an activity's app proofs. */
 interface Decided {
   readonly outcome: string;
   readonly addresses?: readonly AddressFacts[];
-  /** What the decision rested on; as things are now where not given. */
+  /** The basis of the decision. Default: the present state. */
   readonly facts?: JsonObject;
 }
 
@@ -79,7 +77,7 @@ type DecisionName = keyof typeof DECISIONS;
 const fingerprintParameters = strict({ fingerprint: text });
 const getActivityParameters = strict({ activityId: text });
 const getWalletParameters = strict({ walletId: text });
-/** Some clients send one value, some a list; a list that is empty filters nothing. */
+/** Some clients send one value, others a list. An empty list does not filter. */
 const filter = optional(either(text, list(text), "a string or a list of strings"));
 const count = matching((value) => /^[1-9][0-9]{0,2}$/.test(value), "1 to 999 wanted");
 const listActivitiesParameters = strict({
@@ -108,7 +106,7 @@ export class Service {
     return handlerOf(path) !== undefined;
   }
 
-  /** The answer's body. Throws {@link Refusal}. */
+  /** Returns the response body. Throws {@link Refusal}. */
   async handle({ path, headers, body }: Request): Promise<JsonObject> {
     const handler = handlerOf(path);
     if (handler === undefined) throw notFound(`there is no ${path}`);
@@ -117,7 +115,6 @@ export class Service {
     return handler(this, { caller, json: bodyJson(body), body, now });
   }
 
-  /** A documented request to change something. */
   async submit(name: string, stamped: Stamped): Promise<JsonObject> {
     const operation = submitOf(name, stamped.json);
     const envelope = this.#envelope(stamped, submitBody(operation));
@@ -128,7 +125,7 @@ export class Service {
     return { activity: this.#answered(record, name) };
   }
 
-  /** A vote on an activity that waits for one; answered with that activity. */
+  /** Adds a vote to a waiting activity and returns that activity. */
   async decide(name: DecisionName, stamped: Stamped): Promise<JsonObject> {
     const operation = { type: DECISIONS[name].type, parameters: fingerprintParameters };
     const { organizationId, parameters, generateAppProofs = false } = this.#envelope(stamped, submitBody(operation));
@@ -141,7 +138,7 @@ export class Service {
       if (waiting.activity.status !== "ACTIVITY_STATUS_CONSENSUS_NEEDED")
         throw invalid("the activity waits for no votes");
       approvalsWanted(tx, organization, stamped.caller, String(waiting.activity["type"]));
-      // Who votes may ask for proofs where who submitted did not.
+      // A voter may request proofs that the submitter did not request.
       const wanted = { ...waiting, generateAppProofs: waiting.generateAppProofs || generateAppProofs };
       return this.#vote(wanted, DECISIONS[name].selection, { organization, stamped, tx });
     });
@@ -167,7 +164,7 @@ export class Service {
     return { activity: this.#activity(organization, rest, "get_activity") };
   }
 
-  /** The newest first. */
+  /** Newest first. */
   listActivities(stamped: Stamped): JsonObject {
     const {
       organization: { organizationId },
@@ -185,7 +182,7 @@ export class Service {
     return { activities: page.map((record) => this.#answered(record, "list_activities")) };
   }
 
-  /** Who stamped the request, in whatever organization they are. */
+  /** The user who stamped the request, in any organization. */
   whoami(stamped: Stamped): JsonObject {
     this.#question(stamped, strict({}));
     const { organizationId, user } = stamped.caller.record;
@@ -203,7 +200,7 @@ export class Service {
     return { wallet: { walletId: wallet.walletId, walletName: wallet.walletName } };
   }
 
-  /** Checks the envelope, its time and who may act in its organization. */
+  /** Checks the envelope, its time, and that the caller belongs to its organization. */
   #envelope({ caller, json, now }: Stamped, shape: Shape<unknown>): Envelope {
     const envelope = parsed(shape, withOneAppProofFlag(json)) as Envelope;
     const late = now.getTime() - Number(envelope.timestampMs);
@@ -223,7 +220,7 @@ export class Service {
     return envelope;
   }
 
-  /** Checks a query's body, and that the caller belongs to the organization or to its parent. */
+  /** Checks a query's body, and that the caller belongs to the organization or its parent. */
   #question({ caller, json }: Stamped, shape: Shape<unknown>): { organization: Organization; rest: JsonObject } {
     const { organizationId, ...rest } = isJsonObject(json) ? json : {};
     if (typeof organizationId !== "string") throw invalid("organizationId: a string wanted");
@@ -267,7 +264,7 @@ export class Service {
     return this.#answered(record!, operation);
   }
 
-  /** A new activity: carried out at once, or kept until enough users have approved. */
+  /** Creates an activity, which runs at once or waits for approvals. */
   async #begin(
     operation: LabSubmitOperation,
     stamped: Stamped,
@@ -306,7 +303,6 @@ export class Service {
     return this.#vote(created, "VOTE_SELECTION_APPROVED", { organization, stamped, tx });
   }
 
-  /** Adds the caller's vote, and carries the activity out where it was the last that was needed. */
   async #vote(before: ActivityRecord, selection: string, handling: Handling): Promise<ActivityRecord> {
     const { organization, stamped, tx } = handling;
     const votes = before.activity["votes"] as JsonObject[];
@@ -335,7 +331,7 @@ export class Service {
     return this.#withProofs({ ...record, activity }, { outcome }, handling);
   }
 
-  /** `waited`: the one who asked is long gone, so that what cannot be done fails the activity, not the request. */
+  /** `waited`: the submitter's request has ended, so a refusal fails the activity instead of the request. */
   async #finish(record: ActivityRecord, waited: boolean, handling: Handling): Promise<ActivityRecord> {
     const {
       organization,
@@ -344,7 +340,7 @@ export class Service {
     } = handling;
     const { key, intentMember, resultMember } = SUBMITS.find(({ type }) => type === record.activity["type"])!;
     const done = { ...record.activity, canApprove: false, canReject: false };
-    // Of what the decision rested on, before anything is changed.
+    // Captured before the operation changes anything.
     const facts = record.generateAppProofs ? this.#decisionFacts(record, organization, tx) : {};
     try {
       const actor = owned(tx.get("users", record.userId), organization, `user ${record.userId}`);
@@ -368,7 +364,6 @@ export class Service {
     }
   }
 
-  /** The activity with what the enclaves sign about it, where that was asked for. */
   #withProofs(record: ActivityRecord, decided: Decided, { organization, tx }: Handling): ActivityRecord {
     if (!record.generateAppProofs) return record;
     const { outcome, addresses = [], facts = this.#decisionFacts(record, organization, tx) } = decided;
@@ -384,7 +379,7 @@ export class Service {
     return { ...record, activity: { ...record.activity, appProofs: [decision, ...derived] } };
   }
 
-  /** What the policy engine had before it, as hashes; the votes themselves. */
+  /** Hashes of the policy engine's input, and the votes. */
   #decisionFacts({ activity, userId }: ActivityRecord, organization: Organization, tx: Transaction): JsonObject {
     const { id, type, timestampMs, intent } = activity;
     const approvals = (activity["votes"] as JsonObject[]).map(({ userId: voter, publicKey, scheme, signature }) => ({
@@ -405,7 +400,7 @@ export class Service {
     };
   }
 
-  /** Delivers to the webhook that was in force when the activity was made: the organization's own, and its parent's. */
+  /** Uses the webhooks that were set before the activity: those of the organization and its parent. */
   #notify(organization: Organization, activity: JsonObject): void {
     const parent = this.#state.get("organizations", organization.parentOrganizationId ?? "");
     for (const { features } of [organization, ...(parent ? [parent] : [])]) {
@@ -417,9 +412,7 @@ export class Service {
 
 type Handler = (service: Service, stamped: Stamped) => Promise<JsonObject> | JsonObject;
 
-/**
- * Queries of deployed services of this family, which the interface lacks (client/README.md, "Operations").
- */
+/** Queries of deployed services of this family that the interface lacks (client/README.md, "Operations"). */
 const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["get_wallet", (service, stamped) => service.getWallet(stamped)],
   ["get_activity", (service, stamped) => service.getActivity(stamped)],
@@ -427,7 +420,7 @@ const MORE_QUERIES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ["whoami", (service, stamped) => service.whoami(stamped)],
 ]);
 
-/** Beside the documented operations, those of deployed services of this family: votes, and the queries above. */
+/** Documented operations, plus votes and queries of deployed services of this family. */
 function handlerOf(path: string): Handler | undefined {
   const [, group, name = ""] = /^\/public\/v1\/(submit|query)\/([a-z_]+)$/.exec(path) ?? [];
   if (group === "query") {
@@ -441,16 +434,13 @@ function handlerOf(path: string): Handler | undefined {
     : undefined;
 }
 
-/** The operation of a path: of two versions, the one whose type the request names. */
+/** If an operation has two versions, the request's type selects one. */
 function submitOf(name: string, json: JsonValue): LabSubmitOperation {
   const versions = SUBMITS.filter((operation) => operation.name === name);
   return versions.find(({ type }) => isJsonObject(json) && json["type"] === type) ?? versions[0]!;
 }
 
-/**
- * How many users have to approve before the type of activity is carried out. Throws where the caller may not submit it
- * at all.
- */
+/** How many users must approve an activity of the type. Throws if the caller may not submit it. */
 function approvalsWanted(reader: Reader, organization: Organization, caller: Caller, type: string): number {
   if (isRoot(organization, caller.record)) return 1;
   const policies = reader
@@ -478,7 +468,6 @@ function voteOf({ caller, body, now }: Stamped, activityId: string, selection: s
   };
 }
 
-/** All that the service knows of an organization and that a decision may rest on. */
 function organizationData(reader: Reader, organization: Organization): QosJsonInput {
   const { organizationId } = organization;
   const own = <T extends { readonly organizationId: string }>(records: readonly T[]): T[] =>
@@ -497,13 +486,13 @@ function digest(data: QosJsonInput): string {
   return toHex(sha256(toUtf8(canonicalQosJson(data))));
 }
 
-/** Some clients put `generateAppProofs` among the parameters, of which it is none: it is taken from either place. */
+/** Some clients put `generateAppProofs` among the parameters. Both places are accepted. */
 function withOneAppProofFlag(json: JsonValue): JsonValue {
   const given = isJsonObject(json) ? json["parameters"] : undefined;
   if (!isJsonObject(json) || !isJsonObject(given) || !("generateAppProofs" in given)) return json;
   const { generateAppProofs: among, ...parameters } = given;
   const { generateAppProofs: beside } = json;
-  // What is no flag is left for the schema to refuse.
+  // Values that are not booleans are left for the schema to refuse.
   const wanted = typeof among === "boolean" && typeof beside === "boolean" ? among || beside : among;
   return {
     ...json,
@@ -512,7 +501,7 @@ function withOneAppProofFlag(json: JsonValue): JsonValue {
   };
 }
 
-/** Strict JSON. Throws Refusal. */
+/** Parses strict JSON. Throws Refusal. */
 export function bodyJson(body: Uint8Array): JsonValue {
   try {
     return parseJson(body);

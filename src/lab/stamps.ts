@@ -1,6 +1,4 @@
-/**
- * Who made a request: the two kinds of stamp (client/README.md, "Stamps") over the body as it came.
- */
+/** Verifies both kinds of stamp (client/README.md, "Stamps") over the body as received. */
 import { ECDH, type KeyObject, createHash, createPublicKey, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { concatBytes, equalBytes, fromHex, fromUtf8, toHex, toUtf8 } from "../bytes.js";
@@ -14,7 +12,7 @@ import type { Reader } from "./state.js";
 const API_KEY_SCHEME = "SIGNATURE_SCHEME_TK_API_P256";
 const PASSKEY_SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN";
 
-/** The user that a stamp proves, and the stamp itself, for votes. */
+/** The stamp is kept for votes. */
 export interface Caller {
   readonly record: UserRecord;
   readonly publicKey: string;
@@ -26,7 +24,7 @@ export interface Caller {
 const P256_SPKI = fromHex("3059301306072a8648ce3d020106082a8648ce3d030107034200")!;
 const USER_PRESENT = 1;
 
-/** Verifies the one stamp of a request. Throws {@link Refusal}. */
+/** Verifies the only stamp of a request. Throws {@link Refusal}. */
 export function authenticate(headers: IncomingHttpHeaders, body: Uint8Array, reader: Reader, now: Date): Caller {
   const apiKey = headers["x-stamp"];
   const passkey = headers["x-stamp-webauthn"];
@@ -66,7 +64,7 @@ export function isExpired(key: ApiKey, now: Date): boolean {
   );
 }
 
-/** WebAuthn level 2, section 7.2, as far as it goes for a registered credential. */
+/** WebAuthn level 2, section 7.2, as far as it applies to a registered credential. */
 function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
   const stamp = stampJson("X-Stamp-WebAuthn", header);
   const member = (name: string): Uint8Array => base64url("X-Stamp-WebAuthn", text("X-Stamp-WebAuthn", stamp, name));
@@ -94,7 +92,7 @@ function byPasskey(header: string, body: Uint8Array, reader: Reader): Caller {
   throw new Refusal("PUBLIC_KEY_NOT_FOUND", "the stamp's passkey is registered with no user");
 }
 
-/** The challenge is the text of the body's hash. */
+/** The challenge is the body's hash as hex text. */
 function checkClientData(clientDataJson: Uint8Array, body: Uint8Array): void {
   const { type, challenge } = stampJson("X-Stamp-WebAuthn: clientDataJson", fromUtf8(clientDataJson) ?? "");
   const wanted = Buffer.from(toUtf8(createHash("sha256").update(body).digest("hex"))).toString("base64url");
@@ -109,7 +107,7 @@ function checkAuthenticatorData(data: Uint8Array, relyingParty: string | undefin
   }
 }
 
-/** The key of a compressed point (SEC1) in lower-case hex; null where it is none. */
+/** The key of a compressed point (SEC1) in lower-case hex; null if invalid. */
 function compressedKey(hex: string): KeyObject | null {
   if (!/^0[23][0-9a-f]{64}$/.test(hex)) return null;
   try {

@@ -1,9 +1,8 @@
-/** What the lab knows, in tables of records that are never changed in place; and the transactions that replace them. */
+/** The lab's state: tables of immutable records, and the transactions that replace them. */
 import type { JsonValue } from "../decode/json.js";
 import type { Table, Tables } from "./records.js";
 import type { Change, Store } from "./store.js";
 
-/** What can be read, of the state or of a transaction on it. */
 export interface Reader {
   get<T extends Table>(table: T, id: string): Tables[T] | undefined;
   all<T extends Table>(table: T): Tables[T][];
@@ -32,14 +31,13 @@ export class State implements Reader {
     return [...this.records(table).values()];
   }
 
-  /** By id. */
   records<T extends Table>(table: T): ReadonlyMap<string, Tables[T]> {
     return (this.#tables.get(table) ?? new Map()) as ReadonlyMap<string, Tables[T]>;
   }
 
   /**
-   * Runs the work on a transaction, one at a time in the order of the calls. When the work is done its changes are
-   * written, and only then seen by others. Where the work or the writing throws, there are no changes.
+   * Runs transactions one at a time, in the order of the calls. Changes are written when the work is done, and become
+   * visible after that. If the work or the write fails, nothing changes.
    */
   async transact<R>(work: (tx: Transaction) => R | Promise<R>): Promise<R> {
     const run = this.#last.then(async () => {
@@ -55,7 +53,7 @@ export class State implements Reader {
     return run;
   }
 
-  /** When all that was begun is written. */
+  /** Waits until all transactions have ended. */
   async close(): Promise<void> {
     await this.#last;
     await this.#store.close();
@@ -72,9 +70,9 @@ export class State implements Reader {
   }
 }
 
-/** A view of the state in which the changes so far are there already. */
+/** A view of the state that includes the changes of the transaction. */
 export class Transaction implements Reader {
-  /** What is done once the changes are written. */
+  /** Runs after the changes are written. */
   readonly later: (() => void)[] = [];
   readonly #base: State;
   readonly #changes = new Map<string, unknown>();

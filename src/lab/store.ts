@@ -1,53 +1,50 @@
 /**
- * Where the lab's state is kept: in memory, or in a folder.
+ * Stores of the lab's state: in memory, or in a folder.
  *
- * The folder's store is LevelDB, by the package `classic-level`: embedded, no server, one folder; a batch is atomic,
- * and with `sync` it is on the disk before it is acknowledged; what a killed process left half written is dropped when
- * the store is opened again. It has compiled code, which comes inside it for every platform that Node runs on, and an
- * install script, which looks whether that code fits and otherwise compiles it. So it is an optional peer: who verifies
- * installs neither. SQLite was the other candidate: Node 20 has none built in, and its packages download their compiled
- * part. A file of our own would have had to earn the same trust.
+ * The folder uses LevelDB with the package `classic-level`, which needs no server. A batch is atomic, with `sync` it is
+ * durable when acknowledged, and partial writes of a killed process are dropped at the next open. The package includes
+ * compiled code for every platform of Node, and an install script that compiles if that code does not fit. So it is an
+ * optional peer: users who only verify do not install it. The alternatives: Node 20 has no SQLite, SQLite's packages
+ * download their compiled part, and a file format of our own would need as much testing.
  */
 import { mkdir } from "node:fs/promises";
 import type { ClassicLevel } from "classic-level";
 import type { JsonValue } from "../decode/json.js";
 
-/** A value set under its key, or the key removed (no value). */
+/** Sets the value of a key, or removes the key (no value). */
 export interface Change {
   readonly key: string;
   readonly value?: JsonValue;
 }
 
 export interface Store {
-  /** Everything that is kept. */
   read(): Promise<readonly Required<Change>[]>;
-  /** All of the changes or none of them; once it resolves, they outlive the process and the machine's power. */
+  /** Atomic. When it resolves, the changes survive a crash of the process or the machine. */
   write(changes: readonly Change[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps nothing beyond the process. */
 export function memoryStore(): Store {
   return { read: async () => [], write: async () => {}, close: async () => {} };
 }
 
-/** Another process has the folder open. */
+/** Another process uses the folder. */
 export class StoreInUseError extends Error {
   override readonly name = "StoreInUseError";
 }
 
-/** The package that keeps state in folders is not installed, or has no compiled part for this platform. */
+/** The package classic-level is not installed, or has no compiled part for this platform. */
 export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
 
 /**
- * Opens the store in a folder, which is made where it is not there. Throws {@link StoreInUseError} and
- * {@link StoreMissingError}.
+ * Opens or creates the store. Rejects with {@link StoreInUseError} or {@link StoreMissingError}, or with Error if the
+ * folder cannot be opened.
  */
 export async function levelStore(folder: string): Promise<Store> {
   const Level = await loadLevel();
-  // It holds private keys.
+  // The folder holds private keys.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
   try {
@@ -60,12 +57,12 @@ export async function levelStore(folder: string): Promise<Store> {
   return storeOf(level);
 }
 
-/** Throws {@link StoreMissingError}. */
+/** Rejects with {@link StoreMissingError}. */
 export async function requireLevel(): Promise<void> {
   await loadLevel();
 }
 
-/** Loaded when it is needed: a lab in memory runs where it is not installed. */
+/** Loaded on demand, so that a lab in memory runs without it. */
 async function loadLevel(): Promise<typeof ClassicLevel> {
   try {
     return (await import("classic-level")).ClassicLevel;

@@ -1,4 +1,4 @@
-/** Times as the service writes them. */
+/** The service's format of times. */
 
 /** client/README.md, "Requests". */
 export type Timestamp = { readonly seconds: string; readonly nanos: string };

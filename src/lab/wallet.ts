@@ -1,4 +1,4 @@
-/** Wallets of the lab: a seed in memory, and addresses that are really derived from it (BIP-32, BIP-44, EIP-55). */
+/** Wallets: a seed in memory, and addresses that are derived from it (BIP-32, BIP-44, EIP-55). */
 import { createHmac } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
@@ -7,7 +7,7 @@ import { concatBytes, fromHex, toHex, toUtf8 } from "../bytes.js";
 const HARDENED = 0x80000000;
 const ORDER = secp256k1.Point.Fn.ORDER;
 
-/** Of a key of secp256k1: how its public key is written as an address. */
+/** Encodes the public key of a secp256k1 private key as an address. */
 export const ADDRESS_FORMATS = {
   ADDRESS_FORMAT_ETHEREUM: ethereumAddressOf,
   ADDRESS_FORMAT_COMPRESSED: (privateKey: Uint8Array): string => toHex(secp256k1.getPublicKey(privateKey, true)),
@@ -15,18 +15,17 @@ export const ADDRESS_FORMATS = {
 } as const;
 export type AddressFormat = keyof typeof ADDRESS_FORMATS;
 
-/** What is asked of a wallet: an address in a format, of the key at a path (such as `m/44'/60'/0'/0/0`). */
+/** An address to derive: its path (such as `m/44'/60'/0'/0/0`) and its format. */
 export interface Account {
   readonly path: string;
   readonly addressFormat: AddressFormat;
 }
 
-/** The address of an account under the seed. */
 export function addressOf(seed: Uint8Array, { path, addressFormat }: Account): string {
   return ADDRESS_FORMATS[addressFormat](privateKeyAt(seed, path));
 }
 
-/** The Ethereum address, with its checksum, of the key at the path under the seed. */
+/** The Ethereum address with checksum at the path. */
 export function ethereumAddress(seed: Uint8Array, path: string): string {
   return ethereumAddressOf(privateKeyAt(seed, path));
 }
@@ -44,7 +43,7 @@ function privateKeyAt(seed: Uint8Array, path: string): Uint8Array {
   return node.subarray(0, 32);
 }
 
-/** Of a private key and its chain code, 32 bytes each. */
+/** `parent`: private key and chain code, 32 bytes each. */
 function child(parent: Uint8Array, index: number): Uint8Array {
   const key = parent.subarray(0, 32);
   const serialised = index >= HARDENED ? concatBytes(Uint8Array.of(0), key) : secp256k1.getPublicKey(key, true);
@@ -55,7 +54,7 @@ function child(parent: Uint8Array, index: number): Uint8Array {
   return concatBytes(fromHex(sum.toString(16).padStart(64, "0"))!, derived.subarray(32));
 }
 
-/** EIP-55: a hex digit is a capital where the hash of the address says so. */
+/** EIP-55: a letter is a capital if the digit of the address's hash at its position is 8 or more. */
 function checksummed(address: string): string {
   const hash = toHex(keccak_256(toUtf8(address)));
   const isUpper = (index: number): boolean => Number.parseInt(hash[index]!, 16) >= 8;

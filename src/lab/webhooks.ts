@@ -1,5 +1,5 @@
 /**
- * Deliveries of activities (client/README.md, "Webhook deliveries"): signed, retried where a receiver may yet recover.
+ * Deliveries of activities (client/README.md, "Webhook deliveries"): signed, and retried if the receiver may recover.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,17 +9,17 @@ import type { JsonObject } from "../decode/json.js";
 import { type KeyPair, ed25519Point, signDer } from "./keys.js";
 import { invalid } from "./refusal.js";
 
-/** Waits; gives up waiting, by throwing or not, when the signal says so. */
+/** Waits. When the signal is aborted, it resolves or rejects early. */
 export type Sleep = (milliseconds: number, signal: Signal) => Promise<unknown>;
 
-/** One attempt at a delivery, and what came of it. */
+/** An attempt of a delivery and its result. */
 export interface DeliveryAttempt {
   readonly eventId: string;
   readonly activityId: string;
   readonly url: string;
-  /** Counted from 1. */
+  /** From 1. */
   readonly attempt: number;
-  /** The receiver's status; null where there was none. */
+  /** The receiver's HTTP status; null without a response. */
   readonly status: number | null;
 }
 
@@ -28,7 +28,7 @@ const FIRST_WAIT_MS = 500;
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/;
 
-/** Throws Refusal where the lab does not deliver to the URL. */
+/** Throws Refusal if the lab does not deliver to the URL. */
 export function checkWebhookUrl(value: string): void {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -41,7 +41,7 @@ export function checkWebhookUrl(value: string): void {
   }
 }
 
-/** The default: a wait that does not keep the process alive. */
+/** The default wait does not keep the process alive. */
 const realSleep: Sleep = (milliseconds, signal) => delay(milliseconds, undefined, { signal, ref: false });
 
 export class Webhooks {
@@ -66,7 +66,7 @@ export class Webhooks {
     this.keyId = createHash("sha256").update(this.#jwk.x).digest("hex").slice(0, 16);
   }
 
-  /** The public keys, as RFC 7517 and RFC 8037 write them. */
+  /** The public keys in the format of RFC 7517 and RFC 8037. */
   get jwks(): JsonObject {
     return { keys: [{ ...this.#jwk, kid: this.keyId, alg: "EdDSA", use: "sig" }] };
   }
@@ -75,18 +75,16 @@ export class Webhooks {
     return { kty: "OKP", crv: "Ed25519", x: ed25519Point(this.#key) };
   }
 
-  /** Delivers an activity, in its own time. */
   deliver(url: string, activity: JsonObject): void {
     const delivery = this.#deliver(url, activity).finally(() => this.#pending.delete(delivery));
     this.#pending.add(delivery);
   }
 
-  /** When every delivery so far was accepted or given up. */
   async whenDelivered(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  /** Gives up what is not delivered yet. */
+  /** Abandons pending deliveries. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.whenDelivered();
@@ -108,7 +106,7 @@ export class Webhooks {
   }
 
   /**
-   * The receiver's status; null where it could not be reached. Redirects are not followed: they would lead elsewhere.
+   * The receiver's status; null if it could not be reached. Redirects are not followed, because they lead elsewhere.
    */
   async #post(url: string, eventId: string, body: Uint8Array): Promise<number | null> {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);

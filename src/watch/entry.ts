@@ -17,7 +17,7 @@ export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** More than a boot proof may have. */
 const MAX_VALUES = 400_000;
 
-/** An application, watched by the newest boot proof of its enclaves; or a key, in lower-case hex. */
+/** An application (its newest boot proof), or a key in lower-case hex. */
 export type Watched = { readonly app: string } | { readonly ephemeralKey: string };
 
 export function isApp(watched: Watched): watched is { readonly app: string } {
@@ -112,7 +112,6 @@ export async function findingOf(watched: Watched, bootProof: JsonValue, report: 
   };
 }
 
-/** The line that appends a finding to a log. */
 export async function lineAfter({ entries, head }: LogEnd, finding: Finding): Promise<LogLine> {
   const entry = { log: LOG_FORMAT, n: entries + 1, previous: head, ...finding } as const;
   const line = toUtf8(textOf(entry));
@@ -163,7 +162,6 @@ function parsed(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** The only valid spelling. */
 function textOf(entry: LogEntry): string {
   const members = MEMBER_NAMES.map((name) => [name, entry[name]] as const);
   return printableJson(JSON.stringify(Object.fromEntries(members)));

@@ -23,7 +23,7 @@ export interface LogFault {
 
 export interface LogVerification {
   readonly format: "bootproof-log-verification/1";
-  /** Whether every line is present and unchanged, as far as a chain can show: see `open`. */
+  /** No line is missing or changed, as far as a chain can show: see `open`. */
   readonly intact: boolean;
   /** Lines before the first doubtful one: one that may be the edited or inserted line. */
   readonly entries: number;
@@ -33,7 +33,7 @@ export interface LogVerification {
   /** SHA-256, in hex, of the last of these lines without its line feed; zeros if there are none. */
   readonly head: string;
   readonly fault: LogFault | null;
-  /** What was not checked and could still be wrong, one sentence each. */
+  /** What was not checked: one sentence each. */
   readonly open: readonly string[];
 }
 
@@ -115,7 +115,7 @@ async function* linesOf(stream: LogStream): AsyncGenerator<RawLine> {
   if (length > 0) yield { bytes: concatBytes(...parts), offset, ended: length > MAX_LINE_BYTES };
 }
 
-/** A line that does not follow its predecessor. The lines after it show how the log was changed. */
+/** A line that does not follow its predecessor. Later lines show why. */
 interface Break {
   readonly line: number;
   readonly found: LogLine;
@@ -134,7 +134,6 @@ interface CountedLine {
 
 const NOTHING: CountedLine = { n: 0, at: null, hash: NO_LINE };
 
-/** A fault, and the last line before the first doubtful one. */
 interface Found {
   readonly fault: LogFault;
   readonly certain: CountedLine;
@@ -176,8 +175,8 @@ class Chain {
   }
 
   /**
-   * The fault if the last line's hash is not the kept head. Only lines up to that head, or all but the last, are
-   * certain.
+   * The fault if the last line's hash is not the kept head. Certain are the lines up to that head; if no line has it,
+   * all but the last.
    */
   headFault(): Found | null {
     const { n, hash } = this.newest;
@@ -249,7 +248,7 @@ class Chain {
     return told("edited", `line ${edited} was edited after it was written`, certain, edited);
   }
 
-  /** Whether only `previous` of the line was changed: then the line before it is intact. */
+  /** If only `previous` of the line was changed, the line before it is intact. */
   async #isPreviousEdited({ entry }: LogLine, next: LogLine): Promise<boolean> {
     const { n, hash } = this.newest;
     const written = await lineAt({ entries: n, head: hash }, entry);

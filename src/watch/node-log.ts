@@ -31,7 +31,7 @@ export class LogInUseError extends Error {
 }
 
 export interface OpenLogOptions {
-  /** Called when an unfinished line was removed. */
+  /** Called if an unfinished line was removed. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -48,9 +48,9 @@ interface Place {
 }
 
 /**
- * Opens a log to append to it, or creates it with mode 0600. Rejects with {@link LogInUseError} if another process uses
- * it, and with {@link LogError} if it is not a regular file, cannot be read, or its chain is broken. Then the file is
- * left unchanged.
+ * Opens a log to append to it, or creates it with mode 0600. Verifies the whole chain, and removes a last line that a
+ * kill left unfinished. Rejects with {@link LogInUseError} if another process uses it, and with {@link LogError} if it
+ * is not a regular file, cannot be read, or its chain is broken. Then the file is left unchanged.
  */
 export async function openLog(path: string, options: OpenLogOptions = {}): Promise<OpenedLog> {
   const { onNote = () => {} } = ownOptions("options", options, { onNote: true });

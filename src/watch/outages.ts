@@ -106,7 +106,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 const FIRST_WAIT_MS = 5000;
-/** Limit of every wait, including those that the service requests. */
+/** Also limits waits that the service requests. */
 const MAX_WAIT_MS = 300_000;
 /** Interval of reminders about outages that waiting does not end. */
 const TELL_AGAIN_MS = 3_600_000;

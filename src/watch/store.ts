@@ -2,7 +2,7 @@
 import { type LogEnd, type LogEntry, type LogLine, NO_LINE, standingOf, watchedName } from "./entry.js";
 import type { Verdict } from "../report/report.js";
 
-/** The state after the newest entry of an application or key. */
+/** The state after the newest entry of a name. */
 export interface Standing {
   readonly verdict: Verdict;
   /** Equal for findings that are no news (`standingOf`). */

@@ -26,9 +26,9 @@ export interface WatchOptions {
   readonly policy: Policy | PlainPolicy;
   /** Accept debug mode with a warning, even if the policy does not. */
   readonly allowDebug?: boolean;
-  /** Applications: the newest boot proof of each is watched. */
+  /** Applications, each watched by its newest boot proof. */
   readonly apps?: readonly string[];
-  /** Ephemeral keys in hex: the boot proof of each is watched. */
+  /** Ephemeral keys in hex. */
   readonly ephemeralKeys?: readonly string[];
   /**
    * Fetches the boot proof, for example `askService(client)`; null if there is none. A rejection is reported as an
@@ -48,13 +48,13 @@ export interface WatchOptions {
    * had not resolved.
    */
   readonly onRefusal?: (line: LogLine, signal: Signal) => Promise<void>;
-  /** Called with messages for an operator: outages, and refusals that could not be delivered. */
+  /** Messages for an operator: outages and failed deliveries. */
   readonly onMessage?: (message: WatchMessage) => void;
   readonly signal?: Signal;
   readonly now: () => Date;
-  /** Resolves after so many milliseconds. When the signal is aborted, resolves or rejects early. */
+  /** Resolves or rejects early when the signal is aborted. */
   readonly sleep: (milliseconds: number, signal: Signal) => Promise<void>;
-  /** A number in [0, 1), for the jitter of waits after an outage. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly cache?: SignatureCache;
 }
@@ -231,7 +231,7 @@ class Watch {
     }
   }
 
-  /** Serial, because each entry carries the hash of the previous one. */
+  /** Serial, because each entry hashes the previous one. */
   #recordInTurn(watched: Watched, bootProof: JsonValue): Promise<Failure | null> {
     const recorded = this.#appending.then(() => this.#record(watched, bootProof));
     this.#appending = recorded.catch(() => {});
@@ -264,12 +264,11 @@ class Watch {
   }
 }
 
-/** The value as the log's line will hold it. This value is verified, so that the line reproduces its own verdict. */
+/** The value as the line will hold it. It is what is verified, so that the line reproduces its verdict. */
 function recordable(answer: JsonValue): JsonValue {
   return parseJson(JSON.stringify(copyJson(answer)));
 }
 
-/** A boot proof that is too large to record counts as an invalid response. */
 function asFailure(error: unknown): Failure {
   if (error instanceof MalformedError) return { kind: "answer", message: error.message, retryAfterMs: null };
   throw error;
