@@ -28,7 +28,7 @@ type Standing = unknown;
 
 export class Auditor {
   readonly #setting: VerifySetting;
-  /** The setting's boot proofs, by key in hex. */
+  /** By key in hex. */
   readonly #standing: ReadonlyMap<string, Standing>;
   /** Verified boot proofs of entries, by the SHA-256 of their JSON; the least recently used first. */
   readonly #remembered = new Map<string, VerifiedBootProof>();
@@ -112,7 +112,6 @@ export class Auditor {
     return name === null ? undefined : this.#remembered.get(name);
   }
 
-  /** Keeps verified boot proofs only, and drops the least recently used. */
   #remember(name: string | null, verified: VerifiedBootProof | null): void {
     if (name === null || verified === null) return;
     this.#remembered.delete(name);
@@ -121,9 +120,7 @@ export class Auditor {
   }
 }
 
-/**
- * An app proof's key, in the form of the map of the setting's boot proofs. The verification reads the app proof again.
- */
+/** An app proof's key as the setting's boot proofs are indexed by it; the verification reads the app proof again. */
 function keyTextOf(appProof: unknown): string {
   const text = isJsonObject(appProof) && Object.hasOwn(appProof, "publicKey") && appProof["publicKey"];
   return typeof text === "string" ? text.toLowerCase() : "";

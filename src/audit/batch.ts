@@ -5,7 +5,6 @@ import type { AuditResult } from "./result.js";
 export interface Batch {
   /** Counts the batches of a run, from 0. */
   readonly index: number;
-  /** The number of its first entry. */
   readonly first: number;
   /**
    * A line of NDJSON without its line feed, or the bytes of a file; cut off where it is longer than an entry may be.
@@ -33,7 +32,6 @@ export interface Judge {
    * be judged.
    */
   judge(batch: Batch): Promise<JudgedBatch>;
-  /** How many batches it can work on at once. */
   readonly concurrency: number;
   /** Frees everything; batches not judged by then are lost. */
   close(): Promise<void>;

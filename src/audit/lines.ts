@@ -10,7 +10,6 @@ const CR = 0x0d;
  */
 export class LineCutter {
   readonly #limit: number;
-  /** The start of a line without its end yet. */
   #parts: Uint8Array[] = [];
   #held = 0;
   #length = 0;

@@ -14,7 +14,6 @@ interface Address {
 /** A server without AUTH quotes the command with its arguments, possibly cut off. */
 const QUOTED_ARGUMENTS = /,? with args beginning with\b.*$/s;
 
-/** An error's message without the password, which it may quote. */
 function messageOf(error: unknown, { password }: ClientOptions): string {
   const { message, code, name } = error as NodeJS.ErrnoException;
   const text = (message || code || name || String(error)).replace(QUOTED_ARGUMENTS, "");
@@ -69,7 +68,6 @@ function decoded(part: string): string {
   }
 }
 
-/** How long the first connection may take. */
 const START_MS = 10_000;
 const RETRY_MS = 2000;
 /** A server silent for longer counts as gone. No command here blocks for as long. */
@@ -141,7 +139,7 @@ export class RedisConnection {
     }
   }
 
-  /** Another client, for commands that block. */
+  /** For commands that block. */
   open(): Redis {
     const other = this.client.duplicate();
     other.on("error", () => {});

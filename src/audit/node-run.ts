@@ -28,14 +28,13 @@ export interface AuditFilesOptions {
   readonly isNowGiven?: boolean;
   /** Makes the judge, which is closed at the end. Default: threads, one for each core. */
   readonly judge?: (setting: AuditSetting) => Judge | Promise<Judge>;
-  /** Most entries in a batch: see `inputBatches`. */
+  /** See `inputBatches`. */
   readonly batchEntries?: number;
   readonly onlyFailures?: boolean;
   readonly failFast?: boolean;
   readonly signal?: AuditSignal;
   /** Called first, with the results of the setting's boot proofs, in their order. */
   readonly onBootProofs?: (judged: readonly EntryResult[]) => void;
-  /** Called after each part of the results. */
   readonly onProgress?: (progress: AuditFilesProgress) => void;
 }
 
@@ -64,7 +63,6 @@ export interface AuditFilesProgress {
 export interface AuditFilesEnd extends AuditEnd {
   /** Entries that earlier processes judged. */
   readonly before: number;
-  /** Of this process alone. */
   readonly slowest: Slowest | null;
 }
 

@@ -15,7 +15,6 @@ export const STDIN_INPUT = "-";
 /** An input that cannot be read, or differs from that of the earlier run. */
 export class AuditInputError extends Error {
   override readonly name = "AuditInputError";
-  /** The input, or the file inside it. */
   readonly file: string;
 
   constructor(file: string, message: string) {
@@ -43,7 +42,7 @@ export interface AuditPosition {
 export interface InputBatch extends Batch {
   /** The position after the batch. */
   readonly end: AuditPosition;
-  /** The place of each entry, for its result; null where its number is enough. */
+  /** The place of each entry; null where its number is enough. */
   readonly files: readonly (string | null)[];
 }
 
@@ -125,7 +124,6 @@ class InputReader {
   readonly #hash: Hash | null;
   readonly #stdin: AsyncIterable<Uint8Array> | undefined;
   readonly #batchEntries: number;
-  /** Whether reading ends at the position. */
   readonly #comparesOnly: boolean;
   /** Whether everything before the position matched. */
   #isSame = false;
@@ -286,7 +284,6 @@ class InputReader {
   }
 
   #changed(name: string): AuditInputError {
-    // The digest covers all inputs up to the position.
     const which = this.#from!.input > 0 ? "it, or an input before it," : "it";
     const what = name === STDIN_INPUT ? "is another one than" : "was changed since";
     return new AuditInputError(
@@ -328,7 +325,6 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A whole file, or one byte more than an entry may have. */
 async function start(file: FileHandle): Promise<Uint8Array> {
   const { size } = await file.stat();
   // The file may grow meanwhile.

@@ -23,7 +23,7 @@ interface AuditQuestion {
   readonly onlyFailures: boolean;
   readonly failFast: boolean;
   readonly setting: AuditSetting;
-  /** Whether the caller chose the present, and not the clock. */
+  /** Whether the caller chose the present. */
   readonly isNowGiven: boolean;
 }
 

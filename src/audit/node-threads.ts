@@ -36,7 +36,7 @@ class ThreadJudge implements Judge {
   readonly #watched = new WeakSet<PoolThread>();
   /** Errors of threads that died. Any other rejection of a batch has nothing to do with its entries. */
   readonly #deaths = new WeakSet<object>();
-  /** Reject functions of the batches in threads, called where no thread can be started. */
+  /** Called where no thread can be started. */
   readonly #rejects = new Set<(reason: Error) => void>();
   #waiting: (() => void)[] = [];
   #running = 0;

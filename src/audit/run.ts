@@ -9,7 +9,6 @@ export interface AuditSummary {
   readonly entries: number;
   readonly accepted: number;
   readonly verdicts: Readonly<Record<AuditResult["verdict"], number>>;
-  /** Entries rejected only because of their age. */
   readonly stale: number;
   /** Entries in which the check failed, in the order of the checks. */
   readonly failures: Readonly<Partial<Record<CheckId, number>>>;
@@ -112,7 +111,7 @@ export async function runAudit<B extends Batch>(given: AuditRun<B>): Promise<Aud
   }
 }
 
-/** Races with the abort signal, and retains no results. */
+/** Races with the abort signal and retains no results. */
 class Abortion {
   readonly #signal: AuditSignal | undefined;
   #wake: () => void = () => {};
@@ -156,7 +155,7 @@ class Pipeline<B extends Batch> {
     this.#judge = judge;
   }
 
-  /** The next batch with its results; null at the end. Reads and judges others meanwhile. */
+  /** Returns null at the end. Reads and judges others meanwhile. */
   async next(): Promise<{ readonly batch: B; readonly judged: JudgedBatch } | null> {
     for (;;) {
       if (this.#hasRoom) this.#reading ??= this.#source.next();
@@ -210,7 +209,7 @@ class Results<B extends Batch> {
   readonly #run: AuditRun<B>;
   #summary: AuditSummary;
   #slowest: Slowest | null = null;
-  /** Whether an entry was not accepted, in this process or before. */
+  /** In this process or before. */
   hasFailed = false;
 
   constructor(run: AuditRun<B>) {
@@ -230,7 +229,6 @@ class Results<B extends Batch> {
     return { batch, lines, summary: this.#summary, slowest: this.#slowest };
   }
 
-  /** With `failFast`, the results up to the first that was not accepted. */
   #counted(results: readonly AuditResult[]): readonly AuditResult[] {
     const first = this.#run.failFast === true ? results.findIndex((result) => !isAccepted(result)) : -1;
     return first < 0 ? results : results.slice(0, first + 1);

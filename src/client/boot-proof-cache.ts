@@ -26,7 +26,7 @@ export class BootProofCache {
   readonly #signatures: SignatureCache;
   readonly #limit: number;
   readonly #maxAgeMs: number;
-  /** Ordered by use, least recently used first. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(

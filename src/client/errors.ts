@@ -41,7 +41,7 @@ export interface ClientErrorFacts {
    * for a second submit would be a second activity.
    */
   readonly effect?: "none" | "unknown";
-  /** Faults of the parameters or the response, by path. */
+  /** By path. */
   readonly faults?: readonly Fault[];
   /** The id of an unverified activity. */
   readonly activityId?: string | null;

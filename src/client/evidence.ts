@@ -98,8 +98,7 @@ export async function fetchLatestBootProof(query: AskService, appName: string): 
 }
 
 /**
- * The activity. Where it carries no app proofs, those that the service lists for it are added. Throws {@link
- * ClientError}.
+ * The activity. If it carries no app proofs, those that the service lists for it are added. Throws {@link ClientError}.
  */
 export async function withAppProofs(query: AskService, given: JsonValue): Promise<JsonValue> {
   const activity = copyInput(given).value ?? given;

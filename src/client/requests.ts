@@ -102,7 +102,6 @@ export async function query(
   return send(transport, target, body, options.signal);
 }
 
-/** The parameters as JSON, without undefined members. */
 function checkedParameters(
   operation: { readonly name: string; readonly parameters?: Shape<unknown> },
   given: unknown,

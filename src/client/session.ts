@@ -53,8 +53,8 @@ export interface SessionOpener<Answer> {
 }
 
 /**
- * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws {@link
- * ClientError} (`answer`) where the activity is not completed.
+ * Creates a session and opens its key. Returns the response of `createReadWriteSession`, with `session`. Throws
+ * {@link ClientError} (`answer`) where the activity is not completed.
  */
 export async function openSession<Answer extends { readonly result: SubmitResult<"createReadWriteSession"> | null }>(
   client: SessionOpener<Answer>,

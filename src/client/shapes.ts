@@ -19,7 +19,6 @@ export interface OptionalShape<T> extends Shape<T | undefined> {
 
 /** The path of a value, and the list for its faults. */
 export interface Place {
-  /** The place of a member or an item. */
   at(step: string | number): Place;
   /** Adds a fault. What the shape then returns is discarded. */
   fault<T = undefined>(message: string): T;
@@ -189,7 +188,6 @@ function nameText(name: string): string {
   return JSON.stringify(shownName(name));
 }
 
-/** Reads the present members; adds a fault for each required one that is missing. */
 function readMembers(
   value: Readonly<Record<string, unknown>>,
   members: Members,

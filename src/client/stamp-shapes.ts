@@ -63,7 +63,6 @@ class TextBytes extends Uint8Array {
     return fromUtf8(this) ?? super.toString();
   }
 
-  /** Slices are plain bytes. */
   static get [Symbol.species](): Uint8ArrayConstructor {
     return Uint8Array;
   }

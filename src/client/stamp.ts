@@ -46,9 +46,9 @@ export interface ApiKey {
 const PROBE = "bootproof: do these two keys belong together?";
 
 /**
- * Stamps with an API key: `X-Stamp`, base64url of `{"publicKey":"<compressed point,
- * hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The signature is ECDSA P-256 with SHA-256
- * over the bytes of the body.
+ * Stamps with an API key: `X-Stamp`, base64url of
+ * `{"publicKey":"<compressed point, hex>","scheme":"SIGNATURE_SCHEME_TK_API_P256","signature":"<DER, hex>"}`. The
+ * signature is ECDSA P-256 with SHA-256 over the bytes of the body.
  *
  * The key is in hex, or a WebCrypto pair, which may be non-extractable. Throws {@link ClientError} (`key`) where it is
  * malformed, or where its halves do not belong together.

@@ -60,7 +60,6 @@ interface StampedRequest {
   readonly stamp: CheckedStamp;
 }
 
-/** The possible effect of a request without a valid response. */
 function effectOf({ group }: Target): "none" | "unknown" {
   return group === "submit" ? "unknown" : "none";
 }
@@ -108,8 +107,8 @@ async function stampOf(
 const ABORTED = "aborted by the caller";
 
 /**
- * The outcome of the work; rejects with {@link ClientError} (`aborted`) when the signal is aborted. The work itself
- * goes on.
+ * The outcome of the work, which goes on after an abort. Rejects with {@link ClientError} (`aborted`) when the signal
+ * is aborted.
  */
 export async function untilAborted<T>(
   work: Promise<T>,
@@ -180,7 +179,6 @@ function responseLimit(transport: Transport, target: Target): number {
   );
 }
 
-/** `answer` is null where the body exceeds the limit. */
 async function reach(
   transport: Transport,
   { target, bytes, stamp }: StampedRequest,

@@ -117,7 +117,6 @@ export function verifiedClient(transport: Transport, policy: Policy, given: Veri
   };
 }
 
-/** One verification: the activity, the expected request, and how to read the result. */
 interface Case {
   readonly activity: JsonValue;
   readonly expected: Expected;
@@ -179,7 +178,6 @@ class ActivityVerifier {
     return { ...readVerified<Result>(fetched.activity, operation, sent), report, verified: activity };
   }
 
-  /** Fetches the app proofs that a past activity lacks, and the boot proofs of the keys they name. */
   async #fetch({ activity, expected, sent, signal }: Case): Promise<ActivityEvidence<FetchedBootProof>> {
     const { organizationId } = expected;
     const queryService: AskService = (name, parameters) =>
@@ -231,7 +229,6 @@ function unwrapped(answer: JsonValue): JsonValue {
   return unwrapAlone(answer, "activity") as JsonValue;
 }
 
-/** The documented operation of an activity's type; null for any other type. */
 function operationOf(activity: JsonValue): SubmitOperation | null {
   const type = isJsonObject(activity) ? activity["type"] : undefined;
   return Object.values(SUBMIT_OPERATIONS).find((operation) => operation.type === type) ?? null;

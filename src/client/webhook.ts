@@ -1,6 +1,6 @@
 /**
- * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over `v1.ed25519.<key
- * id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
+ * Deliveries of the service's activity webhook (client/README.md, "Webhook deliveries"): Ed25519 over
+ * `v1.ed25519.<key id>.<timestamp ms>.<event id>.<raw body>`, with the parts in headers.
  */
 import { base64urlnopad } from "@scure/base";
 import { concatBytes, fromHex, toUtf8 } from "../bytes.js";
@@ -98,8 +98,8 @@ export class MemoryEventStore implements EventStore {
 const processStore = new MemoryEventStore();
 
 /**
- * Verifies a delivery: headers, version and algorithm, time, signature, body, and that its event is new. Throws {@link
- * WebhookError}. If you then cannot process the delivery, release its event in the store.
+ * Verifies a delivery: headers, version and algorithm, time, signature, body, and that its event is new. Throws
+ * {@link WebhookError}. If you then cannot process the delivery, release its event in the store.
  */
 export async function verifyWebhook(given: WebhookInput): Promise<Delivery> {
   const input = ownTypedOptions("input", given, INPUT_KINDS);
@@ -119,7 +119,6 @@ const INPUT_KINDS: Readonly<Record<keyof WebhookInput, Kind>> = {
   rememberMs: "count",
 };
 
-/** The steps of {@link verifyWebhook} after the headers. */
 async function verifyUnder(headers: WebhookHeaders, input: Omit<WebhookInput, "headers">): Promise<Delivery> {
   const own = ownMembers(input as WebhookInput, INPUT_KINDS);
   const { rawBody, store = processStore, toleranceMs = DEFAULT_TOLERANCE_MS, rememberMs = DEFAULT_REMEMBER_MS } = own;
