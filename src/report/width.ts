@@ -34,13 +34,16 @@ function columnsOf(char: string): number {
   return WIDE.test(char) ? 2 : 1;
 }
 
-/** The text in pieces of at most so many columns, 2 at least; no character is cut, or parted from its marks. */
+/**
+ * The text in pieces of at most so many columns, 2 at least. A character and its marks stay together, where both fit
+ * into one piece.
+ */
 export function piecesOf(text: string, columns: number): string[] {
   if (ASCII.test(text)) return text.match(new RegExp(`.{1,${columns}}`, "g")) ?? [text];
   const pieces: string[] = [];
   let piece = "";
   let width = 0;
-  for (const [cluster] of text.matchAll(CLUSTER)) {
+  for (const cluster of clustersOf(text, columns)) {
     const own = displayWidth(cluster);
     if (width + own > columns && piece !== "") {
       pieces.push(piece);
@@ -50,4 +53,11 @@ export function piecesOf(text: string, columns: number): string[] {
     width += own;
   }
   return [...pieces, piece];
+}
+
+/** Spacing marks have columns of their own: a cluster may be wider than a piece. */
+function clustersOf(text: string, columns: number): string[] {
+  return [...text.matchAll(CLUSTER)].flatMap(([cluster]) =>
+    displayWidth(cluster) > columns ? [...cluster] : [cluster],
+  );
 }

@@ -50,6 +50,9 @@ describe("pieces of a text", () => {
     expect(piecesOf("ab启动🔐cde\u0301\u0302f", 4)).toEqual(["ab启", "动🔐", "cde\u0301\u0302f"]);
     expect(piecesOf("\u0301\u0301a", 2)).toEqual(["\u0301\u0301a"]);
     expect(piecesOf("", 4)).toEqual([""]);
+    // A spacing mark on a wide character takes a third column.
+    expect(piecesOf("\u2e80\u0dd8", 3)).toEqual(["\u2e80\u0dd8"]);
+    expect(piecesOf("\u2e80\u0dd8", 2)).toEqual(["\u2e80", "\u0dd8"]);
   });
 
   it("are the text, each no wider than asked for", () => {
