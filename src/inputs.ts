@@ -202,20 +202,8 @@ export interface DecodedEvidence {
   readonly given: readonly InputPiece[];
 }
 
-const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  bootProofsOnly: true,
-  cache: true,
-  uses: true,
-};
+/** The names of all options. */
+export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = { ...PLAIN_NAMES, cache: true, uses: true };
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 /**

@@ -9,8 +9,8 @@ import {
   verifyEvidenceUnder,
 } from "../bootproof.js";
 import type { CheckId } from "../checks.js";
-import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
-import { type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
+import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import { OPTION_NAMES, type OptionsBesidePolicy, evidenceMembers } from "../inputs.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { type Verification, madeVerification } from "../verification.js";
@@ -61,10 +61,9 @@ interface Difference {
  * loosens what the options do not: other trust anchors, debug mode.
  */
 export async function verifyBundle(bundle: Bundle, options: BundleVerifyOptions): Promise<BundleVerification> {
-  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, NAMES);
+  const given = ownOptions("options", options as BundleVerifyOptions & BootProofsOnly, OPTION_NAMES);
   if (given.bootProofsOnly !== undefined) throw new TypeError("bootProofsOnly: what a bundle holds, its maker chose");
-  const { policy } = given;
-  const rest = otherMembers(given, "policy");
+  const { policy, ...rest } = given;
   const own = ownMembers(bundle, BUNDLE_MEMBERS);
   if (policy !== POLICY_OF_THE_BUNDLE)
     return verified(own, rest, "caller", (evidence, options) => {
@@ -96,7 +95,7 @@ async function verified(
   verify: (evidence: Evidence, options: OptionsBesidePolicy) => Promise<Verification>,
 ): Promise<BundleVerification> {
   const evidence = copyPlain(evidenceMembers(packedEvidence));
-  const options: OptionsBesidePolicy = ownMembers(given, OPTIONS_BESIDE_POLICY);
+  const options: OptionsBesidePolicy = ownMembers(given as VerifyOptions, OPTION_NAMES);
   const { cache = new SignatureCache() } = options;
   const nonce = options.nonce instanceof Uint8Array ? { nonce: new Uint8Array(options.nonce) } : {};
   // Both are copied before anything is awaited: what they are of is the same evidence.
@@ -107,21 +106,6 @@ async function verified(
 }
 
 type BootProofsOnly = Pick<VerifyOptions, "bootProofsOnly">;
-
-const OPTIONS_BESIDE_POLICY: Readonly<Record<keyof OptionsBesidePolicy, true>> = {
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  cache: true,
-  uses: true,
-  bootProofsOnly: true,
-};
-const NAMES = { policy: true, ...OPTIONS_BESIDE_POLICY } as const;
 
 /** Takes over evidence and judgement; verifies and compares when it is called. */
 function packedComparison(

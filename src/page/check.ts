@@ -14,6 +14,7 @@ import {
   type PageDifference,
   type PageSetting,
   type PageSettingCopy,
+  SETTING_NAMES,
   judgePage,
   readPageSetting,
 } from "./verify.js";
@@ -76,7 +77,7 @@ const SCRIPT_END = "</script>";
  */
 export async function checkPage(html: string | Uint8Array, options: PageCheckOptions): Promise<PageCheck> {
   const bytes = takePage(html);
-  const own = ownOptions("options", options, OPTION_NAMES);
+  const own = ownOptions("options", options, CHECK_NAMES);
   const { script: ownScript, policy } = own;
   // The caller says nothing of a policy: good for a page without evidence.
   const setting = policy === undefined ? null : readPageSetting(otherMembers(own, "script") as PageSetting);
@@ -99,15 +100,7 @@ function takePage(html: string | Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-const OPTION_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = {
-  script: true,
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  allowDebug: true,
-  expected: true,
-};
+const CHECK_NAMES: Readonly<Record<keyof PageCheckOptions, true>> = { script: true, ...SETTING_NAMES };
 
 async function scriptFacts(inPage: string | null, ours: string): Promise<PageCheck["script"]> {
   const expected = await scriptDigest(ours);

@@ -100,7 +100,7 @@ export interface PageSettingCopy extends Omit<PageSetting, "policy" | "trustAnch
   readonly trustAnchors?: readonly TrustAnchor[];
 }
 
-const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
+export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
   policy: true,
   now: true,
   at: true,
