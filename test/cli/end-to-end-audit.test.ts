@@ -149,13 +149,16 @@ describe("the built command audits", () => {
     expect(stderr).toMatch(/^interrupted: 1 entries are judged; without --state a run cannot go on/);
   });
 
-  it("one process a state", async () => {
-    const { out, args } = newFiles();
+  it.skipIf(process.platform === "win32")("one process a state", async () => {
+    const { out, state, args } = newFiles();
     const audit = new Process([...asked, ...args, "--", input]);
-    await audit.until(() => sizeOf(out) > 0);
+    await audit.until(() => existsSync(`${state}.lock`));
+    // Stopped, so that it cannot end before the second process has started.
+    audit.child.kill("SIGSTOP");
     const second = await run(...asked, ...args, "--", input);
     expect([second.code, second.stdout]).toEqual([2, ""]);
     expect(second.stderr).toContain(`in use by process ${audit.child.pid!}: one process a state.`);
+    audit.child.kill("SIGCONT");
     expect((await audit.ended).code).toBe(1);
     expect(readFileSync(out, "utf8")).toBe(whole.stdout);
   });
