@@ -95,7 +95,8 @@ interface Part {
 
 /** A part that is waited for. */
 interface Task extends Part {
-  readonly id: string;
+  /** Of its newest job. An answer to an earlier one is as good. */
+  id: string;
   readonly digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
   /** Whether the server was asked to take it, and has not answered. */
@@ -113,7 +114,7 @@ class QueueJudge implements Judge {
   readonly #reader: Redis;
   readonly #tasks = new Map<string, Task>();
   #timer: NodeJS.Timeout | undefined;
-  #isTicking = false;
+  #ticking: Promise<void> | null = null;
   #lonelyTicks = 0;
   #attempts = 0;
   /** What judges here, once it is needed. */
@@ -149,18 +150,23 @@ class QueueJudge implements Judge {
   async close(): Promise<void> {
     if (this.#connection.isClosed) return;
     clearInterval(this.#timer);
-    const { client } = this.#connection;
-    const { id } = this.#run.peer;
-    const leaving = [
-      withdraw(client, "producers", id),
-      client.del(keys.setting(id), keys.answers(id)),
-      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
-    ];
     const timeout = new Promise((resolve) => setTimeout(resolve, CLEANUP_MS).unref());
-    await Promise.race([Promise.allSettled(leaving), timeout]);
+    await Promise.race([this.#leave(), timeout]);
     this.#connection.close();
     await this.#queue.close().catch(() => {});
     await this.#own?.then((judge) => judge.close()).catch(() => {});
+  }
+
+  /** A tick that is under way would announce this producer again, so it ends first. */
+  async #leave(): Promise<void> {
+    await this.#ticking;
+    const { client } = this.#connection;
+    const { id } = this.#run.peer;
+    await Promise.allSettled([
+      withdraw(client, "producers", id),
+      client.del(keys.setting(id), keys.answers(id)),
+      ...[...this.#tasks.keys()].map((task) => this.#queue.remove(task)),
+    ]);
   }
 
   /**
@@ -199,16 +205,13 @@ class QueueJudge implements Judge {
 
   /** Null where the job failed, as the server has it, or as a worker says under its seal. */
   async #ask(part: Part): Promise<JudgedPart | null> {
-    const { peer, digest: setting } = this.#run;
-    const id = `${peer.id}-${part.first}-${part.entries.length}-${this.#attempts++}`;
+    const digest = jobDigest(this.#run.digest, part.first, part.entries);
     return new Promise((resolve, reject) => {
       const settle = (judged: JudgedPart | null): void => {
-        this.#tasks.delete(id);
+        for (const [id, each] of this.#tasks) if (each === task) this.#tasks.delete(id);
         resolve(judged);
       };
-      const digest = jobDigest(setting, part.first, part.entries);
-      const task: Task = { ...part, id, digest, settle, isOnItsWay: false, missing: 0 };
-      this.#tasks.set(id, task);
+      const task: Task = { ...part, id: "", digest, settle, isOnItsWay: false, missing: 0 };
       // Where it could not be put there, it is found missing, and put there again.
       this.#enqueue(task).catch((error: unknown) => {
         if (!this.#connection.isClosed && isPassing(error)) this.#sayError(error);
@@ -217,9 +220,11 @@ class QueueJudge implements Judge {
     });
   }
 
-  /** What is there already stays as it is. */
+  /** Each time under a new id: BullMQ does not add an id again while a trace of its job is left. */
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
+    task.id = `${peer.id}-${task.first}-${task.entries.length}-${this.#attempts++}`;
+    this.#tasks.set(task.id, task);
     const job = { ...task, run: peer.id, setting };
     task.isOnItsWay = true;
     try {
@@ -276,18 +281,21 @@ class QueueJudge implements Judge {
     this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
-  /** Makes itself known, and looks for what is missing. */
+  /** Announces this producer, and looks for jobs that are missing. One at a time. */
   async #tick(): Promise<void> {
-    if (this.#isTicking) return;
-    this.#isTicking = true;
+    if (this.#ticking !== null) return;
+    this.#ticking = this.#look();
+    await this.#ticking;
+    this.#ticking = null;
+  }
+
+  async #look(): Promise<void> {
     try {
       await this.#announce();
-      for (const task of [...this.#tasks.values()]) await this.#look(task);
+      for (const task of new Set(this.#tasks.values())) await this.#lookFor(task);
       if (this.#tasks.size > 0) await this.#lookForWorkers();
     } catch (error) {
       this.#sayError(error);
-    } finally {
-      this.#isTicking = false;
     }
   }
 
@@ -299,9 +307,11 @@ class QueueJudge implements Judge {
     await announce(this.#connection.client, "producers", peer);
   }
 
-  async #look(task: Task): Promise<void> {
+  async #lookFor(task: Task): Promise<void> {
     if (task.isOnItsWay) return;
-    const state = await this.#queue.getJobState(task.id);
+    // A job whose data the server lost, as one that evicts does, stays in the list of what is in progress.
+    const isThere = await this.#connection.client.exists(this.#queue.toKey(task.id));
+    const state = isThere === 1 ? await this.#queue.getJobState(task.id) : "unknown";
     if (!this.#tasks.has(task.id)) return;
     if (state === "failed") {
       await this.#queue.remove(task.id);
