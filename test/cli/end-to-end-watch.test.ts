@@ -51,7 +51,7 @@ class Process {
   }
 
   async until(holds: () => boolean): Promise<void> {
-    for (const end = Date.now() + 20_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 20)))
+    for (const end = Date.now() + 120_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 20)))
       if (Date.now() > end || this.child.exitCode !== null) throw new Error(`not come to it: ${this.stderr}`);
   }
 }

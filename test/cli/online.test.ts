@@ -681,25 +681,21 @@ describe("a service that answers anything", () => {
     ["two names for one thing", json(200, '{"bootProof":1,"bootProof":1}'), /member "bootProof" appears twice/],
     ["nothing at all", () => {}, /no answer within 300 ms\. Try again, or give it longer with --timeout SECONDS\./],
     ["a broken connection", (request) => request.socket.destroy(), /cannot be reached/],
-  ])(
-    "%s is exit code 3, and what to do",
-    async (_, listener, message) => {
-      answer = listener;
-      const { code, stdout, stderr } = await bootproof([
-        "verify",
-        "--ephemeral-key",
-        signer,
-        "--policy",
-        policy,
-        ...args,
-      ]);
-      expect([code, stdout]).toEqual([3, ""]);
-      expect(stderr).toMatch(message);
-      expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
-      expect(stderr).not.toContain("unexpected");
-    },
-    20_000,
-  );
+  ])("%s is exit code 3, and what to do", async (_, listener, message) => {
+    answer = listener;
+    const { code, stdout, stderr } = await bootproof([
+      "verify",
+      "--ephemeral-key",
+      signer,
+      "--policy",
+      policy,
+      ...args,
+    ]);
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^[\n\x20-\x7e]*$/);
+    expect(stderr).not.toContain("unexpected");
+  });
 
   /** Answers what the lab does, but for some operations. */
   const labBut =

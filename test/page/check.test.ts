@@ -131,7 +131,7 @@ describe("the check of a page", () => {
       const found = await checkPage(changed, { ...parts, ...CALLERS });
       expect([at, found.sameBytes]).toEqual([at, false]);
     }
-  }, 120_000);
+  });
 
   it("finds what was left out and what was added", async () => {
     for (const page of [
