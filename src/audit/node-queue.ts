@@ -27,6 +27,7 @@ import {
   writeJob,
 } from "./node-queue-wire.js";
 import { threadJudge } from "./node-threads.js";
+import { type Part, partsOf, splitPart } from "./queue-parts.js";
 import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
@@ -49,8 +50,6 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
 };
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
-/** Bytes of the entries of one job; a longer entry is a job by itself. */
-const MAX_JOB_BYTES = 1024 * 1024;
 const TICK_MS = 1000;
 /** How often a job may be found missing until it is put there again: its answer may be on its way. */
 const MISSING = 2;
@@ -85,12 +84,6 @@ interface Run extends Member {
   readonly digest: string;
   readonly onNote: (text: string) => void;
   readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
-}
-
-/** Entries that follow one another, on their way as one job. */
-interface Part {
-  readonly first: number;
-  readonly entries: readonly Uint8Array[];
 }
 
 /** A part that is waited for. */
@@ -171,7 +164,7 @@ class QueueJudge implements Judge {
     if (failures === TRIES) return this.#judgeHere(part);
     const judged = await this.#ask(part);
     if (judged !== null) return judged;
-    const pieces = piecesOf(part, Math.ceil(part.entries.length / PARTS));
+    const pieces = splitPart(part, Math.ceil(part.entries.length / PARTS));
     return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
@@ -335,27 +328,4 @@ const FOREIGN = "it is for other entries, or another setting";
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {
   return n >= results[0]!.n && n <= results.at(-1)!.n;
-}
-
-/** In pieces of so many bytes. */
-function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
-  const parts: { first: number; entries: Uint8Array[] }[] = [];
-  let bytes = Infinity;
-  entries.forEach((entry, index) => {
-    if (bytes + entry.length > MAX_JOB_BYTES) {
-      parts.push({ first: first + index, entries: [] });
-      bytes = 0;
-    }
-    parts.at(-1)!.entries.push(entry);
-    bytes += entry.length;
-  });
-  return parts;
-}
-
-/** In pieces of so many entries. */
-function piecesOf({ first, entries }: Part, size: number): Part[] {
-  return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
-    first: first + index * size,
-    entries: entries.slice(index * size, (index + 1) * size),
-  }));
 }
