@@ -18,7 +18,7 @@ import { APPS, RELEASE_OPTIONS, type ReleaseOptions, releaseId } from "./release
 import { createSeed } from "./seed.js";
 import { Service } from "./service.js";
 import { State, type Transaction } from "./state.js";
-import { levelStore, memoryStore, requireLevel } from "./store.js";
+import { levelStore, loadLevel, memoryStore } from "./store.js";
 import { timestamp } from "./timestamp.js";
 import { type DeliveryAttempt, type Sleep, Webhooks } from "./webhooks.js";
 
@@ -145,10 +145,10 @@ export async function startLab(given: LabOptions = {}): Promise<Lab> {
 
 async function openStore(dataFolder: string | undefined): ReturnType<typeof levelStore> {
   if (dataFolder === undefined) return memoryStore();
-  // Checked before the folder is created.
-  await requireLevel();
+  // Loaded before the folder is created: without the package, nothing is written.
+  const Level = await loadLevel();
   const folder = await claimFolder(dataFolder);
-  const store = await levelStore(join(dataFolder, "store"));
+  const store = await levelStore(Level, join(dataFolder, "store"));
   // A file of an earlier start has an outdated address.
   await folder.remove(LAB_FILE).catch(async (error: unknown) => {
     await store.close();

@@ -38,12 +38,8 @@ export class StoreMissingError extends Error {
   override readonly name = "StoreMissingError";
 }
 
-/**
- * Opens or creates the store. Rejects with {@link StoreInUseError} or {@link StoreMissingError}, or with Error if the
- * folder cannot be opened.
- */
-export async function levelStore(folder: string): Promise<Store> {
-  const Level = await loadLevel();
+/** Opens or creates the store. Rejects with {@link StoreInUseError}, or with Error if the folder cannot be opened. */
+export async function levelStore(Level: typeof ClassicLevel, folder: string): Promise<Store> {
   // The folder holds private keys.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const level = new Level<string, string>(folder, { valueEncoding: "utf8" });
@@ -57,13 +53,8 @@ export async function levelStore(folder: string): Promise<Store> {
   return storeOf(level);
 }
 
-/** Rejects with {@link StoreMissingError}. */
-export async function requireLevel(): Promise<void> {
-  await loadLevel();
-}
-
-/** Loaded on demand, so that a lab in memory runs without it. */
-async function loadLevel(): Promise<typeof ClassicLevel> {
+/** Loads the package on demand: a lab in memory runs without it. Rejects with {@link StoreMissingError}. */
+export async function loadLevel(): Promise<typeof ClassicLevel> {
   try {
     return (await import("classic-level")).ClassicLevel;
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { parsePolicy, verifyEvidence } from "../../src/index.js";
 import { type Lab, StoreInUseError, startLab } from "../../src/lab/index.js";
-import { levelStore } from "../../src/lab/store.js";
+import { levelStore, loadLevel } from "../../src/lab/store.js";
 import { State } from "../../src/lab/state.js";
 import { LabProcess, labOf, readLabFile } from "./child.js";
 import { type Json, completed, judge, query, renameWallet, submit } from "./support.js";
@@ -91,7 +91,7 @@ describe("a restart", () => {
 
 describe("a transaction", () => {
   it("changes nothing where it throws, and others go on", async () => {
-    const state = await State.open(await levelStore(folder()));
+    const state = await State.open(await levelStore(await loadLevel(), folder()));
     await expect(
       state.transact((tx) => {
         tx.put("fingerprints", "a", "1");
