@@ -15,75 +15,11 @@ import {
   verifyWebhook,
   webhookHandler,
 } from "../../src/client/index.js";
-import { toHex } from "../../src/bytes.js";
 import type { JsonObject } from "../../src/decode/json.js";
-import { ed25519Point, generateKeyPair, signDer } from "../../src/lab/keys.js";
+import { ed25519Point } from "../../src/lab/keys.js";
 import { AttestedService, type Lies, policyOf } from "./attested.js";
+import { ACTIVITY, JWKS, type Parts, delivered, jwk, key, other } from "./deliveries.js";
 import { AT, ORGANIZATION, rejectionOf } from "./support.js";
-
-const key = generateKeyPair("ed25519");
-const other = generateKeyPair("ed25519");
-
-function jwk(pair: typeof key, kid: string, rest: object = {}): object {
-  return {
-    kty: "OKP",
-    crv: "Ed25519",
-    x: ed25519Point(pair),
-    kid,
-    alg: "EdDSA",
-    use: "sig",
-    ...rest,
-  };
-}
-
-const JWKS = { keys: [jwk(other, "old"), jwk(key, "k1"), { kty: "RSA", kid: "rsa", n: "AQAB", e: "AQAB" }] };
-
-const ACTIVITY = {
-  id: "a1",
-  organizationId: ORGANIZATION,
-  status: "ACTIVITY_STATUS_PENDING",
-  type: "ACTIVITY_TYPE_UPDATE_WALLET",
-  intent: { updateWalletIntent: { walletId: "Ærø ✓" } },
-  newer: { kept: [1] },
-};
-
-interface Parts {
-  version?: string;
-  algorithm?: string;
-  keyId?: string;
-  timestamp?: string;
-  eventId?: string;
-  body?: string | Uint8Array;
-  pair?: typeof key;
-  prefix?: string;
-}
-
-/** A delivery as the service makes it. What is signed is what its parts say. */
-function delivered(parts: Parts = {}): { headers: Record<string, string>; rawBody: Uint8Array } {
-  const {
-    version = "v1",
-    algorithm = "ed25519",
-    keyId = "k1",
-    timestamp = String(AT.getTime()),
-    eventId = "e1",
-    pair = key,
-    prefix = "X-Webhook-",
-  } = parts;
-  const rawBody = Buffer.from((parts.body ?? JSON.stringify(ACTIVITY)) as string);
-  const signed = Buffer.concat([Buffer.from(`${version}.${algorithm}.${keyId}.${timestamp}.${eventId}.`), rawBody]);
-  const headers = {
-    "Event-Id": eventId,
-    Timestamp: timestamp,
-    "Signature-Key-Id": keyId,
-    "Signature-Algorithm": algorithm,
-    "Signature-Version": version,
-    Signature: toHex(signDer(pair, null, signed)),
-  };
-  return {
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [prefix + name, value])),
-    rawBody: new Uint8Array(rawBody),
-  };
-}
 
 /** Verifies with a store of its own. */
 async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
