@@ -1,27 +1,27 @@
 /**
- * The table of changes: what may differ, worst first, and what it means to an auditor (diff/README.md, "Changes"). Its
- * order is the order of every comparison, within each severity.
+ * The changes, their severities and their meanings (diff/README.md, "Changes"). Comparisons list changes by severity,
+ * then in this order.
  */
 
 export const SEVERITIES = ["critical", "notable", "minor"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** How a value changed, as far as that changes what it means. */
+/** How a value changed, where the meaning depends on it. */
 export type Turn =
-  /** In any other way. */
+  /** Any other change. */
   | "changed"
   | "added"
   | "removed"
-  /** Of a number, a time, a version; of a flag: off. */
+  /** Of numbers, times and versions; also a flag switched off. */
   | "lower"
-  /** Of what a policy accepts: less than before passes; more than before. */
+  /** The policy accepts less, or more. */
   | "narrower"
   | "wider"
-  /** Of a commitment: the kind that there is now. */
+  /** The new kind of commitment. */
   | "live"
   | "setup"
   | "legacy"
-  /** What it is computed from changed; or did not, which cannot be. */
+  /** Whether the input of a computed value changed, too. */
   | "follows"
   | "alone";
 
@@ -31,11 +31,10 @@ interface Meaning {
   readonly means: string;
 }
 
-/** Of the turns that mean something of their own; `changed` stands for all others. */
+/** Turns without a meaning of their own have that of `changed`. */
 type Meanings = { readonly [T in Turn]?: Meaning } & { readonly changed: Meaning };
 
 interface ChangeRow {
-  /** In words, for a heading. */
   readonly title: string;
   readonly means: Meanings;
 }
@@ -44,7 +43,7 @@ const critical = (means: string): Meaning => ({ severity: "critical", means });
 const notable = (means: string): Meaning => ({ severity: "notable", means });
 const minor = (means: string): Meaning => ({ severity: "minor", means });
 
-/** Of evidence: who decides what runs, and whose it is; then what runs; then what each boot makes anew. */
+/** Who decides what runs, and the identity of the deployment. */
 const OF_EVIDENCE = {
   "manifest-set.member": {
     title: "manifest set: member",
@@ -169,7 +168,7 @@ const OF_EVIDENCE = {
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** Of policies. Critical: something passes that did not before. Notable: something that passed no longer does. */
+/** Critical: something new passes. Notable: something no longer passes. */
 const OF_POLICIES = {
   "policy.trust-anchor": {
     title: "trust anchor",
@@ -348,7 +347,7 @@ const OF_WHAT_RUNS = {
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** What changes with each boot, each service's answer, and each edit. */
+/** What changes with each boot, response or edit. */
 const OF_LITTLE_WEIGHT = {
   "restart-policy": {
     title: "restart policy",
@@ -444,26 +443,26 @@ const OF_LITTLE_WEIGHT = {
   },
 } as const satisfies Readonly<Record<string, ChangeRow>>;
 
-/** Every change, worst first. The ids are a public contract. */
+/** Worst first. The ids are public. */
 export const CHANGES = { ...OF_EVIDENCE, ...OF_POLICIES, ...OF_WHAT_RUNS, ...OF_LITTLE_WEIGHT };
 
 export type ChangeId = keyof typeof CHANGES;
 
 export const CHANGE_IDS = /* @__PURE__ */ Object.keys(CHANGES) as readonly ChangeId[];
 
-/** A change, before it is looked up in the table. */
+/** A change without severity and meaning. */
 export interface Found {
   readonly what: ChangeId;
   readonly turn: Turn;
-  /** Which one of several, such as a member's key; empty where there is one. */
+  /** The key of one of several entries, or empty. */
   readonly entry: string;
   readonly place: string;
-  /** Null: not there. */
+  /** Null: absent. */
   readonly before: string | null;
   readonly after: string | null;
-  /** What the sentence is about, where the row is about several things. */
+  /** The subject, if the row has several. */
   readonly about: string | null;
-  /** Whether it tells of all that differs at its place and below. */
+  /** Whether it covers every difference at and below its place. */
   readonly isWhole: boolean;
 }
 
