@@ -1,15 +1,15 @@
 /** Cuts batches into the parts that are the jobs of a queue. */
 
-/** Bytes of the entries of one job; a longer entry is a job by itself. */
+/** Bytes of the entries of a job. A longer entry is a job by itself. */
 const MAX_JOB_BYTES = 1024 * 1024;
 
-/** Entries that follow one another, on their way as one job. */
+/** Consecutive entries that are one job. */
 export interface Part {
   readonly first: number;
   readonly entries: readonly Uint8Array[];
 }
 
-/** In pieces of so many bytes. */
+/** Limits the bytes of a part. */
 export function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
   const parts: { first: number; entries: Uint8Array[] }[] = [];
   let bytes = Infinity;
@@ -24,7 +24,7 @@ export function partsOf(first: number, entries: readonly Uint8Array[]): Part[] {
   return parts;
 }
 
-/** In pieces of so many entries. */
+/** Limits the entries of a part. */
 export function splitPart({ first, entries }: Part, size: number): Part[] {
   return Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => ({
     first: first + index * size,

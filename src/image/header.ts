@@ -23,7 +23,6 @@ export function isImageStart(bytes: Uint8Array): boolean {
 interface TableEntry {
   /** Of the section's header. */
   readonly offset: bigint;
-  /** Of its data. */
   readonly size: bigint;
 }
 
