@@ -1,7 +1,4 @@
-/**
- * The producer's side of a queue: sends batches to workers and validates their answers. It keeps each batch until its
- * answer arrives, so that a server may lose all its data.
- */
+/** The producer's side of a queue. It keeps each batch until its answer arrives, so that a server may lose its data. */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { readResults } from "./answered.js";
@@ -32,13 +29,13 @@ import type { AuditResult } from "./result.js";
 import { type AuditSetting, ownSetting, settingDigest } from "./setting.js";
 
 export interface QueueJudgeOptions {
-  /** Shared with the workers. It seals all that passes through the server. */
+  /** Shared with the workers; seals jobs and answers. */
   readonly secret?: string;
-  /** Receives messages for the operator: outages, missing workers, refused answers. */
+  /** Messages for the operator: outages, missing workers, refused answers. */
   readonly onNote?: (text: string) => void;
   /** Batches in flight; as many wait. Default: 16. */
   readonly concurrency?: number;
-  /** Judges entries whose jobs failed three times, in this process. Default: threads. */
+  /** Judges here the entries whose jobs failed three times. Default: threads. */
   readonly judgeOf?: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
@@ -51,15 +48,13 @@ const QUEUE_OPTIONS: Readonly<Record<keyof QueueJudgeOptions, true>> = {
 const CONCURRENCY = 16;
 const MAX_SAID = 100;
 const TICK_MS = 1000;
-/** Looks that must miss a job before it is enqueued again: its answer may be on the way. */
+/** Looks before a missing job is enqueued again: its answer may be on the way. */
 const MISSING = 2;
 /** Ticks without a worker before a note. */
 const PATIENCE = 5;
-/** Parts of a failed job. Each may end another worker, so there are few. */
+/** Few, since each part of a failed job may end another worker. */
 const PARTS = 16;
-/** Failed jobs of an entry before this process judges it. */
 const TRIES = 3;
-/** Limits the cleanup of the server at the end. */
 const CLEANUP_MS = 2000;
 const KEPT_EVENTS = 100;
 
@@ -86,12 +81,11 @@ interface Run extends Member {
   readonly judgeOf: (setting: AuditSetting) => Judge | Promise<Judge>;
 }
 
-/** A part in flight. */
 interface Task extends Part {
   readonly id: string;
   readonly digest: string;
   readonly settle: (judged: JudgedPart | null) => void;
-  /** Whether the server has not acknowledged it yet. */
+  /** Not acknowledged by the server yet. */
   isOnItsWay: boolean;
   missing: number;
 }
@@ -156,10 +150,7 @@ class QueueJudge implements Judge {
     await this.#own?.then((judge) => judge.close()).catch(() => {});
   }
 
-  /**
-   * Cuts a failed job into parts, so that workers still judge its other entries. A failure is unsealed: it only decides
-   * who judges the entries next, and finally this process does.
-   */
+  /** Cuts a failed job into parts. A failure is unsealed, so it only decides who judges the entries next. */
   async #judgePart(part: Part, failures = 0): Promise<JudgedPart> {
     if (failures === TRIES) return this.#judgeHere(part);
     const judged = await this.#ask(part);
@@ -168,7 +159,7 @@ class QueueJudge implements Judge {
     return joined(await Promise.all(pieces.map((piece) => this.#judgePart(piece, failures + 1))));
   }
 
-  /** In a thread, which an entry may end without ending the audit. */
+  /** In a thread, so that an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#run.notes.once(
       `${TRIES} jobs of an entry failed, one after the other: such entries are judged here. Workers end over it, or ` +
@@ -210,7 +201,6 @@ class QueueJudge implements Judge {
     });
   }
 
-  /** An existing job stays unchanged. */
   async #enqueue(task: Task): Promise<void> {
     const { peer, digest: setting, seal } = this.#run;
     const job = { ...task, run: peer.id, setting };
@@ -227,7 +217,7 @@ class QueueJudge implements Judge {
     }
   }
 
-  /** Removes what it has read before it reads on, so that it skips nothing. */
+  /** Removes answers before it reads on, so that it skips none. */
   async #read(): Promise<void> {
     const stream = keys.answers(this.#run.peer.id);
     while (!this.#connection.isClosed) {
@@ -260,7 +250,7 @@ class QueueJudge implements Judge {
     const results = readResults(written, task.first, task.entries.length);
     if (results === null) return this.#refuse(FORM);
     this.#lonelyTicks = 0;
-    // The worker's threads ended. Only this process can find out whether the entry is the cause.
+    // The worker's threads ended. This process must find out whether the entry is the cause.
     if (results.some(({ reason }) => reason === UNJUDGED_REASON)) return task.settle(null);
     task.settle({ results, ...(slowest && isAmong(slowest.n, results) && { slowest }) });
   }
@@ -269,7 +259,6 @@ class QueueJudge implements Judge {
     this.#run.notes.once(`an answer is refused: ${why}`);
   }
 
-  /** Announces the producer and looks for missing jobs. */
   async #tick(): Promise<void> {
     if (this.#isTicking) return;
     this.#isTicking = true;

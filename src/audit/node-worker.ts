@@ -34,13 +34,13 @@ export interface RunWorkerOptions {
   readonly workers?: number;
   /** Shared with the producers: see `QueueJudgeOptions`. */
   readonly secret?: string;
-  /** Receives messages for the operator: accepted and ignored runs, outages, refused jobs. */
+  /** Messages for the operator: accepted and ignored runs, outages, refused jobs. */
   readonly onNote?: (text: string) => void;
   /** When aborted, the worker finishes its batches and ends. */
   readonly signal?: AuditSignal;
   /**
-   * Milliseconds of silence after which other workers get its batches. It renews its locks after half of that, which
-   * requires a free event loop. Default: 5,000.
+   * Milliseconds of silence after which other workers get its batches. Renewing a lock needs a free event loop.
+   * Default: 5,000.
    */
   readonly lockMs?: number;
   /** Judges the batches of a setting. Default: threads. */
@@ -62,12 +62,11 @@ const WORKER_OPTIONS: Readonly<Record<keyof RunWorkerOptions, true>> = {
 };
 const LOCK_MS = 5000;
 const TICK_MS = 2000;
-/** Limits the wait for the last batches. */
 const FINISH_MS = 20_000;
 const LOOK_MS = 100;
 const IDLE_LOOKS = 3;
 const CLOSE_MS = 1000;
-/** Judges that are unused for so long are closed. */
+/** Then an unused judge is closed. */
 const IDLE_MS = 30_000;
 const MAX_SAID = 1000;
 
@@ -91,7 +90,6 @@ interface Standing extends Member {
   readonly held: Pick<AuditSetting, "policy" | "trustAnchors">;
 }
 
-/** The judge of one setting. */
 interface Seat {
   readonly judge: Promise<Judge>;
   active: number;
@@ -156,11 +154,11 @@ class QueueWorker {
         connection: this.#connection.client,
         prefix: PREFIX,
         skipVersionCheck: true,
-        // One is judged while the next one arrives.
+        // The next job arrives while one is judged.
         concurrency: 2 * this.#threads,
         lockDuration: this.#lockMs,
         stalledInterval: this.#lockMs / 4,
-        // The producer then cuts the job into parts, as an entry may be the cause.
+        // The producer cuts a stalled job into parts.
         maxStalledCount: 0,
       },
     );
@@ -168,10 +166,7 @@ class QueueWorker {
     return worker;
   }
 
-  /**
-   * Other workers get unfinished batches when their locks expire. BullMQ's own closing would wait forever without a
-   * connection.
-   */
+  /** Unfinished batches go to others. BullMQ's own closing would wait forever without a connection. */
   async #finish(worker: Worker, milliseconds: number): Promise<void> {
     const leaving = [worker.pause(true), withdraw(this.#connection.client, "workers", this.#standing.peer.id)];
     void Promise.allSettled(leaving);
@@ -182,7 +177,7 @@ class QueueWorker {
     for (const { judge } of this.#seats.values()) await judge.then((each) => each.close()).catch(() => {});
   }
 
-  /** Waits until it is idle for a moment, so that the last answer is confirmed, or the server is away. */
+  /** Ends when idle long enough to confirm the last answer, or when the server is away. */
   async #idle(milliseconds: number): Promise<void> {
     let looks = 0;
     for (let left = milliseconds; left >= 0 && looks < IDLE_LOOKS; left -= LOOK_MS) {
@@ -191,7 +186,7 @@ class QueueWorker {
     }
   }
 
-  /** Resolves without an answer, too: the producer then enqueues the missing job again. */
+  /** Without an answer, the producer enqueues the job again. */
   async #take(queued: QueuedJob<unknown>): Promise<void> {
     const { seal } = this.#standing;
     const job = readJob(queued.id!, queued.data, seal);
@@ -223,7 +218,6 @@ class QueueWorker {
     }
   }
 
-  /** If the server refuses it now, the producer enqueues the job again. */
   async #answer(answer: Answer): Promise<void> {
     try {
       await putAnswer(this.#connection.client, answer, this.#standing.seal);
@@ -246,7 +240,7 @@ class QueueWorker {
     return taken(seat);
   }
 
-  /** Tests the judge with an empty entry: if it failed every time, its producer would blame the entries. */
+  /** Tests the judge first: a producer blames failures on the entries. */
   async #seated(setting: AuditSetting): Promise<Judge> {
     const judge = await this.#judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
@@ -255,7 +249,7 @@ class QueueWorker {
     return judge;
   }
 
-  /** Combines the producer's setting with this worker's policy. The result must have the digest. */
+  /** The producer's setting with this worker's policy, which must match the digest. */
   async #settingOf(run: string, digest: string): Promise<AuditSetting | null> {
     const told = readTold(await this.#connection.client.get(keys.setting(run)));
     if (told === null) return null;
