@@ -162,8 +162,8 @@ class QueueJudge implements Judge {
   /** In a thread, so that an entry cannot end the audit. */
   async #judgeHere(part: Part): Promise<JudgedPart> {
     this.#run.notes.once(
-      `${TRIES} jobs of an entry failed, one after the other: such entries are judged here. Workers end over it, or ` +
-        `somebody else writes to the server`,
+      `${TRIES} jobs of an entry failed in a row: such entries are judged here. The entry ends workers, or another ` +
+        `program writes to the server`,
     );
     this.#own ??= Promise.resolve(this.#run.judgeOf(this.#run.setting));
     const judge = await this.#own;
@@ -299,8 +299,8 @@ class QueueJudge implements Judge {
     if (workers.some(({ queue }) => queue === peer.queue)) this.#lonelyTicks = 0;
     else if (++this.#lonelyTicks === PATIENCE) {
       const others = [...new Set(workers.map((worker) => difference(peer, worker)))].slice(0, PATIENCE);
-      const found = others.map((why) => `; one that is there ${why}`).join("");
-      this.#run.notes.tell(`no worker takes anything, and this waits for one${found}`);
+      const found = others.map((why) => `; a running worker ${why}`).join("");
+      this.#run.notes.tell(`waiting for a worker: none accepts these jobs${found}`);
     }
   }
 
@@ -311,9 +311,9 @@ class QueueJudge implements Judge {
   }
 }
 
-const SEAL = "its seal does not hold: BOOTPROOF_QUEUE_SECRET is another there, or somebody made it up";
-const FORM = "it is not what a worker of this version answers";
-const FOREIGN = "it is for other entries, or another setting";
+const SEAL = "its seal is invalid: it was forged, or made with another BOOTPROOF_QUEUE_SECRET";
+const FORM = "its form is not that of this version";
+const FOREIGN = "it is for other entries or another setting";
 
 function isAmong(n: number, results: readonly AuditResult[]): boolean {
   return n >= results[0]!.n && n <= results.at(-1)!.n;

@@ -137,7 +137,7 @@ class QueueWorker {
     void this.#tick();
     const error = await ended;
     clearInterval(timer);
-    if (error === undefined) notes.tell(`ending; batches that it has are finished first`);
+    if (error === undefined) notes.tell(`ending after its current batches`);
     await this.#finish(worker, error === undefined ? FINISH_MS : 0);
     if (error !== undefined) throw judgeFailure(error);
     return { batches: this.#batches, entries: this.#entries };
@@ -191,7 +191,7 @@ class QueueWorker {
     const { seal } = this.#standing;
     const job = readJob(queued.id!, queued.data, seal);
     if (job === null)
-      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "its seal or form does not hold" : "form"}`);
+      return this.#standing.notes.once(`a job is refused: ${seal.isThere ? "invalid seal or form" : "invalid form"}`);
     if (!(await isProducerAlive(this.#connection.client, job.run))) return;
     const seat = await this.#seatFor(job);
     if (seat === null) return;
@@ -245,7 +245,7 @@ class QueueWorker {
     const judge = await this.#judgeOf(setting);
     const { results } = await judge.judge({ index: 0, first: 1, entries: [new Uint8Array()] });
     const isWell = results.length === 1 && results[0]!.reason !== UNJUDGED_REASON;
-    if (!isWell) throw new Error("an empty entry ends what judges it, too");
+    if (!isWell) throw new Error("an empty entry ends the judge, too");
     return judge;
   }
 
@@ -260,7 +260,7 @@ class QueueWorker {
       return setting;
     } catch (error) {
       this.#standing.notes.once(
-        `run ${run.slice(0, 8)}…: nothing is taken from it: ${printable((error as Error).message)}`,
+        `run ${run.slice(0, 8)}…: takes nothing from it: ${printable((error as Error).message)}`,
       );
       return null;
     }

@@ -71,8 +71,8 @@ export interface Difference {
 }
 
 const NOT_VERIFIED =
-  "Neither input was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it is " +
-  "true.";
+  "Neither input was checked. Anybody can write evidence that says this; only `bootproof verify` checks whether it " +
+  "is true.";
 const MAX_CHANGES = 1000;
 
 /**
@@ -150,7 +150,7 @@ const READERS: { readonly [K in ComparedKind]: (given: Given) => Promise<Side> }
 };
 
 async function readYaml(bytes: Uint8Array, input: DiffInput): Promise<JsonValue> {
-  if (input.readYaml === undefined) throw notCompared("a release in YAML, and nothing that reads YAML is given");
+  if (input.readYaml === undefined) throw notCompared("a release in YAML, without a YAML reader");
   return copyJson(await input.readYaml(fromUtf8(bytes) ?? ""));
 }
 
@@ -196,7 +196,7 @@ function compareWhole(before: Side, after: Side): Compared {
 }
 
 function incomparable(before: Side, after: Side): MalformedError {
-  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} have nothing that could be compared`;
+  const message = `${withArticle(before.kind)} and ${withArticle(after.kind)} cannot be compared`;
   return new MalformedError("diff", [{ path: "", message }]);
 }
 

@@ -59,8 +59,7 @@ async function inspectPackedPolicy(json: JsonValue): Promise<Part> {
   return { faults: [], says };
 }
 
-const SOMEBODYS_WORD =
-  "somebody's word: anybody can write a report that says this; verify the evidence that it is about";
+const SOMEBODYS_WORD = "an unverified claim: anybody can write a report that says this; verify its evidence";
 
 export function inspectReport(json: JsonValue): Inspected {
   const ours = { [NOT_BELIEVED]: SOMEBODYS_WORD };
@@ -82,9 +81,9 @@ const COMPRESSED_POINT = new RegExp(`^0[23][0-9a-fA-F]{${2 * (P256_COMPRESSED_LE
 export function inspectApiKey(json: JsonValue): Inspected {
   const { publicKey, ...others } = membersOf(json);
   const isPublic = typeof publicKey === "string" && COMPRESSED_POINT.test(publicKey);
-  const secret = "this file is a secret: whoever reads it can sign requests with the key, so keep it from others";
+  const secret = "this file is secret: anyone who reads it can sign requests with the key";
   const says = {
-    publicKey: isPublic ? publicKey : "not shown: it is no public key",
+    publicKey: isPublic ? publicKey : "not shown: not a public key",
     "(not shown)": Object.keys(others),
   };
   return { kind: "API key", encoding: "JSON", faults: [secret], says };
@@ -94,7 +93,7 @@ export function inspectApiKey(json: JsonValue): Inspected {
 export type YamlReader = (text: string) => unknown;
 
 const MAX_APPLICATIONS = 1000;
-const NO_READER = "no reader of YAML was given: the lines are shown as they are";
+const NO_READER = "without a YAML reader, the lines are shown unchanged";
 
 export async function inspectRelease(
   bytes: Uint8Array,

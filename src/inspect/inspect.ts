@@ -54,7 +54,7 @@ export interface InspectOptions {
 
 const MAX_VALUES = 50_000;
 const NOT_VERIFIED =
-  "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` tells whether it " +
+  "Nothing below was checked. Anybody can write evidence that says this; only `bootproof verify` checks whether it " +
   "is true.";
 
 /**

@@ -15,7 +15,7 @@ const MAX_KEY = 24;
 const NONE = "none";
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/;
 
-const WANTED = "inspection: a whole one wanted, as inspectUnverified answers it once awaited";
+const WANTED = "inspection: the awaited result of inspectUnverified wanted";
 
 /** With less room beside the name, the value moves to the next line. */
 const LEAST_ROOM = 32;
@@ -35,7 +35,7 @@ function inspectionText(inspection: Inspection, page: Page): string {
     page.paint(`${inspection.kind} (${inspection.encoding})`, "bold"),
     ...marked(inspection.faults, page, "red"),
     ...marked(
-      inspection.leftOut.map((place) => `left out, for it is too much: ${place}`),
+      inspection.leftOut.map((place) => `left out, because there is too much: ${place}`),
       page,
       "bold",
     ),

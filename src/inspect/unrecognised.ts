@@ -40,7 +40,7 @@ const TEXTS: readonly (readonly [pattern: RegExp, what: string])[] = [
     /^(?:[ \t]*\r?\n|#.*\n|---[ \t]*\r?\n)*(?:[\w.-]+|"[^"\n]*"):(?:[ \t]|\r?\n|$)/,
     "YAML, and no release: evidence and policies are JSON",
   ],
-  [/^HTTP\/\d/, "an HTTP answer with its headers: give its body alone"],
+  [/^HTTP\/\d/, "an HTTP response with headers: use its body alone"],
 ];
 const MAX_TEXT_START = 4096;
 
@@ -85,7 +85,7 @@ function describeValue(value: JsonValue): string {
     return `a JSON list of ${value.length}, ${kinds}; the first is ${jsonKind(value[0])}`;
   }
   if (!isJsonObject(value)) return `JSON that is ${jsonKind(value)} alone: an object is wanted`;
-  if (Object.hasOwn(value, "NOT VERIFIED")) return "what bootproof inspect wrote: give it the evidence itself";
+  if (Object.hasOwn(value, "NOT VERIFIED")) return "the output of bootproof inspect: use the evidence itself";
   if (isServiceError(value)) return SERVICE_ERROR;
   const names = Object.keys(value);
   if (names.length === 0) return "an empty JSON object";

@@ -252,14 +252,14 @@ const MANIFEST_FAULTS = behaviours({
     forge: alterManifest(() => ({ approvals: ([first]) => [first!] })),
   },
   "outsider-approval": {
-    what: "one of the approvals is by somebody who is no operator",
+    what: "one of the approvals is not by an operator",
     fails: ["envelope.approvals"],
     forge: alterManifest(() => ({
       approvals: ([first], hash) => [first!, approve(hash, stranger().manifestMembers[1]!)],
     })),
   },
   "outsider-share": {
-    what: "a share-set approval is by somebody who holds no share",
+    what: "a share-set approval is not by a holder of a share",
     fails: ["envelope.shares"],
     forge: alterManifest(() => ({ shareApprovals: (_, hash) => [approve(hash, stranger().shareMembers[0]!)] })),
   },
@@ -277,7 +277,7 @@ const BINDING_FAULTS = behaviours({
     bootProof: (_, { fleet, release, at }) => fleet.standby(release, at),
   },
   "relabelled-proof": {
-    what: "another enclave's boot proof with the key that was asked for written on it",
+    what: "another enclave's boot proof, relabelled with the requested key",
     fails: ["bind.key", "app.key"],
     bootProof: ({ ephemeralPublicKeyHex }, { fleet, release, at }) => ({
       ...fleet.standby(release, at),
@@ -378,7 +378,7 @@ const APP_PROOF_FAULTS = behaviours({
     appProof: () => ({ text: (text) => text.replace("{", '{"type":"APP_PROOF_TYPE_OTHER",') }),
   },
   "replayed-proof": {
-    what: "the app proofs are older than the request that they are said to answer",
+    what: "the app proofs are older than the request",
     fails: ["app.time"],
     needs: [VERIFIED_CALLS],
     appProof: ({ at }) => ({ payload: put("timestampMs", String(at.getTime() - HOUR)) }),
@@ -402,7 +402,7 @@ const APP_PROOF_FAULTS = behaviours({
 
 const ACTIVITY_FAULTS = behaviours({
   "dropped-app-proofs": {
-    what: "the activity comes without the app proofs that were asked for",
+    what: "the activity lacks the requested app proofs",
     fails: ["activity.decode"],
     appProofs: () => [],
   },
@@ -425,7 +425,7 @@ const ACTIVITY_FAULTS = behaviours({
       inside("intent", { walletId: OTHER_ID })(inside("result", { walletId: OTHER_ID })(activity)),
   },
   "another-activitys-answer": {
-    what: "another organization's activity is answered, with the app proofs of the right one",
+    what: "the response is another organization's activity, with the app proofs of the right one",
     fails: ["activity.request", "activity.claims", "activity.coverage"],
     activity: ({ id, appProofs = [] }, { honest, reader }) => ({
       ...foreignActivity(honest, reader),
@@ -434,7 +434,7 @@ const ACTIVITY_FAULTS = behaviours({
     }),
   },
   "denied-outcome": {
-    what: "the enclave denied what the service says is completed",
+    what: "the enclave denied what the service reports as completed",
     fails: ["activity.claims"],
     appProof: payload((json) =>
       "policyOutcomeProof" in json ? claim({ outcome: "OUTCOME_DENY_EXPLICIT" })(json) : json,
@@ -451,13 +451,13 @@ const ACTIVITY_FAULTS = behaviours({
 /** Responses to another request, or with another result. */
 const ANSWER_FAULTS = behaviours({
   "earlier-answer": {
-    what: "every request is answered with an activity that made a wallet, and its genuine app proofs",
+    what: "every response is an activity that made a wallet, with its genuine app proofs",
     fails: ["activity.request"],
     needs: [VERIFIED_CALLS],
     activity: (_, { honest, reader }) => earlierActivity(honest, reader),
   },
   "wrong-activity": {
-    what: "an activity is answered under another id than the one that was asked for",
+    what: "the activity in the response has another id than the requested one",
     fails: ["activity.request"],
     needs: ["get_activity"],
     activity: (activity, { operation }) => (operation === "get_activity" ? { ...activity, id: OTHER_ID } : activity),
@@ -489,7 +489,7 @@ const ANSWER_FAULTS = behaviours({
     appProof: payload((json) => put("timestampMs", String(Number(json["timestampMs"]) - 2 * MINUTE))(json)),
   },
   "session-of-another": {
-    what: "the session is for another user of another organization than was asked for",
+    what: "the session is for a user of another organization than the requested one",
     fails: ["activity.request"],
     needs: ["create_read_write_session"],
     activity: ofType("ACTIVITY_TYPE_CREATE_READ_WRITE_SESSION_V2", (activity, { honest, reader }) =>
@@ -542,7 +542,7 @@ const NEW_WALLET_FAULTS = behaviours({
     }),
   },
   "extra-address": {
-    what: "the result has an address more than accounts were asked for, with a genuine proof of it",
+    what: "the result has one address more than requested, with a genuine proof of it",
     fails: ["activity.claims", "activity.coverage"],
     needs: ["create_wallet"],
     activity: ofNewWallets((activity) =>
@@ -551,7 +551,7 @@ const NEW_WALLET_FAULTS = behaviours({
     appProofs: (proofs, answering) => withExtraProof(proofs, answering),
   },
   "extra-account": {
-    what: "intent and result have an account that nobody asked for, with a genuine proof of its address",
+    what: "intent and result have an account that was not requested, with a genuine proof of its address",
     fails: ["activity.request"],
     needs: ["create_wallet", VERIFIED_CALLS],
     activity: ofNewWallets((activity) => {

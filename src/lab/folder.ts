@@ -134,6 +134,6 @@ async function contentOf(path: string): Promise<Buffer | null> {
 async function createOwn(path: string, text: string, mode: number): Promise<void> {
   await createWhole(path, text, { mode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
-    throw new LabFolderError(`${path} was made meanwhile by somebody else, and was left as it is`);
+    throw new LabFolderError(`${path} was created meanwhile by another program, and is unchanged`);
   });
 }

@@ -158,7 +158,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
         test.expect.stringContaining("without BOOTPROOF_QUEUE_SECRET whoever can write to this server is trusted"),
         test.expect.stringContaining("ready for batches of policy"),
         test.expect.stringMatching(/takes batches of run [0-9a-f]{8}…$/),
-        test.expect.stringContaining("ending; batches that it has are finished first"),
+        test.expect.stringContaining("ending after its current batches"),
       ]);
     // Nothing of the run stays but what BullMQ keeps of a queue.
     const left = (await redis.client.keys("*")).map((key) => key.replace(/.*:/, ""));
@@ -237,7 +237,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const lines = linesBy(judge, ENTRIES);
     await until(() => other.notes.some((note) => /takes nothing from run .* holds another policy/.test(note)));
     await until(() =>
-      notes.some((note) => /no worker takes anything.*one that is there holds another policy/.test(note)),
+      notes.some((note) => /none accepts these jobs.*a running worker holds another policy/.test(note)),
     );
     worker(test, redis.url);
     test.expect(await lines).toBe(expected);
@@ -323,7 +323,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const job = await forger.job();
     const verified = forger.answer(job, (n) => ({ n, verdict: "verified", failed: [] }));
     for (const seal of ["", "0".repeat(64), sealOf("another secret", verified)]) await forger.send(job, verified, seal);
-    await until(() => notes.some((note) => note.includes("an answer is refused: its seal does not hold")));
+    await until(() => notes.some((note) => note.includes("an answer is refused: its seal is invalid")));
     worker(test, redis.url, { secret });
     test.expect(await lines).toBe(await linesHere(SETTING, entries));
   });
@@ -360,8 +360,8 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test
       .expect(notes.map((note) => note.replace(/^\S+: /, "")))
       .toEqual([
-        "an answer is refused: it is for other entries, or another setting",
-        "an answer is refused: it is not what a worker of this version answers",
+        "an answer is refused: it is for other entries or another setting",
+        "an answer is refused: its form is not that of this version",
       ]);
     // Of a job that nobody asked for: nothing to tell.
     await forger.send(job, forger.answer({ ...job, job: "nobody's" }, good), sealOf(secret, "x"));
@@ -435,7 +435,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const data = JSON.parse((await redis.client.hget(key, "data"))!) as Record<string, unknown>;
     await redis.client.hset(key, "data", JSON.stringify({ ...data, first: 17 }));
     const { notes } = worker(test, redis.url, { secret });
-    await until(() => notes.some((note) => note.includes("a job is refused: its seal or form does not hold")));
+    await until(() => notes.some((note) => note.includes("a job is refused: invalid seal or form")));
     // Put there again by its producer, as it was.
     test.expect(await lines).toBe(await linesHere(SETTING, ENTRIES.slice(0, 16)));
   });

@@ -389,10 +389,10 @@ describe("two kinds", () => {
       "a document and a manifest",
       forged.document,
       boot.manifest,
-      "an attestation document and a manifest have nothing",
+      "an attestation document and a manifest cannot be compared",
     ],
-    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy have nothing"],
-    ["a bundle and a policy", bundle, policy(), "a bundle and a policy have nothing"],
+    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
+    ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
   ])("refuses %s", async (_, a, b, message) => {
     await expect(diffUnverified(a, b)).rejects.toThrow(message);
     await expect(diffUnverified(a, b)).rejects.toThrow(MalformedError);
@@ -413,7 +413,7 @@ describe("refuses", () => {
     ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "a member name wanted"],
-    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "nothing that reads YAML is given"],
+    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "without a YAML reader"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
   ])("%s", async (_, bytes, message) => {

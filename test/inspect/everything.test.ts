@@ -287,7 +287,7 @@ describe("what is too much", () => {
     ]);
     expect(inspection!.says).toMatchObject({ "(left out)": "1 more" });
     const [, , , , first] = renderInspection(inspection!).split("\n");
-    expect(first).toBe(`! left out, for it is too much: parameters.a: ${left} of ${MANY} entries`);
+    expect(first).toBe(`! left out, because there is too much: parameters.a: ${left} of ${MANY} entries`);
   });
 
   it("is counted in faults where pieces are too many", async () => {

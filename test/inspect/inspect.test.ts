@@ -276,7 +276,7 @@ it.each([
   ["an empty object", {}],
   ["one that was not awaited", inspectUnverified(json({}))],
 ])("what is no inspection is refused as that by its renderer: %s", (_, value) => {
-  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: a whole one wanted/);
+  expect(() => renderInspection(value as unknown as Inspection)).toThrow(/^inspection: the awaited result/);
 });
 
 describe("a policy", () => {
@@ -342,7 +342,7 @@ describe("a policy", () => {
     expect(inspection!.faults).toEqual(["deployments[0].(what answers): unknown member"]);
     const report = (await inspectUnverified(json({ format: "bootproof-report/1", "(not believed)": "but true" })))!;
     expect(report.says).toMatchObject({
-      "(not believed)": expect.stringContaining("somebody's word") as string,
+      "(not believed)": expect.stringContaining("an unverified claim") as string,
       "(unknown members)": { "(not believed)": "but true" },
     });
   });
@@ -361,11 +361,11 @@ describe("a bundle", () => {
     expect(faults).toEqual(["appProofs: [0]: a number, an object wanted", "activity: id: a number, a string wanted"]);
   });
 
-  it("is shown with its report as somebody's word, and with the faults of its format", async () => {
+  it("is shown with its report as an unverified claim, and with the faults of its format", async () => {
     const packed = { ...bundle, policy: { policy: "bootproof/1", deployments: [] }, report: { verdict: "verified" } };
     const { says, faults } = (await inspectUnverified(json(packed)))!;
     expect(says).toMatchObject({
-      report: { "(not believed)": expect.stringContaining("somebody's word") as string, verdict: "verified" },
+      report: { "(not believed)": expect.stringContaining("an unverified claim") as string, verdict: "verified" },
     });
     expect(faults).toEqual(
       expect.arrayContaining([
@@ -448,7 +448,7 @@ describe("a release", () => {
 
   it("is shown line by line where there is no reader", async () => {
     const inspection = (await inspectUnverified(toUtf8(text)))!;
-    expect(inspection.faults).toEqual([expect.stringContaining("no reader of YAML")]);
+    expect(inspection.faults).toEqual([expect.stringContaining("without a YAML reader")]);
     expect(inspection.says).toEqual({ lines: text.split("\n") });
   });
 
@@ -475,7 +475,7 @@ describe("secrets", () => {
     const inspection = (await inspectUnverified(json(file)))!;
     expect(inspection.kind).toBe("API key");
     expect(renderJson(inspection) + renderInspection(inspection)).not.toMatch(/(?:5e){8}|e\+/);
-    expect(inspection.faults).toEqual([expect.stringContaining("this file is a secret")]);
+    expect(inspection.faults).toEqual([expect.stringContaining("this file is secret")]);
   });
 
   it("are not quoted by a fault of a number", async () => {
