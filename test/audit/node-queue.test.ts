@@ -144,7 +144,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(NO_REDIS).concurrent("a queue", () => {
-  it("gives the bytes that one process gives, by two workers", async (test) => {
+  it("with two workers gives the same bytes as one process", async (test) => {
     const redis = await server(test);
     const workers = [worker(test, redis.url), worker(test, redis.url)];
     const { judge } = await producer(test, redis.url);
@@ -167,7 +167,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
       .toEqual([]);
   });
 
-  it("cuts batches that are large, in bytes, and takes entries that are larger alone", async (test) => {
+  it("cuts large batches by bytes, and sends larger entries alone", async (test) => {
     const redis = await server(test);
     worker(test, redis.url);
     const { judge } = await producer(test, redis.url);
@@ -230,7 +230,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(drops).toBeGreaterThan(3);
   });
 
-  it("is left alone by a worker of another policy, which says so, as does the producer", async (test) => {
+  it("is ignored by a worker with another policy, and both report that", async (test) => {
     const redis = await server(test);
     const other = worker(test, redis.url, { setting: settingOf("another") });
     const { judge, notes } = await producer(test, redis.url);
@@ -245,7 +245,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await other.end()).toEqual({ batches: 0, entries: 0 });
   });
 
-  it("is left alone by a worker without the secret, or with another", async (test) => {
+  it("is ignored by a worker without the secret or with another", async (test) => {
     const redis = await server(test);
     const others = [worker(test, redis.url), worker(test, redis.url, { secret: "other" })];
     const { judge, notes } = await producer(test, redis.url, { secret: "secret" });
@@ -258,7 +258,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     for (const { end } of others) test.expect((await end()).entries).toBe(0);
   });
 
-  it("finds the entry that ends its workers, and tells of it", async (test) => {
+  it("finds and reports the entry that ends its workers", async (test) => {
     const redis = await server(test);
     // What ends workers ends threads, too.
     const { judge, notes } = await producer(test, redis.url, { judgeOf: () => unjudging });
@@ -286,7 +286,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(notes.filter((note) => note.startsWith("entry 101 (SHA-256 "))).toHaveLength(1);
   });
 
-  it("does not take broken workers for a broken entry", async (test) => {
+  it("does not blame an entry for broken workers", async (test) => {
     const redis = await server(test);
     const { judge, notes } = await producer(test, redis.url, { judgeOf: localJudge });
     const entries = ENTRIES.slice(0, 3);
@@ -313,7 +313,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await redis.client.exists("bootproof:dead-letters")).toBe(0);
   });
 
-  it("takes no answer that somebody else made up", async (test) => {
+  it("refuses a forged answer", async (test) => {
     const redis = await server(test);
     const secret = "a secret that the forger does not have";
     const { judge, notes } = await producer(test, redis.url, { secret });
@@ -328,7 +328,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await lines).toBe(await linesHere(SETTING, entries));
   });
 
-  it("takes no answer, sealed or not, that is for something else or of another form", async (test) => {
+  it("refuses an answer for other entries or of another form, sealed or not", async (test) => {
     const redis = await server(test);
     const secret = "shared";
     const { judge, notes } = await producer(test, redis.url, { secret });
@@ -370,7 +370,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
   });
 
   it.for([false, true])(
-    "judges entries itself whose jobs the server has as failed, where that is a lie (a worker is there: %s)",
+    "verifies entries itself if the server falsely reports their jobs as failed (with a worker: %s)",
     async (isThere, test) => {
       const redis = await server(test);
       const secret = "a secret that the liar does not have";
@@ -388,7 +388,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     },
   );
 
-  it("judges an entry in a thread of its own where no judge is given", async (test) => {
+  it("verifies such entries in a thread by default", async (test) => {
     const redis = await server(test);
     const { judge } = await producer(test, redis.url, { secret: "secret" });
     let done = false;
@@ -399,7 +399,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await lines).toBe(await linesHere(SETTING, entries));
   });
 
-  it("comes to the same where the list of dead letters cannot be written", async (test) => {
+  it("has the same results if the list of dead letters cannot be written", async (test) => {
     const redis = await server(test);
     await redis.client.set("bootproof:dead-letters", "no list");
     const { judge, notes } = await producer(test, redis.url, { secret: "secret", judgeOf: () => unjudging });
@@ -412,7 +412,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(notes.some((note) => note.includes("WRONGTYPE"))).toBe(true);
   });
 
-  it("asks again whatever else a server that lies has of jobs, settings and peers", async (test) => {
+  it("enqueues jobs again, whatever a server does to jobs, settings and peers", async (test) => {
     const redis = await server(test);
     const secret = "a secret that the liar does not have";
     const entries = ENTRIES.slice(0, 200);
@@ -425,7 +425,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     for (const note of [...notes, ...one.notes]) test.expect(note).not.toMatch(/[\u0000-\u001f]/);
   });
 
-  it("takes no job that somebody else made up", async (test) => {
+  it("refuses a forged job", async (test) => {
     const redis = await server(test);
     const secret = "shared";
     const { judge } = await producer(test, redis.url, { secret });
@@ -440,7 +440,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await lines).toBe(await linesHere(SETTING, ENTRIES.slice(0, 16)));
   });
 
-  it("drops what a producer left that is gone", async (test) => {
+  it("drops the jobs of a producer that is gone", async (test) => {
     const redis = await server(test);
     const { judge } = await producer(test, redis.url);
     linesBy(judge, ENTRIES.slice(0, 16)).catch(() => {});
@@ -461,7 +461,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(await end()).toEqual({ batches: 0, entries: 0 });
   });
 
-  it("says within ten seconds that there is no server, without the password", async (test) => {
+  it("reports within ten seconds that there is no server, without the password", async (test) => {
     const url = `redis://user:pass-word@127.0.0.1:${await freePort()}/3`;
     const refused = queueJudge(url, SETTING);
     await test.expect(refused).rejects.toMatchObject({ name: "QueueError", code: "unreachable" });
@@ -471,7 +471,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     await test.expect(refused).rejects.not.toThrow(/pass-word/);
   });
 
-  it("says at once that a password is wrong, and takes the right one", async (test) => {
+  it("reports a wrong password at once, and accepts the right one", async (test) => {
     const redis = await server(test, { password: "p@ss word" });
     const at = (password: string): string => redis.url.replace("//", `//:${encodeURIComponent(password)}@`);
     for (const url of [redis.url, at("wrong")])
@@ -482,7 +482,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     test.expect(notes.join()).not.toContain("p@ss");
   });
 
-  it("is left alone by a worker that can judge nothing", async (test) => {
+  it("gets nothing from a worker that cannot verify", async (test) => {
     const redis = await server(test);
     const { judge } = await producer(test, redis.url);
     const lines = linesBy(judge, ENTRIES);
@@ -619,7 +619,7 @@ describe("the URL of a queue", () => {
     "redis://h:70000",
     "redis://:a%zz@h",
     "redis://h?a=1",
-  ])("is refused where it is none, and not repeated: %s", async (url) => {
+  ])("is refused if invalid, and not quoted: %s", async (url) => {
     const refused = queueJudge(url, SETTING);
     await expect(refused).rejects.toMatchObject({ name: "QueueError", code: "url" });
     await expect(refused).rejects.toThrow(/^a URL such as redis:\/\/127\.0\.0\.1:6379 wanted/);

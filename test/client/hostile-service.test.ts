@@ -84,7 +84,7 @@ const answered =
 const wallet = answered({ addresses: [...OURS] });
 
 describe("an honest service", () => {
-  it("is verified: by a call, as a past activity, by the library, and by the command", async () => {
+  it("is verified by a call, as a past activity, by the library and by the command", async () => {
     const outcome = await told({ payloads: (_, service) => honest(service), activity: wallet });
     expect(outcome).toEqual({ call: "verified", past: "verified", library: "verified", command: 0 });
   });
@@ -225,7 +225,7 @@ describe("a service that does not answer get_activity", () => {
     }
   });
 
-  it("is no obstacle to who has the activity: it is given with --activity", async () => {
+  it("does not matter if the activity is given with --activity", async () => {
     const { service, baseUrl } = await served({
       payloads: (_, here) => honest(here),
       activity: wallet,

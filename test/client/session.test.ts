@@ -171,7 +171,7 @@ describe("openSession", () => {
       return { body: { activity } };
     });
 
-  it("asks for a session for a new target, and opens its key", async () => {
+  it("requests a session for a new target, and opens its key", async () => {
     const { fetch, requests } = answerWith(({ targetPublicKey }) => ({
       createReadWriteSessionResultV2: {
         organizationId: ORGANIZATION,
@@ -202,7 +202,7 @@ describe("openSession", () => {
     expect(targets[0]).not.toBe(targets[1]);
   });
 
-  it("says so where the activity is not completed yet", async () => {
+  it("reports an activity that is not completed yet", async () => {
     const { fetch } = answerWith(() => null);
     expect(await rejectionOf(openSession(await testClient({ fetch }), {}))).toMatchObject({
       code: "answer",

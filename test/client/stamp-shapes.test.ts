@@ -76,7 +76,7 @@ describe("a published stamper", () => {
     await lab.close();
   });
 
-  it("whose stamp cannot be verified here is taken by what it makes of the text", async () => {
+  it("whose stamp cannot be verified here gets text", async () => {
     const stamper: AnyStamper = {
       stamp: async (payload) => ({
         stampHeaderName: "X-Stamp",

@@ -249,7 +249,7 @@ describe("X-Stamp-WebAuthn", () => {
     expect(requests).toHaveLength(0);
   });
 
-  it("can be aborted while the person is asked", async () => {
+  it("can be aborted while the user is prompted", async () => {
     const controller = new AbortController();
     const stamper = webauthnStamper({
       get: ({ signal }) =>
@@ -262,7 +262,7 @@ describe("X-Stamp-WebAuthn", () => {
   });
 });
 
-it("stamps once, however often a query is repeated", async () => {
+it("stamps a repeated query once", async () => {
   let stamps = 0;
   const inner = await apiKeyStamper(apiKey);
   const stamper: Stamper = { stamp: (body) => (stamps++, inner.stamp(body)) };

@@ -27,7 +27,7 @@ async function verify(input: Partial<WebhookInput>): Promise<Delivery> {
 }
 
 describe("the body", () => {
-  it("that is read is the one that was verified, whatever becomes of the caller's buffer", async () => {
+  it("is copied before verification, so that the caller's buffer may change", async () => {
     const { headers, rawBody } = delivered();
     const lie = Buffer.from(
       JSON.stringify({ ...ACTIVITY, organizationId: "00000000-0000-0000-0000-000000000000" }),
@@ -190,7 +190,7 @@ describe("a delivery", () => {
     expect((await verify({ store })).eventId).toBe("e1");
   });
 
-  it("is not judged by a clock that is none", async () => {
+  it("throws TypeError for an invalid clock", async () => {
     await expect(verify({ now: new Date(NaN) })).rejects.toThrow(TypeError);
   });
 });
@@ -211,7 +211,7 @@ describe("an event", () => {
     expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("is remembered by the process where no store is given", async () => {
+  it("is remembered by the process without a store", async () => {
     const input = { ...delivered({ eventId: "process-wide" }), jwks: JWKS, now: AT };
     await verifyWebhook(input);
     expect(await rejectionOf(verifyWebhook(input))).toMatchObject({ fault: "replayed" });
@@ -235,7 +235,7 @@ describe("an event", () => {
     expect(claims.at(-1)).toBe(600_000);
   });
 
-  it("is refused where the store is full of events that may not be forgotten", async () => {
+  it("is refused if the store is full of recent events", async () => {
     const store = new MemoryEventStore(2);
     await again(store, AT, { eventId: "e1" });
     await again(store, AT, { eventId: "e2" });
@@ -294,14 +294,14 @@ describe("a handler", () => {
     return { service, activity, seen, errors, post };
   }
 
-  it("hands on an activity that is proven, once", async () => {
+  it("passes on a proven activity once", async () => {
     const { seen, errors, post } = await setting();
     expect([await post(), await post()]).toEqual([204, 200]);
     expect(seen).toEqual(['verified e1 verified {"walletId":"w1"}']);
     expect(errors).toEqual([]);
   });
 
-  it("hands on an activity that is not proven as that", async () => {
+  it("passes on an unproven activity as rejected", async () => {
     const { activity, seen, post } = await setting();
     const pending = { ...activity, id: "unknown", status: "ACTIVITY_STATUS_PENDING", appProofs: null };
     expect([await post({ body: JSON.stringify(pending) }), await post({ body: JSON.stringify(pending) })]).toEqual([
@@ -333,7 +333,7 @@ describe("a handler", () => {
     expect(await post()).toBe(204);
   });
 
-  it("takes POST alone", async () => {
+  it("accepts only POST", async () => {
     const handle = webhookHandler({
       verified: {} as never,
       organizationIds: [],
@@ -345,7 +345,7 @@ describe("a handler", () => {
     expect((await handle(new Request("https://hooks.test/", { method: "POST" }))).status).toBe(400);
   });
 
-  it("takes the activities of children where they are named", async () => {
+  it("accepts activities of named child organizations", async () => {
     const service = new AttestedService();
     const client = await service.client();
     await client.updateWallet({ walletId: "w1" }, { generateAppProofs: true, organizationId: child });
@@ -357,7 +357,7 @@ describe("a handler", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("asks for a delivery again where the evidence cannot be fetched, and accepts it then", async () => {
+  it("requests a redelivery if the evidence cannot be fetched, and accepts it then", async () => {
     const statuses = [403, 200];
     const { seen, errors, post } = await setting(
       {},
@@ -368,7 +368,7 @@ describe("a handler", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("asks for a delivery again where the receiver could not deal with it", async () => {
+  it("requests a redelivery if the receiver fails", async () => {
     let broken = true;
     const { errors, post } = await setting({
       onVerified: () => {
@@ -381,7 +381,7 @@ describe("a handler", () => {
     expect(errors).toMatchObject([{ message: "no room" }]);
   });
 
-  it("asks for a delivery again while the same event is being dealt with", async () => {
+  it("requests a redelivery while it handles the same event", async () => {
     const atWork: (() => void)[] = [];
     const { seen, post } = await setting({
       onVerified: () => new Promise<void>((resolve) => void atWork.push(resolve)),
@@ -393,7 +393,7 @@ describe("a handler", () => {
     expect([await first, await post(), seen]).toEqual([204, 200, []]);
   });
 
-  it("asks for the keys of a delivery, and for the delivery again where it gets none", async () => {
+  it("fetches the keys of a delivery, and requests a redelivery without them", async () => {
     const asked: string[] = [];
     const jwks = async (keyId: string): Promise<unknown> => {
       if (asked.push(keyId) === 1) throw new Error("offline");
@@ -440,7 +440,7 @@ describe("a handler", () => {
     expect(await offline.post()).toBe(500);
   });
 
-  it("hands on what was rejected as an error with every failed check", async () => {
+  it("passes on a rejection as an error with every failed check", async () => {
     let rejected: unknown;
     const { post } = await setting(
       { onRejected: (_, error) => void (rejected = error) },
@@ -461,7 +461,7 @@ it.each([
   { tolerance: 1 },
   { rawBody: 7 },
   { rawBody: [] },
-])("a call with %j is a TypeError: nothing of it is another thing than was meant", async (wrong) => {
+])("a call with %j is a TypeError", async (wrong) => {
   await expect(verify(wrong as never)).rejects.toThrow(TypeError);
 });
 

@@ -99,7 +99,7 @@ describe("a member that no reader knows", () => {
     fc.constantFrom("__proto__", "constructor", "toString", "x", "", "0", "[0]", "a.b", "(left out)", "Owner"),
     fc.string({ maxLength: 12 }),
   );
-  it("is shown under its own name, wherever it stands", async () => {
+  it("is shown under its own name at any place", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...known),
@@ -138,7 +138,7 @@ describe("a member that no reader knows", () => {
     },
   );
 
-  it("keeps numbers as they were written, and says which no double holds", async () => {
+  it("keeps number literals and reports those that no double holds", async () => {
     const text = JSON.stringify(live.bootProof).replace("{", '{"x":[9007199254740993,1e999,0.10],');
     const { says, faults } = await shown(toUtf8(text));
     expect(says).toHaveProperty("(unknown members)", { x: ["9007199254740993", "1e999", 0.1] });
@@ -146,7 +146,7 @@ describe("a member that no reader knows", () => {
   });
 });
 
-describe("a member that is not what it has to be", () => {
+describe("a member with an invalid value", () => {
   it.each<[kind: string, value: unknown, name: string, wrong: JsonValue]>([
     ["boot proof", live.bootProof, "ephemeralPublicKeyHex", "zz"],
     ["boot proof", live.bootProof, "cloudAttestationDocB64", "AAAA"],
@@ -192,7 +192,7 @@ describe("an attestation document", () => {
   const documentOf = (changes: Readonly<Record<string, CborInput | undefined>>, unprotected = new Map()): Uint8Array =>
     encodeCbor([Uint8Array.of(0xa1, 1, 0x38, 34), unprotected, payloadWith(changes), new Uint8Array(96).fill(9)]);
 
-  it("is shown with the values of keys that its format does not name, bytes in hex", async () => {
+  it("is shown with unknown keys and their values, bytes in hex", async () => {
     const extra = new Map<CborInput, CborInput>([
       ["a", 1n],
       [2, [Uint8Array.of(0xab, 0xcd), null, true, "text", 2n ** 60n]],
@@ -219,7 +219,7 @@ describe("an attestation document", () => {
     expect((await shown(live.document)).says).not.toHaveProperty("unprotectedHeader");
   });
 
-  it("is shown with the fields that are not what they have to be", async () => {
+  it("is shown with invalid fields", async () => {
     const pcrs = new Map<CborInput, CborInput>([
       [0, new Uint8Array(48).fill(1)],
       [1, Uint8Array.of(0xaa)],
@@ -232,7 +232,7 @@ describe("an attestation document", () => {
     expect((await shown(live.document)).says).not.toHaveProperty("(could not be read)");
   });
 
-  it("is shown as hex where its payload is no CBOR", async () => {
+  it("shows a payload that is not CBOR as hex", async () => {
     const bytes = encodeCbor([
       Uint8Array.of(0xa1, 1, 0x38, 34),
       new Map(),
@@ -260,7 +260,7 @@ describe("a certificate", () => {
     expect(says).not.toHaveProperty("innerSignatureAlgorithm");
   });
 
-  it("of a manifest is shown by its hash where it is the AWS root, and whole where not", async () => {
+  it("of a manifest is shown by its hash if it is the AWS root, otherwise completely", async () => {
     const manifest = manifestJson("v2") as { enclave: { awsRootCertificate: string } };
     const other = { ...manifest, enclave: { ...manifest.enclave, awsRootCertificate: "abcdef" } };
     expect((await shown(toUtf8(JSON.stringify(other)))).says).toMatchObject({
@@ -271,9 +271,9 @@ describe("a certificate", () => {
   });
 });
 
-describe("what is too much", () => {
+describe("an omitted value", () => {
   const MANY = 60_000;
-  it("is counted where it would stand, and said above", async () => {
+  it("is counted at its place and in `leftOut`", async () => {
     const inspection = await inspectUnverified(
       toUtf8(`{"type":"ACTIVITY_TYPE_X","parameters":{"a":[${Array<string>(MANY).fill("1").join()}],"b":1},"c":2}`),
     );
@@ -290,19 +290,19 @@ describe("what is too much", () => {
     expect(first).toBe(`! left out, because there is too much: parameters.a: ${left} of ${MANY} entries`);
   });
 
-  it("is counted in faults where pieces are too many", async () => {
+  it("is counted in faults if there are too many pieces", async () => {
     const { faults, says } = await shown(toUtf8(JSON.stringify(Array(300).fill({ qosManifestB64: "" }))));
     expect(faults.at(-1)).toBe("300 entries, of which the first 256 are shown");
     expect(says).toHaveLength(256);
   });
 
-  it("is no text, however many words it has", async () => {
+  it("is never a text, whatever its length", async () => {
     const words = "a ".repeat(3_000_000);
     const inspection = await inspectUnverified(toUtf8(JSON.stringify({ format: "bootproof-report/1", words })));
     expect(renderInspection(inspection!).replace(/[^a]/g, "").length).toBeGreaterThan(3_000_000);
   });
 
-  it("is nothing where all is there", async () => {
+  it("does not exist if everything is shown", async () => {
     expect((await inspectUnverified(toUtf8(JSON.stringify(live.bootProof))))!.leftOut).toEqual([]);
   });
 });

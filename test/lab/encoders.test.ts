@@ -47,7 +47,7 @@ describe("CBOR", () => {
     expect(toHex(encodeCbor(item))).toBe(hex);
   });
 
-  it("can be longer than needed, repeat a key, or hold text that is none", () => {
+  it("can have long heads, repeated keys and invalid text", () => {
     expect(toHex(withHeadWidth("a", 1).bytes)).toBe("780161");
     expect(toHex(withHeadWidth(1, 8).bytes)).toBe("1b0000000000000001");
     expect(toHex(withHeadWidth(Uint8Array.of(7), 2).bytes)).toBe("59000107");
