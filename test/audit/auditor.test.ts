@@ -1,4 +1,4 @@
-/** An auditor answers what verification of the same evidence answers, whatever it judged before. */
+/** An auditor returns the same results as verification, whatever it verified before. */
 import { describe, expect, it } from "vitest";
 import { Auditor } from "../../src/audit/auditor.js";
 import { resultLine } from "../../src/audit/result.js";
@@ -40,7 +40,7 @@ describe("an auditor and a verification", () => {
     const evidence = forge(alterations);
     const given = judge?.given?.(evidence) ?? { bootProofs: [evidence.bootProof], appProofs: evidence.appProofs };
     const text = JSON.stringify(given);
-    // Of an entry these are malformed, or ask for the setting's boot proofs.
+    // These are malformed in an entry, or need the setting's boot proofs.
     if (given.bootProofs.length === 0 || given.activity === null) return;
     const { policy, now, at, trustAnchors, allowDebug } = optionsOf(evidence, judge);
     const more = { ...(trustAnchors && { trustAnchors }), ...(allowDebug !== undefined && { allowDebug }) };

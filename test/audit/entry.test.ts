@@ -1,4 +1,4 @@
-/** What an entry is, and what is none: told by its content, with a reason, and never by an error. */
+/** Recognition of entries by content. Malformed ones have a reason and never throw. */
 import { describe, expect, it } from "vitest";
 import { MAX_ENTRY_BYTES, TOO_LONG_REASON, readEntry } from "../../src/audit/entry.js";
 import { parsePolicy } from "../../src/appraise/policy.js";

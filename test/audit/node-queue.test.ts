@@ -1,4 +1,4 @@
-/** Batches by a queue, on a real server: the same bytes as in one process, whatever ends, restarts or lies. */
+/** A queue on a real server returns the same bytes as one process, whatever ends, restarts or lies. */
 import { type ChildProcess, fork } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -79,7 +79,7 @@ function worker(
   return { notes, end };
 }
 
-/** A producer's judge, and what it said. */
+/** A producer's judge, and its notes. */
 async function producer(
   test: TestContext,
   url: string,
@@ -363,7 +363,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
         "an answer is refused: it is for other entries or another setting",
         "an answer is refused: its form is not that of this version",
       ]);
-    // Of a job that nobody asked for: nothing to tell.
+    // Nobody waits for this job, so there is no note.
     await forger.send(job, forger.answer({ ...job, job: "nobody's" }, good), sealOf(secret, "x"));
     worker(test, redis.url, { secret });
     test.expect(await lines).toBe(await linesHere(SETTING, entries));
@@ -445,7 +445,7 @@ describe.skipIf(NO_REDIS).concurrent("a queue", () => {
     const { judge } = await producer(test, redis.url);
     linesBy(judge, ENTRIES.slice(0, 16)).catch(() => {});
     const { key, run } = await new Forger(redis.client).job();
-    // As if it had been killed: what it put there stays, and it is not heard of.
+    // As if it had been killed: its data stays, but it is silent.
     const [job, waiting] = await Promise.all([
       redis.client.hgetall(key),
       redis.client.lrange(key.replace(/[^:]*$/, "wait"), 0, -1),
@@ -509,7 +509,7 @@ interface ForgedJob {
 const sealOf = (secret: string, text: string): string =>
   createHmac("sha256", secret).update(`bootproof answer\n${text}`).digest("hex");
 
-/** Somebody with access to the server. */
+/** Another program with access to the server. */
 class Forger {
   readonly #client: RedisServer["client"];
 
@@ -547,7 +547,7 @@ class Forger {
   }
 }
 
-/** Somebody who can write to the server, and does not have the secret. */
+/** Another program that can write to the server, without the secret. */
 class Liar {
   readonly #client: RedisServer["client"];
   lies = 0;
@@ -556,7 +556,7 @@ class Liar {
     this.#client = client;
   }
 
-  /** The jobs that are not of an empty entry, which tells whether workers are well. */
+  /** Jobs other than those of an empty entry, which test workers. */
   async #jobs(): Promise<string[]> {
     const found = await this.#client.keys("bootproof:bootproof-*:*-*-*-*");
     const jobs = found.filter((key) => /:[0-9a-f]{32}-\d+-\d+-\d+$/.test(key));

@@ -1,4 +1,4 @@
-/** An audit in files: results and state, gone on with from any moment, and refused where it cannot be. */
+/** An audit in files: results and state, resumed after any point or refused. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const fileOf = (content: string): string => {
 const setting: AuditSetting = { policy: null, now: "2026-01-01T00:00:00.000Z", bootProofs: [] };
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Says of each entry what it is, and by which present. `onBatch`: before each. */
+/** Returns the content and the present of each entry. `onBatch`: called before each batch. */
 const judging =
   (onBatch: (index: number) => void = () => {}) =>
   ({ now }: AuditSetting): Judge => ({

@@ -1,4 +1,4 @@
-/** Lines and files, cut into batches; and gone on with from any of them. */
+/** Lines and files, cut into batches, and resumed after any of them. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Threads that judge, and die: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
+/** Threads that end: by process.exit, out of memory, by an uncaught error. Needs `npm run build`. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Batches go to a judge that answers when it likes; results come in order, and not more is on its way than allowed. */
+/** A judge returns batches at any time; results are in order, and the number in flight is bounded. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

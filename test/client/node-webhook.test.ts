@@ -1,4 +1,4 @@
-/** The webhook handler in real servers of node:http: the answers of the fetch form, whatever becomes of the bytes. */
+/** The webhook handler in real servers of node:http returns the responses of the fetch form. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { EventEmitter } from "node:events";
 import {
@@ -81,7 +81,7 @@ afterEach(async () => {
   }
 });
 
-/** A server on the loopback; answers its port. */
+/** A server on the loopback. Returns its port. */
 async function serve(listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   servers.push(server);

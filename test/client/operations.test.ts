@@ -1,6 +1,4 @@
-/**
- * Every operation over real HTTP: what is sent, to where, under which stamp; and what comes back, checked and whole.
- */
+/** Every operation over real HTTP: path, stamp and body of the request, and the checked response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   ACTIVITY_STATUSES,
@@ -253,7 +251,7 @@ const QUERIES: Readonly<Record<QueryName, QueryCase>> = {
   },
 };
 
-/** The activity that a submit is answered with, flat. */
+/** The flat activity of a response. */
 function activityOf(one: SubmitCase): Record<string, unknown> {
   return {
     id: "a1",

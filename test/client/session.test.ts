@@ -1,4 +1,4 @@
-/** Sessions and on-ramp secrets: sealed and opened on one side by the client, on the other by hand. */
+/** Sessions and on-ramp secrets, sealed by the client and opened by hand, or the reverse. */
 import { createECDH, createPublicKey, webcrypto } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The shapes of what is sent and of what comes back: what each takes, and what it says of the rest. */
+/** Shapes of requests and responses: the values that each accepts, and its faults. */
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../src/decode/json.js";
 import {

@@ -1,4 +1,4 @@
-/** Stamps, held against what they are not made with: node:crypto, openssl, and a passkey in software. */
+/** Stamps, compared with other implementations: node:crypto, openssl, and a software passkey. */
 import { execFileSync } from "node:child_process";
 import {
   createECDH,
@@ -161,7 +161,7 @@ describe("X-Stamp-WebAuthn", () => {
   ]);
   const bufferOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
-  /** What an authenticator does (WebAuthn section 7.2 tells how it is verified). */
+  /** An authenticator (WebAuthn section 7.2). */
   async function get({ publicKey }: CredentialRequestOptions): Promise<unknown> {
     const challenge = Buffer.from(publicKey!.challenge as Uint8Array).toString("base64url");
     const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin: "https://service.test" }));

@@ -1,4 +1,4 @@
-/** Failures: what is repeated and what is not, how long is waited, and what the errors say and do not say. */
+/** Failures: retries, waits, and the content of errors. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Client, ClientError, type ClientOptions, ServiceError } from "../../src/client/index.js";
@@ -312,7 +312,7 @@ describe("the size of a response", () => {
   });
 });
 
-/** A fetch that never answers, and minds its signal or does not. */
+/** A fetch that never responds. It heeds its signal or not. */
 function silent(minds: boolean): { fetch: typeof fetch; signals: AbortSignal[] } {
   const signals: AbortSignal[] = [];
   const fake = (_: unknown, init: RequestInit): Promise<Response> => {

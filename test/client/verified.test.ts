@@ -1,4 +1,4 @@
-/** Verified calls: what is handed on, and every way in which a service may lie. */
+/** Verified calls: what they return, and every lie of a service. */
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
@@ -36,7 +36,7 @@ function edited(activity: JsonObject, change: JsonObject): JsonObject {
   return { ...activity, ...change };
 }
 
-/** The activity with one member of the one object inside its intent or result put in, or taken out where undefined. */
+/** The activity with one member of its intent or result replaced, or removed if undefined. */
 function inside(
   part: "intent" | "result",
   name: string,
@@ -644,7 +644,7 @@ describe("an activity", () => {
   });
 
   it("of another operation than the submitted one is rejected, although it is proven", async () => {
-    // The service answers one call with what another call was answered with.
+    // The service returns the response of another call.
     let first: JsonObject | undefined;
     const service = new AttestedService({ activity: (activity) => (first ??= activity) });
     const verified = (await service.client()).withVerification(policyOf());
@@ -1074,7 +1074,7 @@ describe("a response", () => {
     const vote = async () =>
       verified.submit({ name: "approve_activity", type: "ACTIVITY_TYPE_APPROVE_ACTIVITY" }, voted);
     const { report } = await vote();
-    // Only the fingerprint was compared, which nobody signs.
+    // Only the fingerprint was compared, which is not signed.
     expect(report.claims?.activity?.asked).toEqual(["organizationId"]);
     service.clock += 1000;
     expect((await vote()).report.verdict).toBe("verified");

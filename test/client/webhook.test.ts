@@ -1,7 +1,4 @@
-/**
- * Webhook deliveries: signed here by node:crypto, accepted once, and refused for everything that is not as it was
- * signed.
- */
+/** Webhook deliveries are accepted once, and refused after any change of what was signed. */
 import { describe, expect, it } from "vitest";
 import {
   type Delivery,
@@ -186,7 +183,7 @@ describe("a delivery", () => {
     const error = await rejectionOf<WebhookError>(verify({ ...input, store }));
     expect(error).toBeInstanceOf(WebhookError);
     expect(error).toMatchObject({ name: "WebhookError", code: "webhook", fault });
-    // Nobody who cannot sign can use up an event.
+    // Only a signer can use up an event.
     expect((await verify({ store })).eventId).toBe("e1");
   });
 

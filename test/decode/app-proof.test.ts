@@ -149,7 +149,7 @@ describe("the type of a payload", () => {
     expect(() => own.addressDerivationProof.address).toThrow(TypeError);
     // @ts-expect-error: not of that type, and so perhaps of one that is not known.
     expect(() => own.type !== "APP_PROOF_TYPE_POLICY_OUTCOME" && own.addressDerivationProof.address).toThrow(TypeError);
-    // @ts-expect-error: the same, told by the member.
+    // @ts-expect-error: the same, by the member.
     expect(() => own.policyOutcomeProof === undefined && own.addressDerivationProof.address).toThrow(TypeError);
   });
 });

@@ -48,7 +48,7 @@ const GENUINE: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ["a release", file({ version: "1", signer: application, other: application })],
 ];
 
-/** Where a leaf stands. */
+/** The place of a leaf. */
 type Path = readonly (string | number)[];
 
 function leavesOf(value: Loose, path: Path = []): Path[] {
@@ -290,7 +290,7 @@ function aliased(): object {
   return { ...rest, awsAttestationDocB64: cloudAttestationDocB64 };
 }
 
-/** An unknown number that no double tells from its neighbour. */
+/** An unknown number that no double distinguishes from its neighbour. */
 function numbered(literal: string): Uint8Array {
   return toUtf8(JSON.stringify({ ...forged.bootProof, unknown: 0 }).replace('"unknown":0', `"unknown":${literal}`));
 }

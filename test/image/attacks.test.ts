@@ -1,4 +1,4 @@
-/** Each rule of src/image/README.md, with an image that breaks it: refused, with the place and the reason. */
+/** An image for each rule of src/image/README.md that breaks it: refused, with place and reason. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
@@ -51,7 +51,7 @@ const signer = newSigner("P-384");
 const PCR0 = pcrsOf(SECTIONS)[0]!;
 const signature = signed(signer).at(-1)!;
 
-/** What is broken, the image, and exactly the faults that are told. */
+/** The broken rule, the image, and its exact faults. */
 const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
   ["another magic", { sections: SECTIONS, magic: ".elf" }, ["not an enclave image file: one begins with .eif"]],
   ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: 2, 3 or 4 wanted"]],

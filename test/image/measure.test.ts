@@ -1,4 +1,4 @@
-/** What images measure: by definition, against published values, whatever pieces they come in. */
+/** PCRs by definition and by published values, for pieces of any size. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";

@@ -1,4 +1,4 @@
-/** Nothing that a file holds is left out of what is shown of it. */
+/** An inspection shows the whole content of a file. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../src/bytes.js";
@@ -35,7 +35,7 @@ const policy = pinPolicy(bootProofs[0]!);
 const { bundle } = await packBundle(evidence, { policy, now: at });
 const asJson = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;
 
-/** What is shown, as it is read again by whoever is given the JSON. */
+/** The shown content, as read from its JSON. */
 async function shown(bytes: Uint8Array): Promise<{ kind: EvidenceKind; faults: string[]; says: JsonValue }> {
   const inspection = await inspectUnverified(bytes);
   return JSON.parse(renderJson(inspection!)) as { kind: EvidenceKind; faults: string[]; says: JsonValue };
@@ -86,7 +86,7 @@ function withExtra(value: JsonValue, path: readonly (string | number)[], name: s
   return copy;
 }
 
-/** Whether a member of that name and value stands anywhere in it. */
+/** Whether it contains a member of that name and value. */
 function holds(value: JsonValue, name: string, member: string): boolean {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value as JsonObject).some(
@@ -111,7 +111,7 @@ describe("a member that no reader knows", () => {
           const place = places[nth % places.length]!;
           const holder = place.reduce<JsonValue>((part, step) => (part as JsonObject)[step as string]!, value);
           fc.pre(!Object.hasOwn(holder as JsonObject, name));
-          // Objects whose members' names are data, and a release's applications, are told as they are.
+          // Objects with data as names, and applications of a release, are shown unchanged.
           const extra = JSON.parse(JSON.stringify(json)) as JsonValue;
           const { says } = await shown(toUtf8(JSON.stringify(withExtra(value, place, name, extra))));
           expect(holds(says, name, JSON.stringify(extra))).toBe(true);
@@ -131,7 +131,7 @@ describe("a member that no reader knows", () => {
       const more = await shown(toUtf8(JSON.stringify(withExtra(value, place, "x-more", "there"))));
       expect(more.kind).toBe(kind);
       expect(JSON.stringify(more.says)).toContain('"x-more":"there"');
-      // What has no reader is told as it is, and of a policy, or a strict manifest, it is a fault.
+      // Unknown members are shown unchanged. In a policy or a strict manifest they are faults.
       const isMarked = /"\((?:unknown members|beside it)\)":\{"x-more":"there"\}/.test(JSON.stringify(more.says));
       const isFault = more.faults.some((fault) => fault.includes("x-more: unknown member"));
       expect(isMarked || isFault).toBe(kind !== "report" && kind !== "request" && kind !== "release");

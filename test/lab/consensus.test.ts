@@ -1,4 +1,4 @@
-/** Activities that wait for votes: what policies ask for, and what becomes of them. */
+/** Activities that wait for votes, and policies. */
 import { afterAll, describe, expect, it } from "vitest";
 import { startLab } from "../../src/lab/index.js";
 import { type Answer, type Json, envelope, judge, query, send, submit } from "./support.js";
@@ -9,7 +9,7 @@ const { ids, operator } = lab;
 const byOperator = { key: operator.apiKey, generateAppProofs: true };
 let count = 0;
 
-/** The operator asks for a new name. */
+/** The operator requests a new name. */
 async function ask(walletId = ids.walletId): Promise<Json> {
   const { status, body } = await submit(
     lab,

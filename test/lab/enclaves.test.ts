@@ -1,4 +1,4 @@
-/** The enclaves: several releases at once, restarts, manifests of every version, certificates that run out. */
+/** Enclaves: several releases at once, restarts, manifests of every version, expiring certificates. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { decodeManifest } from "../../src/decode/manifest/index.js";
 import { fromBase64 } from "../../src/bytes.js";

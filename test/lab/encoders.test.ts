@@ -1,4 +1,4 @@
-/** The lab's writers of CBOR and DER, held against examples from the standards and against node's reader. */
+/** The lab's encoders of CBOR and DER, compared with examples of the standards and with node's reader. */
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
 import { type CborItem, encodeCbor, withIndefiniteLength } from "../../src/lab/cbor.js";

@@ -1,4 +1,4 @@
-/** Each way to misbehave is rejected for its own reason and for no other; and without any, nothing is. */
+/** Each fault fails exactly its checks, and without a fault no check fails. */
 import { afterAll, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import {
@@ -157,8 +157,8 @@ describe("the list of faults", () => {
     for (const { what } of FAULTS) expect(what).not.toMatch(/[[\]()]/);
     expect(FAULTS.length).toBeGreaterThanOrEqual(18);
     const reached = new Set(FAULTS.flatMap(({ fails }) => fails));
-    // Asked where measurements are given; without an activity; never a failure; of pins that the lab's policy does not
-    // set; of documents that are not QOS's.
+    // These need measurements, or no activity, or never fail, or belong to pins that the lab's policy does not set, or
+    // to documents that are not QOS's.
     expect(CHECK_IDS.filter((id) => !reached.has(id))).toEqual([
       "bind.image",
       "app.request",

@@ -1,4 +1,4 @@
-/** The folder of a lab: which it takes, and that it replaces nothing that it did not write. */
+/** The folder of a lab: which folders it accepts, and that it replaces only its own files. */
 import {
   existsSync,
   mkdirSync,

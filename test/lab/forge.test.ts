@@ -1,4 +1,4 @@
-/** The forge, held against what it does not use itself: the decoders, node's own X.509 and ECDSA, and openssl. */
+/** The forge, checked by code that it does not use: the decoders, node's X.509 and ECDSA, and openssl. */
 import { execFileSync } from "node:child_process";
 import { X509Certificate, createPublicKey, verify } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Every operation over HTTP: what it answers, in the shapes that the client knows, and what it changes. */
+/** Every operation over HTTP: its response in the client's shapes, and its effect. */
 import { afterAll, describe, expect, it } from "vitest";
 import { QUERY_OPERATIONS, SUBMIT_OPERATIONS, type SubmitName, activitySchema } from "../../src/client/operations.js";
 import { type Shape, readShape } from "../../src/client/shapes.js";

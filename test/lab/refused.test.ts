@@ -1,4 +1,4 @@
-/** Every fault is refused by whoever can tell: a client that remembers, one that does not, and the command line. */
+/** Clients with and without a cache, and the command line, refuse every fault that they can detect. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +109,7 @@ describe("verify --activity-id", () => {
 
   const everybody = FAULTS.filter(({ needs }) => !needs?.includes(VERIFIED_CALLS));
   it.each(everybody)("refuses $name", async ({ name, needs, fails }) => {
-    // Known before the fault, and asked for while it is on: a fault may answer a submit with another id.
+    // Known before the fault and requested while it is on, since a fault may change the id of a submit.
     lab.setFault(null);
     const id = await anySubmit(needs);
     lab.setFault(name);

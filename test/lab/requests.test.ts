@@ -1,4 +1,4 @@
-/** Whatever is sent, the answer is an error of the documented form, and the next request is served. */
+/** Any invalid request returns an error of the documented form, and the next request is served. */
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -162,7 +162,7 @@ describe("a path", () => {
   });
 });
 
-/** As a browser asks before it lets a page of another origin send a stamp (Fetch standard, "CORS protocol"). */
+/** A browser's preflight of another origin (Fetch standard, "CORS protocol"). */
 describe("a page of another origin", () => {
   const headersOf = (answer: Response, name: string): string[] =>
     answer.headers.get(`access-control-allow-${name}`)!.split(", ");

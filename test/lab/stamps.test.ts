@@ -1,6 +1,4 @@
-/**
- * Who may ask: both kinds of stamp, made by openssl, by node and by a software passkey; sessions; and everybody else.
- */
+/** Authentication: both kinds of stamp, made by openssl, node and a software passkey; sessions; invalid stamps. */
 import { execFileSync } from "node:child_process";
 import { ECDH, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -117,7 +115,7 @@ describe("X-Stamp-WebAuthn", () => {
   async function stampOf(text: string, by = passkey): Promise<Json> {
     const challenge = Buffer.from(createHash("sha256").update(text).digest("hex"));
     const { id, response, getClientExtensionResults } = await by.get({ publicKey: { challenge } });
-    // As the stampers of browsers ask of a PublicKeyCredential (WebAuthn level 2, section 5.1).
+    // As browsers' stampers request of a PublicKeyCredential (WebAuthn level 2, section 5.1).
     expect(getClientExtensionResults()).toEqual({});
     const base64url = (bytes: ArrayBuffer) => Buffer.from(bytes).toString("base64url");
     return {

@@ -1,4 +1,4 @@
-/** What is kept: over a restart, and over the death of the process at any moment. */
+/** State survives restarts, and the death of the process at any moment. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -158,7 +158,7 @@ describe("kill -9", () => {
   });
 });
 
-/** Submits one after the other until nobody answers any more, and writes down what was acknowledged. */
+/** Submits in turn until the lab is gone, and records the acknowledged activities. */
 async function submitUntilDeath(dataFolder: string, name: string, acknowledged: string[]): Promise<void> {
   const lab = labOf(dataFolder) as Lab;
   for (let count = 0; ; count++) {

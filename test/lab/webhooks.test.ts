@@ -1,4 +1,4 @@
-/** Deliveries: to whom, signed how, and what happens when the receiver does not take them. */
+/** Deliveries: receivers, signatures and retries. */
 import { createPublicKey, verify } from "node:crypto";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ interface Received {
   readonly json: Json;
 }
 
-/** What the receiver answers to each delivery, in turn; 200 after that. `hang up`: nothing. */
+/** The receiver's responses in turn, then 200. `hang up`: none. */
 let answers: (number | "hang up")[] = [];
 let received: Received[] = [];
 let receiver: Server;

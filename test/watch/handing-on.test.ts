@@ -1,4 +1,4 @@
-/** Handing refusals to a command, and to a URL. */
+/** Delivery of refusals to a command and to a URL. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type RequestListener, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** What was done to a log is found, and named by its line. */
+/** Any change of a log is detected, and its line named. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/decode/json.js";

@@ -1,4 +1,4 @@
-/** The log in a file: made, gone on with, refused where it is broken, and held by one process. */
+/** The log in a file: created, continued, refused if broken, and locked by one process. */
 import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
@@ -119,7 +119,7 @@ describe("a log in a file", () => {
     await expect(refused).rejects.toBeInstanceOf(LogError);
     await expect(refused).rejects.toMatchObject({ fault: { line: 2, kind: "removed" } });
     expect(readFileSync(path, "utf8")).toBe(broken);
-    // And so is the lock: whoever mends the log may go on.
+    // The lock is released, too, so that a repaired log can be continued.
     writeFileSync(path, textOf([one!]));
     await (await openLog(path)).close();
   });

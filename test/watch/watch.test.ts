@@ -1,4 +1,4 @@
-/** A watch of a service that lies, vanishes and comes back, by a clock of its own. */
+/** A watch of a service that lies, fails and recovers, by a clock of its own. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -178,7 +178,7 @@ describe("an hour with a service that lies, fails and recovers", () => {
   });
 });
 
-/** A watch of a service that answers by a function, until it has nothing left to say. */
+/** A watch of a scripted service, until the script ends. */
 async function watched(
   answers: readonly ((app: string) => JsonValue | null)[],
   more: Partial<WatchOptions> = {},

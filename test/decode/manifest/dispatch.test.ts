@@ -1,4 +1,4 @@
-/** Which version are these bytes? (decode/README.md, "Which version"), and what every version shares. */
+/** The version of a manifest (decode/README.md, "Which version"), and the rules of every version. */
 import { describe, expect, it } from "vitest";
 import { toUtf8 } from "../../../src/bytes.js";
 import {

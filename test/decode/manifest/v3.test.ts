@@ -1,4 +1,4 @@
-/** What v3, a draft of QOS, says beside the members that all versions share. */
+/** The rules of v3 alone, a draft of QOS. */
 import { describe, expect, it } from "vitest";
 import { fromHex, fromUtf8 } from "../../../src/bytes.js";
 import {
