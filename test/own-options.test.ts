@@ -20,12 +20,12 @@ import * as formats from "../src/formats/index.js";
 import * as image from "../src/image/index.js";
 import * as library from "../src/index.js";
 import * as lab from "../src/lab/index.js";
-import { ed25519Point, generateKeyPair, signDer } from "../src/lab/keys.js";
 import * as page from "../src/page/index.js";
 import * as watching from "../src/watch/index.js";
 import * as watchNode from "../src/watch/node.js";
 import { AT, NOW, forge, lab as forgeLab, manifest } from "./attacks/support.js";
 import { AttestedService, policyOf } from "./client/attested.js";
+import { JWKS, delivered } from "./client/deliveries.js";
 import { ORGANIZATION, TIMEOUT_MS, apiKey, fakeFetch, neverTimeUp, testStamper } from "./client/support.js";
 import { type Door, clone, door, outcome, polluted, ruin, withGetters } from "./support/doors.js";
 import { SECTIONS, imageOf, streamOf } from "./support/images.js";
@@ -103,23 +103,11 @@ const pageAnchors = [{ name: "lab", pem: anchorPem }];
 const pageContent = { evidence: { bootProofs: [debugged.bootProof] }, options: pageOptions, report: pageReport };
 const html = await page.renderPage(pageContent, { script });
 
-const pair = generateKeyPair("ed25519");
-const delivery = toUtf8(JSON.stringify({ id: "a1", organizationId: ORGANIZATION, status: "s", type: "t" }));
-const headers = {
-  "X-Webhook-Event-Id": "e",
-  "X-Webhook-Timestamp": String(AT.getTime()),
-  "X-Webhook-Signature-Key-Id": "k",
-  "X-Webhook-Signature-Algorithm": "ed25519",
-  "X-Webhook-Signature-Version": "v1",
-  "X-Webhook-Signature": toHex(
-    signDer(pair, null, Buffer.concat([Buffer.from(`v1.ed25519.k.${AT.getTime()}.e.`), delivery])),
-  ),
-};
-const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: ed25519Point(pair), kid: "k" }] };
+const { rawBody: delivery, headers } = delivered();
 const handlerOptions = {
   verified: Object.freeze({ verifyActivity: () => Promise.reject(new library.RejectedError(report, "no")) }),
   organizationIds: [ORGANIZATION],
-  jwks,
+  jwks: JWKS,
   onVerified: () => {},
   onRejected: () => {},
   onError: () => {},
@@ -409,7 +397,7 @@ const DOORS: Readonly<Record<string, readonly Door[]>> = {
     ),
   ],
   verifyWebhook: [
-    door([{ rawBody: delivery, headers, jwks, now: AT }], async (given) =>
+    door([{ rawBody: delivery, headers, jwks: JWKS, now: AT }], async (given) =>
       client.verifyWebhook(Object.assign(given, { store: new client.MemoryEventStore() })),
     ),
   ],
@@ -638,7 +626,7 @@ async function* batches(): AsyncGenerator<audit.Batch> {
   yield batch;
 }
 
-/** They take text, numbers, bytes (which taken-over.test.ts changes), streams, or what this package has made. */
+/** They take text, numbers, bytes (which copied-bytes.test.ts changes), streams, or what this package has made. */
 const WITHOUT_OBJECTS: readonly string[] = [
   "RejectedError",
   "requireAuthentic",

@@ -80,7 +80,7 @@ describe("diff", () => {
   });
 
   it.each([
-    ["two kinds", [BOOT_1, POLICY], "a boot proof and a policy have nothing that could be compared"],
+    ["two kinds", [BOOT_1, POLICY], "a boot proof and a policy cannot be compared"],
     ["a malformed policy", [POLICY, fileOf({ ...policy, deployment: [] })], "deployment: unknown member"],
     ["broken JSON", [POLICY, fileOf("{")], "not strict JSON"],
     ["broken YAML", [RELEASE, fileOf("version: 1\na:\n  appBinaryDigest: [\n", "bad.yaml")], "not YAML"],

@@ -100,7 +100,9 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     expect(stderr).toMatch(/^note: redis:\/\/127\.0\.0\.1:\d+: without BOOTPROOF_QUEUE_SECRET .* is trusted/);
     const ended = await one.end("SIGTERM");
     expect([ended.code, ended.stdout]).toEqual([0, ""]);
-    expect(ended.stderr).toMatch(/takes batches of run [0-9a-f]{8}…\n.*: ending; .*\nnote: ended; \d+ entries were/);
+    expect(ended.stderr).toMatch(
+      /takes batches of run [0-9a-f]{8}…\n.*: ending after .*\nnote: ended; \d+ entries were/,
+    );
     expect(ended.stderr).toContain(`note: ended; ${COUNT} entries`);
   });
 
@@ -110,9 +112,9 @@ describe.skipIf(NO_REDIS)("the built command, by a queue", () => {
     for (const other of others) await other.until("ready for batches");
     const audit = new Process(["audit", ...ASKED, "--queue", redis.url], env);
     for (const other of others) await other.until("takes nothing from run");
-    await audit.until("no worker takes anything");
-    expect(audit.stderr).toMatch(/one that is there holds another policy/);
-    expect(audit.stderr).toMatch(/one that is there has another secret, or only one of them has one/);
+    await audit.until("none accepts these jobs");
+    expect(audit.stderr).toMatch(/a running worker holds another policy/);
+    expect(audit.stderr).toMatch(/a running worker has another secret, or only one of them has one/);
     const right = worker(env);
     const { stdout, stderr } = await audit.ended;
     expect(stdout).toBe(expected);

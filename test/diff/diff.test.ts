@@ -48,7 +48,7 @@ const GENUINE: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ["a release", file({ version: "1", signer: application, other: application })],
 ];
 
-/** Where a leaf stands. */
+/** The place of a leaf. */
 type Path = readonly (string | number)[];
 
 function leavesOf(value: Loose, path: Path = []): Path[] {
@@ -104,7 +104,7 @@ function names(places: readonly string[], path: Path): boolean {
   return places.some((place) => place.startsWith(String(first)));
 }
 
-describe("one leaf that is another", () => {
+describe("a single changed leaf", () => {
   it.each(GENUINE)("of %s: different, and the place is named", async (_, bytes) => {
     const value = parsed(bytes);
     let different = 0;
@@ -218,7 +218,7 @@ describe("any two inputs", () => {
   });
 });
 
-describe("the same, written otherwise", () => {
+describe("inputs that are written differently", () => {
   const spaced = (bytes: Uint8Array): Uint8Array => toUtf8(`\n${JSON.stringify(parsed(bytes), undefined, 3)}\n`);
   const reversed = (value: Loose): Loose => {
     if (Array.isArray(value)) return value.map(reversed);
@@ -250,7 +250,7 @@ describe("the same, written otherwise", () => {
     expect((await diffUnverified(file({ version: "1", signer: application }), release)).same).toBe(true);
   });
 
-  it("but not where hex is text of the application's own", async () => {
+  it("but not for hex in the application's own text", async () => {
     const args = (text: string): Uint8Array =>
       bootProof({ alterManifest: { manifest: (one) => ({ ...one, pivot: { ...one.pivot, args: [text] } }) } });
     expect(await toldOf(args("abcd"), args("ABCD"))).toContain("arguments notable");
@@ -290,7 +290,7 @@ function aliased(): object {
   return { ...rest, awsAttestationDocB64: cloudAttestationDocB64 };
 }
 
-/** An unknown number that no double tells from its neighbour. */
+/** An unknown number that no double distinguishes from its neighbour. */
 function numbered(literal: string): Uint8Array {
   return toUtf8(JSON.stringify({ ...forged.bootProof, unknown: 0 }).replace('"unknown":0', `"unknown":${literal}`));
 }
@@ -313,7 +313,7 @@ describe("two of a kind", () => {
     expect(Object.keys(difference).slice(0, 3)).toEqual(["format", "NOT VERIFIED", "same"]);
   });
 
-  it("say once what changed in manifest, envelope and document alike", async () => {
+  it("report a change of manifest, envelope and document once", async () => {
     const other = bootProof({
       alterManifest: { parts: (one) => ({ enclave: { ...one.enclave, pcr3: new Uint8Array(48).fill(3) } }) },
     });
@@ -325,7 +325,7 @@ describe("two of a kind", () => {
     ]);
   });
 
-  it("are told worst first", async () => {
+  it("are listed worst first", async () => {
     const { changes } = await diffUnverified(
       read("boot-proofs/tvc-provisioning-20260422.json"),
       read("boot-proofs/tvc-provisioning-20260630.json"),
@@ -389,10 +389,10 @@ describe("two kinds", () => {
       "a document and a manifest",
       forged.document,
       boot.manifest,
-      "an attestation document and a manifest have nothing",
+      "an attestation document and a manifest cannot be compared",
     ],
-    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy have nothing"],
-    ["a bundle and a policy", bundle, policy(), "a bundle and a policy have nothing"],
+    ["a boot proof and a policy", BOOT_1, policy(), "a boot proof and a policy cannot be compared"],
+    ["a bundle and a policy", bundle, policy(), "a bundle and a policy cannot be compared"],
   ])("refuses %s", async (_, a, b, message) => {
     await expect(diffUnverified(a, b)).rejects.toThrow(message);
     await expect(diffUnverified(a, b)).rejects.toThrow(MalformedError);
@@ -413,7 +413,7 @@ describe("refuses", () => {
     ["a list of app proofs", file(forged.appProofs), "this is a list of app proofs"],
     ["nothing known", toUtf8("hello"), "not recognised"],
     ["broken JSON", toUtf8("{"), "a member name wanted"],
-    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "nothing that reads YAML is given"],
+    ["a release in YAML that nothing reads", read("releases/r2025.9.3.yaml"), "without a YAML reader"],
     ["a bundle with a bad boot proof", file({ ...parsed(bundle), bootProofs: [{}] }), "bootProofs[0]"],
     ["a policy that opens everything", policyOf([{}]), "leaves the image open"],
   ])("%s", async (_, bytes, message) => {
@@ -421,7 +421,7 @@ describe("refuses", () => {
   });
 });
 
-it("wants bytes, and says so", async () => {
+it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
     await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(TypeError);
 });
@@ -460,7 +460,7 @@ describe("policies", () => {
     expect(await toldOf(of({ signer: digest }), of({ signer: digest, more: other }))).toEqual(["policy.pin critical"]);
   });
 
-  it("are matched by name, wherever they stand, and then by what they pin", async () => {
+  it("are matched by name in any order, and then by their pins", async () => {
     const [one, two] = [
       { ...pins, name: "one" },
       { ...pins, name: "two", minNonce: 9 },
@@ -489,7 +489,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("reads trust anchors that are files, and tells a file's name from what is in it", async () => {
+  it("reads trust anchor files, and distinguishes a file's name from its content", async () => {
     const anchor = (parsed(policy()) as Loose).trustAnchors[0].pem as string;
     const other = new Forge();
     const strangers = forgeEvidence({ lab: other, at: AT }).anchorPem;
@@ -507,15 +507,15 @@ describe("policies", () => {
   });
 });
 
-describe("what is hostile", () => {
-  it("is counted, and the first thousand are told", async () => {
+describe("hostile input", () => {
+  it("lists a thousand changes and counts the others", async () => {
     const many = (offset: number): Uint8Array =>
       file({ ...forged.bootProof, x: Array.from({ length: 50_000 }, (_, index) => index + offset) });
     const { changes, counts, leftOut } = await diffUnverified(many(0), many(1));
     expect([changes.length, counts.minor, leftOut]).toEqual([1000, 50_000, 49_000]);
   });
 
-  it("has no place that grows with the depth of long names", async () => {
+  it("has places of bounded length for deep long names", async () => {
     const deep = (leaf: number): Loose => {
       let value: Loose = Array.from({ length: 500 }, () => leaf);
       for (let depth = 0; depth < 50; depth++) value = { ["n".repeat(1000)]: value };
@@ -528,7 +528,7 @@ describe("what is hostile", () => {
     expect(Math.max(...changes.map(({ place }) => place.length))).toBeLessThan(10_000);
   });
 
-  it("tells members apart that only look like one place", async () => {
+  it("distinguishes members whose places look alike", async () => {
     const [a, b] = [
       { x: { y: 1 }, "x.y": 2 },
       { x: { y: 2 }, "x.y": 1 },
@@ -537,7 +537,7 @@ describe("what is hostile", () => {
     expect(changes.map(({ place }) => place).sort()).toEqual(['"x.y"', "x.y"]);
   });
 
-  it("keeps members that have one key apart", async () => {
+  it("distinguishes members with the same key", async () => {
     const twice = (alias: string): Uint8Array =>
       bootProof({
         alterManifest: {

@@ -1,4 +1,4 @@
-/** Each rule of src/image/README.md, with an image that breaks it: refused, with the place and the reason. */
+/** An image for each rule of src/image/README.md that breaks it: refused, with place and reason. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../src/bytes.js";
@@ -51,7 +51,7 @@ const signer = newSigner("P-384");
 const PCR0 = pcrsOf(SECTIONS)[0]!;
 const signature = signed(signer).at(-1)!;
 
-/** What is broken, the image, and exactly the faults that are told. */
+/** The broken rule, the image, and its exact faults. */
 const FILES: readonly (readonly [what: string, parts: ImageParts, faults: readonly string[]])[] = [
   ["another magic", { sections: SECTIONS, magic: ".elf" }, ["not an enclave image file: one begins with .eif"]],
   ["version 1", { sections: without(2), version: 1 }, ["header.version: 1: 2, 3 or 4 wanted"]],
@@ -217,12 +217,12 @@ describe("an image is refused for", () => {
   });
 });
 
-it("is taken where nothing is broken, so that the tables above say something", async () => {
+it("is accepted unaltered, so that the tables above have a meaning", async () => {
   for (const sections of [SECTIONS, signed(signer)])
     expect(await faultsOf(streamOf(imageOf({ sections })))).toEqual([]);
 });
 
-it("is refused wherever it ends, with what is missing", async () => {
+it("is refused if cut off anywhere, with the missing part", async () => {
   const image = imageOf({ sections: signed(signer) });
   for (let length = 0; length < image.length; length++) {
     const [fault, ...others] = await faultsOf(streamOf(image.subarray(0, length)));
@@ -233,7 +233,7 @@ it("is refused wherever it ends, with what is missing", async () => {
   }
 });
 
-it("is refused for bytes behind it without reading them, however many there are", async () => {
+it("is refused for trailing bytes without reading them", async () => {
   let left = false;
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {
@@ -398,17 +398,17 @@ describe("a signature is refused that", () => {
   });
 });
 
-describe("a byte that is another", () => {
+describe("a changed byte", () => {
   const image = imageOf({ sections: signed(newSigner("P-256")) });
   const metadata = { from: ENDS[1]! + 12, to: ENDS[2]! };
   const flip = (index: number): Uint8Array => image.map((byte, place) => (place === index ? byte ^ 0x01 : byte));
 
-  it("is found by the CRC at least, wherever it is", async () => {
+  it("is detected at least by the CRC, at any place", async () => {
     for (let index = 0; index < image.length; index++)
       expect((await faultsOf(streamOf(flip(index)))).length, `byte ${index}`).toBeGreaterThan(0);
   });
 
-  it("under a CRC that was made anew is found, or changes no PCR but that of the certificate", async () => {
+  it("under a corrected CRC is detected, or changes only the PCR of the certificate", async () => {
     const before = await measureImage(streamOf(image));
     const unseen: number[] = [];
     for (let index = 0; index < image.length; index++) {

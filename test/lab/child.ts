@@ -1,4 +1,4 @@
-/** The built command as a process of its own, to be ended in every way that a process can be. */
+/** The built command as a process, which tests end in every way. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
