@@ -14,11 +14,11 @@ interface CheckRow {
 
 /** The ids are a public contract, and their order here is the order of every report. */
 const CHECKS = {
-  "boot.decode": { title: "the boot proof has every field, each of its type", phase: "input" },
+  "boot.decode": { title: "the boot proof has every field, of the right type", phase: "input" },
   "cose.structure": { title: "the attestation document is one strictly encoded COSE_Sign1", phase: "document" },
   "cose.algorithm": { title: "the protected header names ES384 and nothing else", phase: "document" },
   "cose.signature": { title: "the leaf certificate's key signed the document", phase: "document" },
-  "doc.structure": { title: "the attestation document keeps every rule of its format", phase: "document" },
+  "doc.structure": { title: "the attestation document follows every rule of its format", phase: "document" },
   "chain.anchor": {
     title: "the certificate path starts at a trust anchor of this verifier",
     phase: "path",
@@ -27,60 +27,60 @@ const CHECKS = {
   "chain.signature": { title: "each certificate is signed and named by the one above it", phase: "path" },
   "chain.algorithm": { title: "every key is P-384 and every signature ECDSA with SHA-384", phase: "path" },
   "chain.validity": { title: "every certificate is valid at the validation time", phase: "path", again: true },
-  "chain.constraints": { title: "every certificate is allowed its place in the path", phase: "path" },
-  "manifest.decode": { title: "the manifest is one of its declared version", phase: "manifest" },
-  "envelope.decode": { title: "the manifest envelope is one of its declared version", phase: "manifest" },
-  "envelope.manifest": { title: "the envelope approves this very manifest", phase: "manifest" },
+  "chain.constraints": { title: "every certificate may be at its place in the path", phase: "path" },
+  "manifest.decode": { title: "the manifest is valid in its declared version", phase: "manifest" },
+  "envelope.decode": { title: "the manifest envelope is valid in its declared version", phase: "manifest" },
+  "envelope.manifest": { title: "the envelope approves this manifest", phase: "manifest" },
   "envelope.approvals": { title: "enough members of the manifest set approved the manifest", phase: "manifest" },
   "envelope.shares": { title: "every share-set approval is valid", phase: "manifest" },
-  "bind.user-data": { title: "the document commits to this manifest", phase: "binding" },
+  "bind.user-data": { title: "the document's user data is the manifest's hash", phase: "binding" },
   "bind.pcrs": { title: "the measured image is the one the manifest names", phase: "binding" },
-  "bind.image": { title: "the measured image is the one that was given", phase: "binding", again: true },
+  "bind.image": { title: "the measured image is the one that the caller expects", phase: "binding", again: true },
   "bind.key": { title: "the document attests this ephemeral key", phase: "binding", again: true },
-  "bind.commitment": { title: "the enclave itself committed to manifest and key", phase: "binding" },
+  "bind.commitment": { title: "the enclave itself committed to this manifest and key", phase: "binding" },
   "bind.nonce": {
-    title: "the document carries the nonce that was asked for, and none where none was",
+    title: "the document carries the nonce of the request, and none if the request had none",
     phase: "binding",
     again: true,
   },
   "mode.debug": { title: "neither the enclave nor the application runs in debug mode", phase: "binding", again: true },
-  "app.decode": { title: "the app proof has every field, each of its type", phase: "app-proof" },
+  "app.decode": { title: "the app proof has every field, of the right type", phase: "app-proof" },
   "app.signature": { title: "the ephemeral key signed the payload", phase: "app-proof" },
-  "app.key": { title: "the key is the one that a verified boot proof attests", phase: "app-proof" },
+  "app.key": { title: "a verified boot proof attests the key", phase: "app-proof" },
   "app.payload": { title: "the payload is strict JSON of its type", phase: "app-proof" },
   "app.time": {
     title: "the payload was made after the boot, not before the request, and not in the future",
     phase: "app-proof",
   },
   "app.request": {
-    title: "the proof speaks of the organization and addresses that were asked for",
+    title: "the proof is about the organization and addresses of the request",
     phase: "app-proof",
   },
-  "activity.decode": { title: "the activity is one, and carries app proofs", phase: "activity" },
-  "activity.request": { title: "the activity is the answer to what was asked", phase: "activity" },
-  "activity.claims": { title: "what the app proofs say agrees with the activity", phase: "activity" },
+  "activity.decode": { title: "the activity is well-formed and carries app proofs", phase: "activity" },
+  "activity.request": { title: "the activity matches the request", phase: "activity" },
+  "activity.claims": { title: "the app proofs agree with the activity", phase: "activity" },
   "activity.coverage": { title: "every address in the result is backed by an app proof", phase: "activity" },
   "policy.scope": {
-    title: "the deployment that matched says which image runs, which application, and whose it is",
+    title: "the deployment that matched pins image, application and operator",
     phase: "policy",
   },
-  "policy.deployment": { title: "the enclave is a deployment that the policy pins", phase: "policy" },
-  "policy.pcrs": { title: "the measurements are pinned ones", phase: "policy" },
-  "policy.manifest-hash": { title: "the manifest is a pinned one", phase: "policy" },
-  "policy.pivot": { title: "the application binary is a pinned one", phase: "policy" },
+  "policy.deployment": { title: "the enclave matches a deployment of the policy", phase: "policy" },
+  "policy.pcrs": { title: "the measurements are pinned", phase: "policy" },
+  "policy.manifest-hash": { title: "the manifest is pinned", phase: "policy" },
+  "policy.pivot": { title: "the application binary is pinned", phase: "policy" },
   "policy.workloads": { title: "the workloads are the pinned ones, each with its digest", phase: "policy" },
   "policy.args": { title: "the application's arguments and environment are the pinned ones", phase: "policy" },
-  "policy.namespace": { title: "the namespace is a pinned one", phase: "policy" },
+  "policy.namespace": { title: "the namespace is pinned", phase: "policy" },
   "policy.nonce": { title: "the manifest is not older than the pinned one", phase: "policy" },
-  "policy.quorum-key": { title: "the quorum key is a pinned one", phase: "policy" },
+  "policy.quorum-key": { title: "the quorum key is pinned", phase: "policy" },
   "policy.manifest-set": { title: "the manifest set is the pinned one", phase: "policy" },
   "policy.share-set": { title: "the share set is the pinned one", phase: "policy" },
   "policy.user-data": { title: "the document's user data is pinned", phase: "policy" },
   "policy.public-key": { title: "the document's public key is pinned", phase: "policy" },
   "policy.commitment": { title: "the commitment is of the pinned kind", phase: "policy" },
-  "policy.labels": { title: "the service labels the deployment as pinned", phase: "policy" },
+  "policy.labels": { title: "the service's labels are the pinned ones", phase: "policy" },
   "policy.age": { title: "the boot proof is not older than the policy allows", phase: "policy" },
-  "policy.app-proof": { title: "the app proofs are what the policy asks for", phase: "policy" },
+  "policy.app-proof": { title: "the app proofs meet the rules of the policy", phase: "policy" },
 } as const satisfies Record<string, CheckRow>;
 
 export type CheckId = keyof typeof CHECKS;
@@ -176,7 +176,7 @@ export function rejectedText({
   readonly checks: readonly Check[];
   readonly stale: boolean;
 }): string {
-  const word = stale ? "rejected, stale: the evidence is genuine, and older than the policy allows" : "rejected";
+  const word = stale ? "rejected, stale: the evidence is genuine, but older than the policy allows" : "rejected";
   return `${word}: ${failureText(checks)}`;
 }
 
@@ -264,7 +264,7 @@ export class Checklist {
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
-    if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} was answered twice`);
+    if (this.status(id) !== undefined) throw new Error(`bug: ${id} of ${this.subject} has two results`);
     const { expected, actual, advice, stale } = Object.assign(Object.create(null), facts) as AnswerFacts;
     const shown = cut(detail, MAX_DETAIL);
     // Member by member: most checks have the first four alone, and each verification makes dozens of them.

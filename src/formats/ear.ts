@@ -121,7 +121,9 @@ const EAR_OPTIONS: Readonly<Record<keyof EarOptions, true>> = { key: true, bundl
 export async function renderEar(report: Report, options: EarOptions = {}): Promise<string> {
   const own = copyPlain(ownOptions("options", options, EAR_OPTIONS));
   if (own.key !== undefined && !isMadeReport(report))
-    throw new TypeError("report: only the report of a verification is signed, as it was made; not one that was read");
+    throw new TypeError(
+      "report: only a report that a verification made in this process is signed, not one that was read",
+    );
   return earToken(report, own);
 }
 
@@ -414,7 +416,7 @@ export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
     .then(async (token) => compactVerify(token, await importJWK(key.publicJwk, key.alg)))
     .then(() => true)
     .catch(() => false);
-  if (!signs) throw new TypeError("the key that signs: its members do not belong together, or are damaged");
+  if (!signs) throw new TypeError("signing key: its members do not belong together, or are damaged");
   return key;
 }
 

@@ -48,7 +48,7 @@ export function headline(report: Report, notices: readonly Notice[]): string {
 function headlineOf(report: Report): string {
   const sentence = verdictSentence(report);
   if (isGood(report, []) || !isGoodVerdict(report.verdict)) return sentence;
-  return `NOT GOOD: a check failed, and the report contradicts itself in saying this: ${sentence}`;
+  return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
 }
 
 /** What is said beside the verdict: what takes weight from it, notes, counts, and by what the report was made. */
@@ -97,7 +97,7 @@ export function reasonLines(check: Check, values: "whole" | "short"): string[] {
   const { advice, stale } = check;
   return [
     ...comparedLines(check, values),
-    ...(stale === true ? ["stale: genuine, and older than the policy allows"] : []),
+    ...(stale === true ? ["stale: genuine, but older than the policy allows"] : []),
     ...(advice === undefined ? [] : [`-> ${printableStart(advice, MAX_TEXT)}`]),
   ];
 }

@@ -31,7 +31,7 @@ export function refusalOf({ report, bundle, failsOnWarning = false }: VerifiedSo
   return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
 }
 
-const REFUSED = "REFUSED: a BUT is a failure here (--fail-on-warning).";
+const REFUSED = "REFUSED: with --fail-on-warning, a BUT is a failure.";
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;

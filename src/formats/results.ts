@@ -71,10 +71,10 @@ export function meetsCallersPolicy({ verdict, checks, claims }: Report, bundle: 
  */
 export function whyNotPassed(report: Report, bundle: BundleFacts | null): string | null {
   if (bundle?.policyFrom === "bundle")
-    return "the policy came out of the bundle itself, and was chosen by whoever made that";
-  if (report.verdict === "authentic") return "no policy was given, and nothing passed one";
+    return "the policy came out of the bundle itself: the maker of the bundle chose it";
+  if (report.verdict === "authentic") return "no policy was given";
   if (report.claims?.bootProofs.some(({ image }) => image.debug) === true)
-    return "debug mode was found and allowed, so that nothing about the code is proven";
+    return "debug mode was found and allowed: nothing about the code is proven";
   if (!meetsCallersPolicy(report, bundle)) return "the evidence was rejected";
   const { notApplied = [] } = report;
   return notApplied.length === 0 ? null : `rules of the policy were not applied: ${notApplied.join(", ")}`;

@@ -1,7 +1,7 @@
 /** A report as SARIF 2.1.0, for code scanning: a rule for each check, a result for each failure and warning. */
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
-import { explainCheck, isCheckId } from "../report/explanations.js";
+import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
 import { type Notice, butsOf, isGood } from "../report/facts.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -90,8 +90,8 @@ interface Message {
 function rulesFor(told: readonly Check[]): Rule[] {
   const strange = new Set<string>(told.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
-    rule(VERDICT_RULE, "the evidence is what the policy pins, with nothing against it", [
-      ["What it proves", "What every check of the report proves, together."],
+    rule(VERDICT_RULE, "the evidence meets the policy, without BUTs", [
+      ["What it proves", "All that the checks of the report prove."],
       ["What to do", "Read the report's failures, its BUTs and what is not proven before you rely on a result."],
     ]),
     ...CHECK_IDS.map(ruleOf),
@@ -107,8 +107,8 @@ function ruleOf(id: CheckId): Rule {
   const { title, proves, fails, warns, advice, sources } = explainCheck(id);
   return rule(id, title, [
     ["What it proves", proves],
-    ["Why it fails, where nobody means harm", fails.genuine],
-    ["Why it fails, where somebody does", fails.hostile],
+    [HEADINGS.genuine, fails.genuine],
+    [HEADINGS.hostile, fails.hostile],
     ...(warns === null ? [] : [["When it only warns", warns] as const]),
     ["What to do", advice],
     ["Source", sources.join("; ")],

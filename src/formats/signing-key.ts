@@ -54,7 +54,7 @@ export function signingKeyOf(jwk: unknown): SigningKey {
   const kind = kindOf(members);
   refuseOtherUse(members);
   const missing = [...kind.publicMembers, ...kind.privateMembers].filter((name) => !isText(members[name]));
-  if (missing.includes("d")) throw refused("a public key: the private key signs");
+  if (missing.includes("d")) throw refused("it is a public key; the private key signs");
   if (missing.length > 0) throw refused(`${missing.join(", ")} missing, or not text`);
   if (members["kty"] === "RSA") refuseWeakRsa(members);
   const [first] = kind.algorithms;
@@ -67,14 +67,14 @@ export function signingKeyOf(jwk: unknown): SigningKey {
 }
 
 function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind {
-  if (Array.isArray(keys)) throw refused("a set of keys: give the one that signs");
-  if (!isText(kty)) throw refused("no JSON Web Key: it has no kty (RFC 7517)");
-  if (kty === "oct") throw refused("a symmetric key: whoever checks the result by it could have made it");
+  if (Array.isArray(keys)) throw refused("it is a set of keys; give one key");
+  if (!isText(kty)) throw refused("it is no JSON Web Key: it has no kty (RFC 7517)");
+  if (kty === "oct") throw refused("it is a symmetric key: anyone who can check a result with it can forge one");
   const name = kty === "EC" || kty === "OKP" ? `${kty} ${isText(crv) ? crv : ""}` : kty;
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
   if (kind !== undefined) return kind;
   throw refused(
-    name.startsWith(kty) && isKnownCurve(crv) ? `of curve ${crv}: ${WANTED}` : `of another kind: ${WANTED}`,
+    name.startsWith(kty) && isKnownCurve(crv) ? `it is of curve ${crv}: ${WANTED}` : `it is of another kind: ${WANTED}`,
   );
 }
 
@@ -100,7 +100,7 @@ function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
 function algorithmOf({ alg }: Readonly<Record<string, unknown>>, { algorithms }: KeyKind): string | undefined {
   if (alg === undefined) return undefined;
   const known = algorithms.find((name) => name === alg);
-  if (known === undefined) throw refused(`its "alg" is none of this kind of key: ${algorithms.join(", ")}`);
+  if (known === undefined) throw refused(`its "alg" does not fit this kind of key: ${algorithms.join(", ")} wanted`);
   return known;
 }
 
@@ -119,5 +119,5 @@ function isText(value: unknown): value is string {
 }
 
 function refused(why: string): TypeError {
-  return new TypeError(`the key that signs: ${why}`);
+  return new TypeError(`signing key: ${why}`);
 }

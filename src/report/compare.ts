@@ -83,7 +83,7 @@ function clipped(text: string): string {
 function compareHex(expected: string, actual: string): LinePair {
   if (expected === actual) return { expected: shortHex(expected), actual: shortHex(actual), note: null };
   if (expected.length !== actual.length) {
-    const note = `${expected.length / 2} bytes expected, ${actual.length / 2} there`;
+    const note = `${expected.length / 2} bytes expected, ${actual.length / 2} found`;
     return { expected: whole(expected), actual: whole(actual), note };
   }
   const differing = differences(expected, actual);

@@ -19,8 +19,8 @@ export const GROUPS: Readonly<Record<Family, string>> = {
   chain: "Document and certificate chain",
   manifest: "Manifest and approvals",
   envelope: "Manifest and approvals",
-  bind: "What ties them together",
-  mode: "What ties them together",
+  bind: "Bindings and debug mode",
+  mode: "Bindings and debug mode",
   app: "App proofs",
   activity: "Activity",
   policy: "Policy",
@@ -112,7 +112,7 @@ function piecesParagraphs(
     const lines =
       other === undefined
         ? checkLines(check, "", inner, told)
-        : besideId(check, `as beneath ${printable(other)}`, inner);
+        : besideId(check, `same as under ${printable(other)}`, inner);
     return lines.map((line) => INDENT + line);
   };
   const lines = pieces.flatMap(({ subject, checks, label }) => {

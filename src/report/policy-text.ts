@@ -49,7 +49,7 @@ class PolicyPage {
 
 function faultLines({ faults }: PolicyCheck, name: string, page: PolicyPage): string[] {
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
-  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, and nothing passes under it.`);
+  const [first, ...others] = page.sentence(`MALFORMED: ${printable(name)} has ${count}, so no evidence can pass.`);
   return [
     ...[first!, ...others].map((line) => page.paint(line, "bold", "red")),
     ...faults.flatMap(({ path, message }) =>
@@ -62,8 +62,9 @@ function goodLines(check: PolicyCheck, name: string, page: PolicyPage): string[]
   const { deployments, warnings = [] } = check;
   const count = deployments.length === 1 ? "one deployment" : `${deployments.length} deployments`;
   const weak = warnings.length + deployments.flatMap(({ reasons }) => reasons).length;
-  const says = `WELL-FORMED: ${printable(name)} pins ${count}${weak === 0 ? "" : `, with ${weak} to look at (WARN)`}.`;
-  const review = "Whether it pins the right ones, only a review can say: compare with a source that you trust.";
+  const warned = weak === 0 ? "" : `, with ${weak} ${weak === 1 ? "warning" : "warnings"} (WARN)`;
+  const says = `WELL-FORMED: ${printable(name)} pins ${count}${warned}.`;
+  const review = "Only a review shows whether it pins the right ones: compare them with a source that you trust.";
   return [
     [
       ...page.sentence(says).map((line) => page.paint(line, "bold", weak === 0 ? "green" : "onYellow")),
@@ -91,8 +92,8 @@ function appProofText({ types, maxAge, required, coverage, decision }: AppProofR
     types === null ? "of any type" : `of type ${types.map((type) => printable(type)).join(" or ")}`,
     maxAge === null ? "of any age" : `at most ${durationText(maxAge)} old`,
     required ? "one is required" : "none is required",
-    ...(coverage ? ["every address of a result is backed by one"] : []),
-    ...(decision ? ["one of the decision to allow is required"] : []),
+    ...(coverage ? ["every address of a result needs one"] : []),
+    ...(decision ? ["one for the decision to allow is required"] : []),
   ].join("; ");
 }
 

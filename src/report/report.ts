@@ -223,8 +223,8 @@ export function makeReport(parts: ReportParts): Report {
 function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {
   const isRejected = verdict === "rejected";
   const failed = checks.filter((check) => check.status === "fail");
-  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, and that is not why`);
-  if (failed.length > 0 && !isRejected) throw new Error(`bug: ${verdict}, and a check failed`);
+  if (stale && !(isRejected && areStale(failed))) throw new Error(`bug: ${verdict} as stale, but not only for its age`);
+  if (failed.length > 0 && !isRejected) throw new Error(`bug: ${verdict}, with a failed check`);
   if (isRejected && claims !== null) throw new Error(`bug: ${verdict}, with claims`);
   if (!isRejected && claims === null) throw new Error(`bug: ${verdict}, without claims`);
 }

@@ -80,7 +80,7 @@ export function speakerOf(boot: BootProofClaims): "its image" | "its application
 function unprovenHeading(boot: BootProofClaims): string | null {
   const speaker = speakerOf(boot);
   if (speaker !== "its image") return speaker && `${speaker} says that`;
-  const unpinned = isGiven(boot) ? "which was given, and which no policy pins" : "which nothing pins";
+  const unpinned = isGiven(boot) ? "which you gave, but which no policy pins" : "which nothing pins";
   return `${speaker}, ${boot.image.pinned ? "whose code debug mode leaves open" : unpinned}, says that`;
 }
 
@@ -132,8 +132,8 @@ export function capitalized(statement: string): string {
 
 function bootStatements(report: Report, boot: BootProofClaims, index: number, wording: Wording): Statement[] {
   const nonce =
-    `the document carries the nonce that was asked for, ${wording.hex(boot.hardware.nonce ?? "")}: ` +
-    "it is no older than that.";
+    `the document carries your nonce ${wording.hex(boot.hardware.nonce ?? "")}, ` +
+    "so it was made after you chose that nonce.";
   return [
     ...hardwareStatements(boot, isAws(report, index), wording),
     ...(answersNonce(report, index) ? [nonce] : []),
@@ -146,7 +146,7 @@ function bootStatements(report: Report, boot: BootProofClaims, index: number, wo
 function hardwareStatements(boot: BootProofClaims, aws: boolean, { hex }: Wording): Statement[] {
   const { publicKey, userData } = boot.hardware;
   const image = boot.image.debug
-    ? "something in it runs in debug mode, which was allowed: what its code is, is not proven."
+    ? "the enclave or its application runs in debug mode, which was allowed: its code is not proven."
     : measurementStatement(boot, hex);
   // Hardware writes what is not there as null, and as no bytes.
   const key = publicKey === null || publicKey === "" ? null : hex(publicKey);
@@ -179,8 +179,8 @@ function measurementStatement(boot: BootProofClaims, hex: Wording["hex"]): strin
 function imageNote(boot: BootProofClaims): string {
   const { pinned, givenPcrs = [] } = boot.image;
   const given = givenPcrs.map((index) => `PCR${index}`).join(", ");
-  if (isGiven(boot)) return ` It is the image that was given (${given}).`;
-  const attested = given === "" ? "" : ` ${given}: as given.`;
+  if (isGiven(boot)) return ` It is the image that you gave (${given}).`;
+  const attested = given === "" ? "" : ` ${given}: equal to what you gave.`;
   return attested + (pinned ? "" : " Nothing pins that image.");
 }
 
@@ -196,7 +196,7 @@ function imageStatements(boot: BootProofClaims, { hex }: Wording): Statement[] {
   return [...manifestStatements(manifest, basisOf(boot.image) ?? "", hex), ...keyStatements(boot, hex)];
 }
 
-const UNCOMMITTED = "though the document is a legacy one, which commits to no manifest";
+const UNCOMMITTED = "although the legacy document commits to none";
 /** Why the manifest is the one that was booted. The sentence about the key speaks of the commitment. */
 const BASES: Readonly<Record<RestsOn, string>> = {
   commitment: "",
@@ -321,7 +321,7 @@ function activityStatements(activity: ActivityClaims, claims: Claims): string[] 
     ...(activity.asked.length === 0
       ? []
       : [
-          `what the service answered as activity ${quoted(activity.id)} agrees with what was asked: ` +
+          `activity ${quoted(activity.id)} matches your request in ` +
             `${shortList(activity.asked.map((name) => printableStart(name, 40)))}.`,
         ]),
     ...(claims.bootProofs.every(isVouchedFor) ? coverageStatements(activity) : []),

@@ -20,7 +20,7 @@ const FAILURE = 4;
 /** The empty line, the heading, and one line beneath; the empty line and the last one. */
 const AFTER = 5;
 const MAX_TEXT = 400;
-const MORE = "More: without --summary, or with --verbose.";
+const MORE = "More: omit --summary, or use --verbose.";
 
 /** Lines of the verdict. */
 const MAX_HEADLINE = 4;

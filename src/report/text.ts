@@ -29,7 +29,7 @@ const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
 export const WANTED =
-  "report: a whole report wanted (bootproof-report/1), such as `report` in what verifyEvidence answers, once awaited";
+  "report: a whole report wanted (bootproof-report/1), such as `report` in the awaited result of verifyEvidence";
 
 /**
  * The report as text, with a line feed at its end. No line is wider than the options allow. Throws TypeError for what
@@ -77,21 +77,19 @@ export function renderFailures(report: Report, options: TextOptions): string {
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
-    const none = isByMakersPolicy(report)
-      ? "the policy came with the evidence, and none is yours"
-      : "no policy was given";
-    return `AUTHENTIC: every check passed, but ${none}: a genuine enclave that agrees with itself, anybody's.`;
+    const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
+    return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, but it may be anybody's.`;
   },
   rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
 };
-const STALE = "REJECTED, STALE: the evidence is genuine, and older than the policy allows: nothing is proven.";
+const STALE = "REJECTED, STALE: the evidence is genuine, but older than the policy allows. Nothing is proven.";
 
 /** The verdict in one sentence. */
 export function verdictSentence(report: Report): string {
   const policy = report.policy === null ? "the policy" : `the policy ${quoted(report.policy)}`;
   const sentence = known(SENTENCES, report.verdict);
   if (sentence !== undefined) return sentence(report, policy);
-  return `UNKNOWN: ${quoted(String(report.verdict))} is no verdict that this tool gives. Nothing is proven.`;
+  return `UNKNOWN: ${quoted(String(report.verdict))} is not a verdict of this tool. Nothing is proven.`;
 }
 
 function failureSentence(report: Report): string {
@@ -119,7 +117,7 @@ export function paintedVerdict([first, ...others]: readonly string[], report: Re
 }
 
 function verdictLines(report: Report, notices: readonly Notice[], page: Page): string[] {
-  const time = report.validationTime === null ? [] : [`certificates judged as of ${printable(report.validationTime)}`];
+  const time = report.validationTime === null ? [] : [`certificates checked as of ${printable(report.validationTime)}`];
   const small = [[...countWords(report.checks), ...time].join(", "), ...originLines(report, page)];
   return [
     ...headlineLines(report, page, 0),

@@ -12,8 +12,7 @@ import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./sta
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
-const REJECTED =
-  "Anything: the evidence was rejected, so believe nothing that it says, not even the parts that passed.";
+const REJECTED = "Anything: the evidence was rejected. Believe none of it, not even the parts that passed.";
 
 /** What is left open, the gravest first; of rejected evidence everything is. */
 export function unprovenStatements(report: Report): string[] {
@@ -49,14 +48,14 @@ function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; r
   if (notApplied.every((rule) => rule === "appProofs.coverage"))
     return [
       {
-        but: `no activity was given: what the policy demands of its addresses (${rules}) was not applied.`,
-        open: `What the policy demands of an activity's addresses (${rules}): no activity was given.`,
+        but: `there was no activity: the policy's rule for its addresses (${rules}) was not applied.`,
+        open: `The policy's rule for the addresses of an activity (${rules}): there was no activity.`,
       },
     ];
   return [
     {
-      but: `no app proofs were asked for: what the policy demands of them (${rules}) was not applied.`,
-      open: `What the policy demands of app proofs (${rules}): none were asked for.`,
+      but: `app proofs were not part of this verification: the policy's rules for them (${rules}) were not applied.`,
+      open: `The policy's rules for app proofs (${rules}): they were not part of this verification.`,
     },
   ];
 }
@@ -109,9 +108,9 @@ function openIdentity(report: Report): string[] {
   const none = isByMakersPolicy(report) ? "no policy of yours was given" : "no policy was given";
   const areGiven = report.claims?.bootProofs.every(isGiven) === true;
   const open = areGiven
-    ? `Whose enclave this is, which application it ought to run and who may change that: ${none}, and ` +
+    ? `Whose enclave this is, which application it should run and who may change that: ${none}, and ` +
       "anybody can run that image"
-    : `Whose enclave this is and which code it ought to run: ${none}, and anybody can run a genuine ` + "enclave";
+    : `Whose enclave this is and which code it should run: ${none}, and anybody can run a genuine enclave`;
   return [`${open}. Pin the deployment that you expect with \`bootproof pin\`, and verify with --policy.`];
 }
 
@@ -125,7 +124,7 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
       ? []
       : [
           `That the enclave is AWS hardware: its certificates lead to ${quoted(hardware.trustAnchor)}, ` +
-            "which whoever holds its key can use at will.",
+            "and the holder of that key can attest anything.",
         ]),
     ...boot.open.map((question) => openQuestion(question)),
     ...openAboutKind(boot),
@@ -137,7 +136,7 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
 const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
   application: "Which application runs in the enclave: the policy leaves it open.",
   operator:
-    "Whose deployment the enclave is: the policy leaves it open, and anybody can run the same over keys of his own.",
+    "Whose deployment the enclave is: the policy leaves it open, and anybody can run the same with their own keys.",
 };
 
 function openQuestion(question: Question): string {
@@ -148,14 +147,14 @@ function openQuestion(question: Question): string {
 function openAboutKind({ image }: BootProofClaims): string[] {
   if (image.commitment === "legacy") {
     return [
-      "Which application asked for the document of the enclave: it is a legacy one without commitment " +
-        `(PCR16, PCR17), and whatever ran inside could have asked for it, over another ${legacyReach(image)}.`,
+      "Which application asked for the document: it is legacy, without commitment (PCR16, PCR17), so any " +
+        `application in the enclave could have requested it, over another ${legacyReach(image)}.`,
     ];
   }
   if (image.commitment !== "setup") return [];
   return [
-    "That the enclave holds the quorum key: the document was made for its setup, which comes before.",
-    "That the key is the one the enclave serves with: it is a setup key, and app proofs belong to live keys.",
+    "That the enclave holds the quorum key: the document is from its setup, before it holds that key.",
+    "That the enclave serves with this key: it is a setup key, and app proofs need a live key.",
   ];
 }
 
@@ -171,11 +170,11 @@ function openAboutDocument({ image }: BootProofClaims): string[] {
     ...(image.pinned && !pinsRelease
       ? [
           "Which release runs in the enclave: the policy pins PCR8 alone, the certificate that signed the image, " +
-            "and every image that it signed passes.",
+            "so every image with that signer passes.",
         ]
       : []),
     "Which application runs in the enclave, and who approved it: a bare attestation document comes without a " +
-      "manifest. What its public key and user data stand for is between you and the application.",
+      "manifest. Only the application defines what its public key and user data mean.",
   ];
 }
 
@@ -183,17 +182,17 @@ function openAboutDocument({ image }: BootProofClaims): string[] {
 function openLatest({ evidence, verdict }: Report): string[] {
   const apps = evidence.flatMap((piece) => (Object.hasOwn(piece, "latestOf") ? [quoted(piece.latestOf!)] : []));
   if (apps.length === 0) return [];
-  const proven = verdict === "authentic" ? "" : " The policy proves which of its deployments each is, and no more.";
-  const what = "That what was asked for by its application is that application's, and booted last";
-  return [`${what} (${shortList(apps)}): the service's word.${proven}`];
+  const proven = verdict === "authentic" ? "" : " The policy proves only which of its deployments each one is.";
+  const what = "That the boot proof is of the application that you named, and of its latest boot";
+  return [`${what} (${shortList(apps)}): only the service's word.${proven}`];
 }
 
 function openApproval(report: Report, claims: Claims): string[] {
   if (claims.bootProofs.every(({ image }) => image.manifest === null)) return [];
   if (passed(report, "policy.manifest-set") || passed(report, "policy.manifest-hash")) return [];
   const isPolicy = report.verdict !== "authentic";
-  const why = isPolicy ? "the policy does not pin a manifest set" : "the manifest names them itself";
-  return [`That those who approved the manifest are the right people: ${why}.`];
+  const why = isPolicy ? "the policy does not pin a manifest set" : "the manifest itself names them";
+  return [`That the right people approved the manifest: ${why}.`];
 }
 
 function openResults(report: Report, claims: Claims): string[] {
@@ -214,19 +213,19 @@ function openResults(report: Report, claims: Claims): string[] {
 function whoseProofs(report: Report): string[] {
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
   if (statuses.length === 0 || statuses.includes("skip")) {
-    return ["Whose app proofs these should be: nobody said for which organization and addresses they were asked."];
+    return ["Whose app proofs these should be: you named no organization or address to compare with."];
   }
   return statuses.includes("warn")
-    ? ["Whose the app proofs are that name no organization: only their enclave is known."]
+    ? ["The owner of the app proofs that name no organization: only their enclave is known."]
     : [];
 }
 
 const DECISION =
-  "That the decision was about this request, and that none was withheld: the enclave signed what it " +
-  "decided, for which organization and when, and no more.";
+  "That the decision was about this request, and that none was withheld: the enclave signed only its decision, " +
+  "for which organization, and when.";
 const NO_DECISION =
-  "That an enclave decided to allow this: no decision is among the app proofs, and one may have been " + "withheld.";
-const ORIGIN = "no proof speaks of how it came to be";
+  "That an enclave decided to allow this: no decision is among the app proofs, and one may have been withheld.";
+const ORIGIN = "no proof covers how it was created";
 
 function walletStatement(walletId: string | null): string {
   const which = walletId === null ? "" : ` (${quoted(walletId)})`;
@@ -238,13 +237,13 @@ function openActivity(activity: ActivityClaims): string[] {
   return [
     ...(asked.length > 0
       ? []
-      : ["Whose activity it should be: nobody said, neither the organization nor what was asked of it."]),
+      : ["Whose activity it should be: you named no organization and no request to compare with."]),
     ...(asked.includes("parameters") ? [] : [openRequest(activity)]),
     ...(subOrganizationId === null
       ? []
       : [
           `That the sub-organization is new, yours, with your users (${quoted(subOrganizationId)}): ` +
-            "its id is all that a proof speaks of.",
+            "app proofs contain only its id.",
         ]),
     ...openSecrets(walletId, coveredAddresses),
     decisions > 0 ? DECISION : NO_DECISION,
@@ -252,9 +251,8 @@ function openActivity(activity: ActivityClaims): string[] {
     ...(resultWithoutProof.length === 0
       ? []
       : [
-          `Of the result, ${shortList(resultWithoutProof.map((path) => printableStart(path, 120)))}: no app proof ` +
-            `speaks of ` +
-            `${resultWithoutProof.length === 1 ? "it" : "them"}, it is the service's word.`,
+          `In the result, ${shortList(resultWithoutProof.map((path) => printableStart(path, 120)))}: ` +
+            `only the service's word, without an app proof.`,
         ]),
     "The rest of the activity (its status, votes, fingerprint and other fields): the service's word, signed by no " +
       "enclave.",
@@ -270,14 +268,14 @@ function openSecrets(walletId: string | null, addresses: readonly string[]): str
 function openRequest({ coveredAddresses, uncoveredAddresses }: ActivityClaims): string {
   const hasAddresses = coveredAddresses.length + uncoveredAddresses.length > 0;
   const what = hasAddresses ? "The paths, and the rest of the request" : "The request";
-  return `${what}: no request was given to compare with, so that it is the service's word what was asked for.`;
+  return `${what}: you gave no request to compare with, so what was requested is only the service's word.`;
 }
 
 function openAddresses({ uncoveredAddresses: uncovered, id }: ActivityClaims): string[] {
   if (uncovered.length === 0) return [];
   const [addresses, them] = uncovered.length === 1 ? ["The address", "it"] : ["The addresses", "them"];
   const which = shortList(uncovered.map((address) => printableStart(address, 120)));
-  return [`${addresses} ${which} in activity ${quoted(id)}: no app proof speaks of ${them}.`];
+  return [`${addresses} ${which} in activity ${quoted(id)}: no app proof covers ${them}.`];
 }
 
 function openAlways(report: Report, claims: Claims): string[] {
@@ -285,12 +283,13 @@ function openAlways(report: Report, claims: Claims): string[] {
   const arePinned =
     report.verdict !== "authentic" &&
     report.checks.some((check) => check.id === "policy.labels" && check.status === "pass");
-  const labels = "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by nobody.";
-  const pinned = arePinned ? " The policy pins labels: that checks the service's answer, and nothing else." : "";
+  const labels =
+    "The labels (enclaveApp, owner, deploymentLabel) and createdAt: the service's word, signed by no enclave.";
+  const pinned = arePinned ? " The policy pins labels, but that checks only the service's response." : "";
   return [
     ...(isQos ? [labels + pinned] : []),
     "What source code the measured image and binary were built from, and whether that code is good: " +
-      "reproduce the build, review it.",
+      "reproduce the build, and review the code.",
     ...openLife(report, claims),
   ];
 }
@@ -300,7 +299,7 @@ function openLife(report: Report, claims: Claims): string[] {
   const unasked = claims.bootProofs.filter((_, index) => !answersNonce(report, index));
   const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
-  const age = passed(report, "policy.age") ? "" : " no greatest age was asked for,";
+  const age = passed(report, "policy.age") ? "" : " no maximum age was set,";
   const ends = new Set([times.sort()[0]!, times.at(-1)!]);
   const made = [...ends].join(" to ");
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
