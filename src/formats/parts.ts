@@ -1,6 +1,6 @@
 /**
- * What the formats for CI have in common: whether a report may be shown as good, and what is said of it in lines of
- * text. Whatever evidence chose is made printable here: no line has a line feed in it.
+ * What the formats for CI share: the text of a report in lines. Text from evidence is made printable here, so no line
+ * contains a line feed.
  */
 import type { Check } from "../checks.js";
 import { labelOf } from "../report/check-lines.js";
@@ -14,13 +14,12 @@ import { originLines, verdictSentence } from "../report/text.js";
 import { unprovenStatements } from "../report/unproven.js";
 
 const MAX_TEXT = 1200;
-/** Lines of a compared value, where it is shown in short. */
 const MAX_LINES = 16;
 const WHOLE = pageOf({ detail: "verbose" });
 
-/** Why nothing was judged: what keeps a command from being carried out. */
+/** Why a command verified nothing. */
 export interface CommandFailure {
-  /** In one sentence. */
+  /** One sentence. */
   readonly headline: string;
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
   /** What to do, a line each. */
@@ -28,18 +27,16 @@ export interface CommandFailure {
   readonly exitCode: number;
 }
 
-/** Each problem with its file, and what to do, a line each. */
 export function failureLines({ problems, advice }: CommandFailure): string[] {
   const told = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
   return [...told, ...advice].flatMap((text) => text.split("\n"));
 }
 
-/** The failed checks, and those of a status that is none of ours. */
 export function badChecks({ checks }: Report): Check[] {
   return checks.filter(isBad);
 }
 
-/** The verdict in a sentence; before it, why the caller refuses the evidence all the same. */
+/** The verdict in a sentence, after the reason of the caller to refuse the evidence. */
 export function headline(report: Report, notices: readonly Notice[]): string {
   const refused = notices.flatMap(({ kind, text }) => (kind === "refused" ? [text] : []));
   return [...refused, headlineOf(report)].join(" ");
@@ -51,7 +48,7 @@ function headlineOf(report: Report): string {
   return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
 }
 
-/** What is said beside the verdict: what takes weight from it, notes, counts, and by what the report was made. */
+/** BUTs, notes, enclaves, counts and origin. */
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
     ...butsOf(report, notices).map((text) => `BUT ${text}`),
@@ -62,7 +59,7 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   ].filter((line) => line !== "");
 }
 
-/** The notices that are no BUTs, an item after a dash. */
+/** The notices that are no BUTs; an item after a dash. */
 export function notesOf(notices: readonly Notice[]): string[] {
   return notices.flatMap(({ kind, text }) => {
     if (kind === "but" || kind === "refused") return [];
@@ -70,7 +67,6 @@ export function notesOf(notices: readonly Notice[]): string[] {
   });
 }
 
-/** What is not proven, under its headings. */
 export function openParts(report: Report): { readonly heading: string; readonly statements: readonly string[] }[] {
   const words = unprovenWords(report).map(({ heading, statements }) => {
     return { heading: `Not proven: ${heading}`, statements };
@@ -78,12 +74,12 @@ export function openParts(report: Report): { readonly heading: string; readonly 
   return [...words, { heading: "Not proven", statements: unprovenStatements(report) }];
 }
 
-/** As {@link openParts}, a line for each heading and statement. */
+/** {@link openParts}, a line for each heading and statement. */
 export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
 }
 
-/** The piece that a check is about: `boot[0]`, or `boot[0] = boot.json`. */
+/** `boot[0]`, or `boot[0] = boot.json`. */
 export function whoOf({ subject, about = subject }: Check, report: Report): string {
   return labelOf(about, report);
 }
@@ -124,8 +120,8 @@ function lines(text: string | undefined): string[] {
 }
 
 /**
- * The file that a check is about, without its place in the file's list; null where no file is known. What was fetched
- * as an application's newest boot proof has the application's name, and is no file.
+ * The file that a check is about, without the index in that file; null where none is known. A boot proof that was
+ * fetched as the latest of an application has the application's name, not that of a file.
  */
 export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
   // The app proofs of an activity are in its file.

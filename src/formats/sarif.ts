@@ -1,4 +1,3 @@
-/** A report as SARIF 2.1.0, for code scanning: a rule for each check, a result for each failure and warning. */
 import { CHECK_IDS, type Check, type CheckId } from "../checks.js";
 import type { JsonObject } from "../decode/json.js";
 import { HEADINGS, explainCheck, isCheckId } from "../report/explanations.js";
@@ -25,12 +24,12 @@ import {
 } from "./parts.js";
 
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/** The rule of what no check says: the verdict as a whole. */
+/** The rule for the verdict as a whole. */
 const VERDICT_RULE = "verdict";
 
 /**
- * The report as SARIF 2.1.0, with a line feed at its end (formats/README.md, "sarif"). `notices`: what stands beside
- * the verdict of a bundle. Throws TypeError for what is no report.
+ * The report as SARIF 2.1.0 for code scanning, with a line feed at its end (formats/README.md, "sarif"). `notices`:
+ * what is shown beside the verdict of a bundle. Throws TypeError for a value that is no report.
  */
 export function renderSarif(report: Report, notices: readonly Notice[] = []): string {
   return renderWhole(report, WANTED, () => jsonDocument(logOf(report, notices)));
@@ -44,7 +43,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const results = [...verdictResults(report, notices), ...told.map((check) => checkResult(check, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
-    // Of the tool, which did what it was asked for: a rejection is an answer.
+    // The tool itself succeeded, also where it rejected the evidence.
     invocations: [{ executionSuccessful: true }],
     artifacts: [...grouped(evidence, ({ subject, name }) => uriOf(pathWithoutIndex(name || subject)))].map(artifactOf),
     columnKind: "utf16CodeUnits",
@@ -54,10 +53,7 @@ function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   return { $schema: SCHEMA, version: "2.1.0", runs: [run] } as unknown as JsonObject;
 }
 
-/**
- * In place of a report: the run failed, and why. It has no `results`: an empty list would say that nothing was found,
- * and code scanning would close every alert.
- */
+/** In place of a report: the run failed, and why. It has no `results`: an empty list would close every alert. */
 export function renderSarifFailure(failure: CommandFailure): string {
   const notifications = failure.problems.map(({ message, file }) => ({
     level: "error",
@@ -86,7 +82,7 @@ interface Message {
   readonly text: string;
 }
 
-/** One for each check of this version, one for the verdict, and one for each id that this version does not know. */
+/** One for the verdict, for each check of this version, and for each unknown id. */
 function rulesFor(told: readonly Check[]): Rule[] {
   const strange = new Set<string>(told.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
@@ -136,7 +132,7 @@ interface Result {
   readonly partialFingerprints: Readonly<Record<string, string>>;
 }
 
-/** Where no failed check says it, or something stands beside the verdict that no check says. */
+/** Needed where no failed check shows that the report is not good, or where a BUT belongs to no check. */
 function verdictResults(report: Report, notices: readonly Notice[]): Result[] {
   const good = isGood(report, notices);
   const isTold = good ? butsOf(report, notices).length === 0 : badChecks(report).length > 0 && notices.length === 0;
@@ -161,26 +157,26 @@ function result(ruleId: string, level: Result["level"], lines: readonly string[]
   return { ruleId, level, message: { text: lines.map(literal).join("\n") }, ...place };
 }
 
-/** SARIF reads `[text](target)` as a link, and braces as places for arguments: evidence makes neither. */
+/** SARIF reads `[text](target)` as a link and braces as arguments: evidence makes neither. */
 function literal(text: string): string {
   return text.replaceAll("](", "] (").replace(/[{}]/g, "$&$&");
 }
 
-/** The file that stands for a report where a check has none: code scanning takes no result without a place. */
+/** For a check without a file: code scanning accepts no result without a place. */
 function firstFile({ evidence }: Report): string {
   return pathWithoutIndex(evidence.find(({ name }) => name !== null && name !== "")?.name ?? "evidence");
 }
 
 /**
- * The first line of a file: evidence has no others. `what`: the same in each run for the same finding, so that code
- * scanning keeps it apart from others of that file, and takes it for the one that it knows.
+ * The first line of the file. `what` is the same for the same finding in every run, so that code scanning recognizes
+ * it.
  */
 function placeOf(file: string, what: string): Place {
   const physicalLocation = { artifactLocation: { uri: uriOf(file) }, region: { startLine: 1 } };
   return { locations: [{ physicalLocation }], partialFingerprints: { primaryLocationLineHash: `${digest(what)}:1` } };
 }
 
-/** A file, whatever number of pieces is in it. */
+/** One for each file, with all its pieces. */
 function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]): object {
   const { sha256, name } = pieces[0]!;
   const subjects = pieces.map(({ subject }) => subject).join(", ");
@@ -191,7 +187,9 @@ function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]):
   };
 }
 
-/** A path as a reference: relative as it is, absolute as a file's URI. No name can be a reference to elsewhere. */
+/**
+ * A relative path as it is, an absolute one as a `file:` URI. Encoding keeps a name from becoming another reference.
+ */
 function uriOf(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   const encoded = parts.filter((part) => part !== "").map((part) => encodeURIComponent(printable(part)));
@@ -199,7 +197,7 @@ function uriOf(path: string): string {
   return (isAbsolute ? "file:///" : "") + encoded.join("/");
 }
 
-/** FNV-1a of 64 bits: short, and the same everywhere. */
+/** FNV-1a with 64 bits. */
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

@@ -1,4 +1,4 @@
-/** Keys that sign attestation results: which are fit, by which algorithm. No key is ever shown in a message. */
+/** Keys that sign attestation results: which are fit, and by which algorithm. No message shows a key. */
 
 import { copyPlain } from "../decode/input.js";
 
@@ -10,7 +10,7 @@ export interface SigningJwk {
   readonly [member: string]: unknown;
 }
 
-/** How a key signs: what the header of the token says of it, and the members that make it, for signing and checking. */
+/** The header values of a key, and its members for signing and for checking. */
 export interface SigningKey {
   readonly alg: string;
   readonly kid: string | null;
@@ -19,7 +19,7 @@ export interface SigningKey {
 }
 
 interface KeyKind {
-  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first where the key names none. */
+  /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first is the default. */
   readonly algorithms: readonly [string, ...string[]];
   readonly publicMembers: readonly string[];
   /** All that an import needs; `d` first. */
@@ -28,7 +28,7 @@ interface KeyKind {
 
 const POINT = { publicMembers: ["kty", "crv", "x", "y"], privateMembers: ["d"] } as const;
 
-/** By `kty`, and `crv` where there is one. */
+/** By `kty`, with `crv` where there is one. */
 const KINDS: Readonly<Record<string, KeyKind>> = {
   "EC P-256": { algorithms: ["ES256"], ...POINT },
   "EC P-384": { algorithms: ["ES384"], ...POINT },
@@ -43,13 +43,10 @@ const KINDS: Readonly<Record<string, KeyKind>> = {
 const WANTED = "P-256, P-384, P-521, Ed25519 or RSA wanted";
 const MIN_RSA_BITS = 2048;
 
-/**
- * How the key signs. Throws TypeError, in a sentence that shows nothing of it, for a key that cannot sign or that
- * should not.
- */
+/** Throws TypeError, without showing any of the key, for one that cannot or should not sign. */
 export function signingKeyOf(jwk: unknown): SigningKey {
   if (typeof jwk !== "object" || jwk === null || Array.isArray(jwk)) throw refused("a JSON Web Key wanted, an object");
-  // Without a prototype: what a key is for, it says itself.
+  // Without a prototype: only the key's own members count.
   const members = copyPlain(jwk) as Readonly<Record<string, unknown>>;
   const kind = kindOf(members);
   refuseOtherUse(members);
@@ -78,7 +75,7 @@ function kindOf({ kty, crv, keys }: Readonly<Record<string, unknown>>): KeyKind 
   );
 }
 
-/** Named in the message; what else stands there may be anything. */
+/** Safe to quote in a message; any other value may be secret. */
 function isKnownCurve(crv: unknown): crv is string {
   return isText(crv) && ["secp256k1", "X25519", "Ed448", "X448"].includes(crv);
 }
@@ -92,7 +89,7 @@ function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, un
 
 function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
   if (oth !== undefined) throw refused("RSA of more than two primes");
-  // Six bits a digit; leading zeros are no bits.
+  // Six bits a digit, without leading zeros.
   const bits = 6 * String(n).replace(/^A+/, "").length;
   if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
 }

@@ -1,4 +1,4 @@
-/** The output formats of what looks at files and verifies nothing: one row each. */
+/** The output formats of commands that verify nothing, one row each. */
 import type { Difference } from "../diff/diff.js";
 import { renderDiff } from "../diff/text.js";
 import type { Inspection } from "../inspect/inspect.js";

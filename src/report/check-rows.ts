@@ -1,6 +1,6 @@
 /**
- * What is said of each check outside verification: a row each, which the compiler holds against the ids. `../checks.ts`
- * has the titles. The report of a rejection loads this; no other verification needs it.
+ * What renderers need of each check, one row each, total over the ids; titles are in `../checks.ts`. Loaded only by
+ * renderers and for the report of a rejection.
  */
 import type { CheckId } from "../checks.js";
 
@@ -17,7 +17,7 @@ export type ChainLink =
   | "claims"
   | "policy";
 
-/** Checks that say the same of the claims of an attestation result. `status`: of its status alone. */
+/** Checks that affect the same claims of an attestation result. `status`: its status alone. */
 export type ClaimGroup =
   | "hardware"
   | "anchor"
@@ -32,7 +32,7 @@ export type ClaimGroup =
   | "status";
 
 interface CheckRow {
-  /** What a person usually does about a failure; a check that failed for another reason has its own advice. */
+  /** The usual advice after a failure; a check that failed for a special reason has its own. */
   readonly advice: string;
   readonly link: ChainLink;
   readonly claim: ClaimGroup;

@@ -1,6 +1,6 @@
 /**
- * What each check is for, in words for whoever has to decide about a failure: what it proves, what usually makes it
- * fail, and where its rule stands. Nothing of this is loaded by verification.
+ * The explanation of each check, for anyone who has to decide about a failure: what it proves, why it fails, what to
+ * do, and the source of its rule. Verification loads none of this.
  */
 import { editDistance } from "../appraise/shapes.js";
 import { CHECK_IDS, CHECK_TITLES, type CheckId, type CheckStatus, isCheckId } from "../checks.js";
@@ -14,30 +14,30 @@ export { isCheckId };
 
 export type ExplanationOptions = Pick<TextOptions, "color" | "width">;
 
-/** What a person usually does about a failure of each check. */
+/** The usual advice after a failure of each check. */
 export const CHECK_ADVICE = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ CHECK_IDS.map((id) => [id, CHECK_ROWS[id].advice]),
 ) as Readonly<Record<CheckId, string>>;
 
 interface Explained {
-  /** What is known once it passes, and what that is worth. */
+  /** What is known once it passes, and how far that can be believed. */
   readonly proves: string;
-  /** Why it fails where nobody means harm. */
+  /** Why it fails without an attack. */
   readonly genuine: string;
-  /** Why it fails where somebody does. */
+  /** Which attacks make it fail. */
   readonly hostile: string;
-  /** When it is a warning and no failure. */
+  /** When it is a warning instead of a failure. */
   readonly warns?: string;
-  /** What to do, beyond the advice that reports give (`CHECK_ADVICE`). */
+  /** What to do, after the advice that reports give (`CHECK_ADVICE`). */
   readonly next: string;
-  /** Where the rule stands: a section of a document here, or of a public one. */
+  /** The source of the rule: a section of a document here, or of a public one. */
   readonly sources: readonly string[];
 }
 
 const AWS = 'AWS, aws-nitro-enclaves-nsm-api, "attestation_process"';
 const QOS = 'QOS, github.com/tkhq/qos, "attestation_verification"';
 
-/** Total: the compiler holds it against the ids. */
+/** Total over the ids. */
 const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   "boot.decode": {
     proves:
@@ -607,26 +607,25 @@ const EXPLAINED: Readonly<Record<CheckId, Explained>> = {
   },
 };
 
-/** What `bootproof explain` tells of a check. */
+/** What `bootproof explain` shows of a check. */
 export interface CheckExplanation {
   readonly id: CheckId;
-  /** What it asserts when it passes. */
+  /** What is true when it passes. */
   readonly title: string;
-  /** The part of a report that it stands in. */
+  /** The heading of its checks in reports. */
   readonly group: string;
-  /** What is known once it passes, and what that is worth. */
+  /** What is known once it passes, and how far that can be believed. */
   readonly proves: string;
-  /** Why it fails where nobody means harm, and where somebody does. */
+  /** Why it fails without an attack, and which attacks make it fail. */
   readonly fails: { readonly genuine: string; readonly hostile: string };
-  /** When it is a warning and no failure; null where it never is. */
+  /** When it is a warning instead of a failure; null where it never is. */
   readonly warns: string | null;
-  /** What to do. */
   readonly advice: string;
-  /** Where its rule is: a section of a document in this package, or of a public one. */
+  /** The source of its rule: a section of a document in this package, or of a public one. */
   readonly sources: readonly string[];
 }
 
-/** What a check proves, why it fails, what to do about that, and where its rule stands. Throws TypeError for no id. */
+/** The explanation of a check. Throws TypeError for an unknown id. */
 export function explainCheck(id: CheckId): CheckExplanation {
   if (!isCheckId(id)) throw new TypeError(`id: one of CHECK_IDS wanted, such as ${CHECK_IDS[0]!}`);
   const { proves, genuine, hostile, warns = null, next, sources } = EXPLAINED[id];
@@ -640,13 +639,12 @@ function groupOf(id: CheckId): string {
   return GROUPS[family];
 }
 
-/** A word of reports, or an exit code: what it means. */
 export interface TermExplanation {
   readonly title: string;
   readonly means: string;
 }
 
-/** The words that stand beside checks: verdicts, statuses, exit codes. */
+/** Verdicts, statuses and exit codes. */
 export const TERMS = {
   verified: {
     title: "every check passed, and the deployment is one that the policy pins",
@@ -708,15 +706,13 @@ export const TERMS = {
   },
 } as const satisfies Readonly<Record<Verdict | CheckStatus | "stale" | "0" | "1" | "2" | "3", TermExplanation>>;
 
-/** All that is explained. */
 export function explainedWords(): string[] {
   return [...CHECK_IDS, ...Object.keys(TERMS), ...Object.keys(GLOSSARY)];
 }
 
-/** The headings of the two lists of causes. */
 export const HEADINGS = { genuine: "Why it fails without an attack", hostile: "Which attacks it stops" } as const;
 
-/** The explanation of a check as text; its lines fit the width (60 to 200, 80 where none is named). */
+/** The explanation of a check as text, in lines of `width` columns (60 to 200, by default 80). */
 export function renderCheckExplanation(explanation: CheckExplanation, options: ExplanationOptions = {}): string {
   const { id, title, group, proves, fails, warns, advice, sources } = explanation;
   const sections: [string, readonly string[]][] = [
@@ -774,10 +770,10 @@ function rendered(
 }
 
 const MAX_NEAR = 5;
-/** Of a word that known ones are looked for. */
+/** Longer words are compared with none. */
 const MAX_COMPARED = 64;
 
-/** The words explained that are near: those that hold the word, else those that differ from it in few letters. */
+/** Up to five known words: those that contain the word, else those that differ from it in few letters. */
 export function nearestWords(word: string): string[] {
   const known = explainedWords();
   if (word === "" || word.length > MAX_COMPARED) return [];
@@ -787,7 +783,7 @@ export function nearestWords(word: string): string[] {
   return [...near].sort((a, b) => distanceOf(word, a) - distanceOf(word, b)).slice(0, MAX_NEAR);
 }
 
-/** To the whole of an id or to a part of it: `nonse` is near `bind.nonce`. */
+/** To an id, or to a part of it: `nonse` is near `bind.nonce`. */
 function distanceOf(word: string, known: string): number {
   return Math.min(...[known, ...known.split(".")].map((part) => editDistance(word, part)));
 }

@@ -1,4 +1,4 @@
-/** A checked policy for a person: its faults, or what each deployment answers and what it leaves open. */
+/** A checked policy for a person: its faults, or what each deployment pins and leaves open. */
 import type { DescribedDeployment, PolicyCheck } from "../appraise/describe.js";
 import type { AppProofRules } from "../appraise/parsed-policy.js";
 import type { PinName } from "../appraise/pins.js";
@@ -10,8 +10,8 @@ const INDENT = "  ";
 const MAX_SENTENCE = 1200;
 
 /**
- * What `checkPolicy` answered as text, its lines at most `width` columns wide (80, where it is not given), with a line
- * feed at its end. `name`: of the policy's file.
+ * The result of `checkPolicy` as text, in lines of `width` columns (by default 80), with a line feed at its end.
+ * `name`: the name of the policy's file.
  */
 export function renderPolicyCheck(check: PolicyCheck, name: string, options: TextOptions = {}): string {
   const page = new PolicyPage(pageOf(options));
@@ -19,7 +19,6 @@ export function renderPolicyCheck(check: PolicyCheck, name: string, options: Tex
   return `${paragraphs.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
 
-/** Lines of one width. */
 class PolicyPage {
   readonly paint: Page["paint"];
   readonly #page: Page;

@@ -1,6 +1,6 @@
 /**
- * What a report leaves open, as sentences (report/README.md, "Not proven"), and what of it is said beside the verdict.
- * Everything that evidence chose is made printable here.
+ * What a report leaves open, as sentences (report/README.md, "Not proven"), and the BUTs among it. Text from evidence
+ * is made printable here.
  */
 import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
@@ -8,13 +8,13 @@ import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
 import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
 
-/** The PCRs that say which release of an image runs; PCR8 says who signed it. */
+/** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
 const MAX_REASON = 1200;
 
 const REJECTED = "Anything: the evidence was rejected. Believe none of it, not even the parts that passed.";
 
-/** What is left open, the gravest first; of rejected evidence everything is. */
+/** What is left open, the most serious first. */
 export function unprovenStatements(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [REJECTED];
@@ -29,7 +29,7 @@ export function unprovenStatements(report: Report): string[] {
   ];
 }
 
-/** What weighs so much that it is said beside the verdict. */
+/** The BUTs: what weakens a good verdict. */
 export function caveats(report: Report): string[] {
   const { claims } = report;
   if (claims === null) return [];
@@ -41,7 +41,7 @@ export function caveats(report: Report): string[] {
   ];
 }
 
-/** The rules that were not applied: as a BUT, and as what is not proven. */
+/** As a BUT, and as a statement under "Not proven". */
 function rulesNotApplied({ notApplied = [] }: Report): { readonly but: string; readonly open: string }[] {
   if (notApplied.length === 0) return [];
   const rules = shortList(notApplied.map(printable), " and ");
@@ -70,7 +70,7 @@ function bootCaveats({ hardware, image }: BootProofClaims, aws: boolean): string
   ];
 }
 
-/** What the policy leaves open, each reason on its own; where the claims have none, what the check says. */
+/** Each reason on its own; where the claims have none, the detail of the check. */
 function scopeCaveats(report: Report, claims: Claims): string[] {
   const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
     return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
@@ -94,7 +94,7 @@ function warnings(report: Report, id: CheckId): string[] {
   return warned.map(({ detail }) => printableStart(detail, MAX_REASON));
 }
 
-/** Whether the evidence was held against its maker's own policy: `authentic`, with checks of a policy. */
+/** Whether the evidence was compared with a policy of its own maker: `authentic`, with checks of a policy. */
 export function isByMakersPolicy({ verdict, checks }: Report): boolean {
   return verdict === "authentic" && checks.some(({ id }) => isOfPolicy(id));
 }
@@ -132,7 +132,7 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
   ];
 }
 
-/** What each question (appraise/README.md, "What a deployment has to pin") leaves open where a policy has no answer. */
+/** By question (appraise/README.md, "What a deployment has to pin"), where the policy has no answer. */
 const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
   application: "Which application runs in the enclave: the policy leaves it open.",
   operator:
@@ -163,7 +163,6 @@ function legacyReach({ pinned, restsOn }: ImageClaims): string {
   return pinned && restsOn === "manifestSet" ? "key, or manifest that the set approved" : "key or manifest";
 }
 
-/** Of a bare document. */
 function openAboutDocument({ image }: BootProofClaims): string[] {
   const pinsRelease = CODE_PCRS.every((index) => image.pinnedPcrs.includes(index));
   return [
@@ -178,7 +177,7 @@ function openAboutDocument({ image }: BootProofClaims): string[] {
   ];
 }
 
-/** The service chooses which boot proof it answers, and what it says of it is signed by nobody. */
+/** The service chooses the boot proof that it returns, and what it says about it is unsigned. */
 function openLatest({ evidence, verdict }: Report): string[] {
   const apps = evidence.flatMap((piece) => (Object.hasOwn(piece, "latestOf") ? [quoted(piece.latestOf!)] : []));
   if (apps.length === 0) return [];
@@ -209,7 +208,7 @@ function openResults(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** `app.request` is skipped where no question was asked, and a warning where a proof names no organization. */
+/** `app.request` is skipped where the caller named nothing, and warns where a proof names no organization. */
 function whoseProofs(report: Report): string[] {
   const statuses = report.checks.filter(({ id }) => id === "app.request").map(({ status }) => status);
   if (statuses.length === 0 || statuses.includes("skip")) {
@@ -294,7 +293,7 @@ function openAlways(report: Report, claims: Claims): string[] {
   ];
 }
 
-/** A document over a nonce of the caller's was made after the nonce was chosen. */
+/** A document with the caller's nonce was made after the nonce was chosen. */
 function openLife(report: Report, claims: Claims): string[] {
   const unasked = claims.bootProofs.filter((_, index) => !answersNonce(report, index));
   const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
@@ -305,7 +304,7 @@ function openLife(report: Report, claims: Claims): string[] {
   return [`That the enclave still runs: the document is of ${made},${age} and it carries no nonce of yours.`];
 }
 
-/** A check of a policy counts where the caller chose the policy: `authentic` says that the caller gave none. */
+/** Under `authentic` the caller gave no policy, so checks of a policy do not count. */
 function passed(report: Report, id: CheckId): boolean {
   if (report.verdict === "authentic" && isOfPolicy(id)) return false;
   const answers = report.checks.filter((check) => check.id === id);
