@@ -186,7 +186,7 @@ export type AnswerFacts = Partial<Comparison> & { readonly advice?: string | und
 export class Checklist {
   readonly subject: CheckSubject;
   readonly #about: CheckSubject | null;
-  readonly #answers = new Array<Check | undefined>(CHECK_IDS.length);
+  readonly #checks = new Array<Check | undefined>(CHECK_IDS.length);
 
   /** `about`: the piece that was compared with the subject, where one subject has several lists. */
   constructor(subject: CheckSubject, about: CheckSubject | null = null) {
@@ -229,13 +229,13 @@ export class Checklist {
   /** Copies the results of an earlier list, about the same evidence. */
   adopt(checks: readonly Check[]): void {
     for (const check of checks) {
-      this.#answers[POSITIONS[check.id]] =
+      this.#checks[POSITIONS[check.id]] =
         check.subject === this.subject ? check : Object.freeze({ ...check, subject: this.subject });
     }
   }
 
   answer(id: CheckId): Check | undefined {
-    return this.#answers[POSITIONS[id]];
+    return this.#checks[POSITIONS[id]];
   }
 
   status(id: CheckId): CheckStatus | undefined {
@@ -250,7 +250,7 @@ export class Checklist {
 
   /** Appends the results in their order, without an intermediate list. */
   appendTo(list: Check[]): void {
-    for (const check of this.#answers) if (check !== undefined) list.push(check);
+    for (const check of this.#checks) if (check !== undefined) list.push(check);
   }
 
   #set(id: CheckId, status: CheckStatus, detail: string, facts: AnswerFacts = {}): void {
@@ -266,6 +266,6 @@ export class Checklist {
     if (actual !== undefined) check.actual = cut(actual, MAX_COMPARED);
     if (advice !== undefined) check.advice = advice;
     if (stale === true) check.stale = stale;
-    this.#answers[POSITIONS[id]] = Object.freeze(check);
+    this.#checks[POSITIONS[id]] = Object.freeze(check);
   }
 }

@@ -8,7 +8,7 @@ import { isBad, isGood } from "../report/facts.js";
 import { type BootProofClaims, type Report, isMadeReport } from "../report/report.js";
 import { known } from "../report/check-lines.js";
 import { CHECK_ROWS, type ClaimGroup } from "../report/check-rows.js";
-import { answersNonce, isVouchedFor } from "../report/statements.js";
+import { carriesNonce, isVouchedFor } from "../report/statements.js";
 import { WANTED } from "../report/text.js";
 import {
   OWN_CLAIM,
@@ -215,7 +215,7 @@ function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, 
   const checks = report.checks.filter((check) => checkedPiece(check) === label);
   const vector = vectorOf(checks, boot, { floor, isPinned: meetsCallersPolicy(report, bundle) });
   const policy = policyUri(report);
-  const nonce = index !== null && answersNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
+  const nonce = index !== null && carriesNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
   return {
     ear_status: worst([floor, ...Object.values(vector).map(tierOf)]),
     ear_trustworthiness_vector: vector,
@@ -261,8 +261,8 @@ function valuesAgainst(
 ): { readonly claim: TrustClaim; readonly value: number }[] {
   return checks.flatMap((check) => {
     const rows = SPEAKS[known(CHECK_ROWS, check.id)?.claim ?? "status"];
-    const told = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
-    return told.flatMap(({ claim, fail, warn }) => {
+    const affected = check.id === "policy.scope" && check.status === "warn" ? rows.filter(isLeftOpen(boot)) : rows;
+    return affected.flatMap(({ claim, fail, warn }) => {
       if (isBad(check)) return [{ claim, value: fail }];
       return check.status === "warn" && warn !== undefined ? [{ claim, value: warn }] : [];
     });

@@ -28,8 +28,8 @@ export interface CommandFailure {
 }
 
 export function failureLines({ problems, advice }: CommandFailure): string[] {
-  const told = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
-  return [...told, ...advice].flatMap((text) => text.split("\n"));
+  const described = problems.map(({ file, message }) => (file === undefined ? message : `${file}: ${message}`));
+  return [...described, ...advice].flatMap((text) => text.split("\n"));
 }
 
 export function badChecks({ checks }: Report): Check[] {

@@ -37,10 +37,10 @@ export function renderSarif(report: Report, notices: readonly Notice[] = []): st
 
 function logOf(report: Report, notices: readonly Notice[]): JsonObject {
   const { tool, evidence } = report;
-  const told = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
-  const rules = rulesFor(told);
+  const findings = report.checks.filter(({ status }) => status !== "pass" && status !== "skip");
+  const rules = rulesFor(findings);
   const places = new Map(rules.map(({ id }, index) => [id, index]));
-  const results = [...verdictResults(report, notices), ...told.map((check) => checkResult(check, report))];
+  const results = [...verdictResults(report, notices), ...findings.map((check) => checkResult(check, report))];
   const run = {
     tool: { driver: { name: tool.name, version: tool.version, rules } },
     // The tool itself succeeded, also where it rejected the evidence.
@@ -83,8 +83,8 @@ interface Message {
 }
 
 /** One for the verdict, for each check of this version, and for each unknown id. */
-function rulesFor(told: readonly Check[]): Rule[] {
-  const strange = new Set<string>(told.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
+function rulesFor(findings: readonly Check[]): Rule[] {
+  const strange = new Set<string>(findings.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
     rule(VERDICT_RULE, "the evidence meets the policy, without BUTs", [
       ["What it proves", "All that the checks of the report prove."],

@@ -54,10 +54,10 @@ function placesIn(evidence: Pieces): ReadonlyMap<CheckSubject, number> {
   return places;
 }
 
-/** `prefix`: text before the detail. `told`: advice that was shown before. */
-export function checkLines(check: Check, prefix: string, page: Page, told?: Set<string>): string[] {
+/** `prefix`: text before the detail. `shown`: advice that was shown before. */
+export function checkLines(check: Check, prefix: string, page: Page, shown?: Set<string>): string[] {
   const lines = besideId(check, prefix + shownDetail(check, page), page);
-  if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, told)];
+  if (check.status === "fail") return [...lines, ...comparisonLines(check, page), ...adviceLines(check, page, shown)];
   const value = page.detail === "verbose" ? check.actual : undefined;
   return value === undefined ? lines : [...lines, ...wholeLines("value", value, page)];
 }
@@ -89,11 +89,11 @@ export function statusLines({ status }: Pick<Check, "status">, text: string, pag
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
-/** `told`: advice that was shown before, and is not repeated. */
-function adviceLines(check: Check, page: Page, told = new Set<string>()): string[] {
+/** `shown`: advice that was shown before, and is not repeated. */
+function adviceLines(check: Check, page: Page, shown = new Set<string>()): string[] {
   const { advice } = check;
-  if (advice === undefined || told.has(advice)) return [];
-  told.add(advice);
+  if (advice === undefined || shown.has(advice)) return [];
+  shown.add(advice);
   return wrapped(page, `${DEEP_INDENT}-> `, printableStart(advice, MAX_DETAIL));
 }
 

@@ -31,14 +31,14 @@ export type ClaimGroup =
   | "identity"
   | "status";
 
-interface CheckRow {
+interface RendererRow {
   /** The usual advice after a failure; a check that failed for a special reason has its own. */
   readonly advice: string;
   readonly link: ChainLink;
   readonly claim: ClaimGroup;
 }
 
-export const CHECK_ROWS: Readonly<Record<CheckId, CheckRow>> = {
+export const CHECK_ROWS: Readonly<Record<CheckId, RendererRow>> = {
   "boot.decode": {
     advice: "Fetch the boot proof again, and pass the service's response unchanged. If it still fails, report it.",
     link: "document",

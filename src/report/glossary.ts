@@ -295,8 +295,8 @@ export const GLOSSARY: Readonly<Record<string, GlossaryEntry>> = {
     name: "stamp",
     title: "the signature over a request to the service",
     means:
-      "By an API key or a passkey, in a header. It proves to the service who asks; it proves nothing about the " +
-      "result.",
+      "By an API key or a passkey, in a header. It proves to the service who sent the request; it proves nothing " +
+      "about the result.",
   },
   "trust-anchor": {
     name: "trust anchor",

@@ -96,7 +96,7 @@ function piecesParagraphs(
   const widest = Math.max(...pieces.map(({ label }) => displayWidth(label)));
   const column = Math.min(widest, page.width - COUNTS_WIDTH);
   const failed = pieces.filter(({ checks }) => checks.some(isBad)).length;
-  const told = new Set<string>();
+  const shown = new Set<string>();
   const first = new Map<string, CheckSubject>();
   const inner = { ...page, width: page.width - INDENT.length };
   const failureLines = (subject: CheckSubject) => (check: Check) => {
@@ -106,7 +106,7 @@ function piecesParagraphs(
     if (other === undefined) first.set(key, subject);
     const lines =
       other === undefined
-        ? checkLines(check, "", inner, told)
+        ? checkLines(check, "", inner, shown)
         : besideId(check, `same as under ${printable(other)}`, inner);
     return lines.map((line) => INDENT + line);
   };

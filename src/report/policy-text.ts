@@ -111,7 +111,7 @@ function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): str
   const { name, kind, answers, pinned, pcrs, appProofTypes, reasons } = deployment;
   const pins = (names: readonly PinName[], indexes: readonly number[]): string =>
     names.map((pin) => (pin === "pcrs" ? `pcrs ${indexes.join(", ")}` : pin)).join("; ");
-  const answered = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
+  const pinnedFact = (question: keyof typeof answers, indexes: readonly number[]): string[] => {
     const open = kind === "qos" ? "OPEN, as the policy says" : "open";
     return page.fact(
       question,
@@ -124,9 +124,9 @@ function deploymentLines(deployment: DescribedDeployment, page: PolicyPage): str
   const types = appProofTypes?.map((type) => printable(type)).join(", ") ?? "what the policy allows";
   return [
     page.title(`Deployment ${quoted(name, 256)}${kind === "qos" ? "" : ` (${kind}: bare documents)`}`),
-    ...answered("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
-    ...answered("application", [0, 1, 2]),
-    ...answered("operator", kind === "qos" ? [3] : [3, 4, 8]),
+    ...pinnedFact("image", kind === "qos" ? [0, 1, 2] : [0, 1, 2, 8]),
+    ...pinnedFact("application", [0, 1, 2]),
+    ...pinnedFact("operator", kind === "qos" ? [3] : [3, 4, 8]),
     ...page.fact("all pins", pins(pinned, pcrs)),
     ...(kind === "qos" ? page.fact("app proofs", types) : []),
     ...reasons.flatMap((reason) => page.warning(reason)),

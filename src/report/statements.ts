@@ -91,11 +91,11 @@ const MANY = 4;
 export function mergedStatements(all: readonly (readonly Statement[])[], { detail }: Wording = SHORT): string[] {
   const each = detail === "verbose";
   const form = all.length > MANY && !each ? "alike" : "text";
-  const told = all.flatMap((statements, boot) => {
+  const items = all.flatMap((statements, boot) => {
     return statements.map((statement) => ({ boot, said: typeof statement === "string" ? statement : statement[form] }));
   });
-  if (all.length === 1) return told.map(({ said }) => said);
-  return [...grouped(told, ({ boot, said }) => (each ? boot : "") + said).values()].map((group) => {
+  if (all.length === 1) return items.map(({ said }) => said);
+  return [...grouped(items, ({ boot, said }) => (each ? boot : "") + said).values()].map((group) => {
     const boots = group.map(({ boot }) => boot);
     return `${subjectRanges("boot", boots)}: ${capitalized(group[0]!.said)}`;
   });
@@ -136,7 +136,7 @@ function bootStatements(report: Report, boot: BootProofClaims, index: number, wo
     "so it was made after you chose that nonce.";
   return [
     ...hardwareStatements(boot, isAws(report, index), wording),
-    ...(answersNonce(report, index) ? [nonce] : []),
+    ...(carriesNonce(report, index) ? [nonce] : []),
     ...(isVouchedFor(boot) ? imageStatements(boot, wording) : []),
     ...(boot.deployment === null ? [] : [`it is the deployment ${quoted(boot.deployment)} of the policy.`]),
   ];
@@ -338,7 +338,7 @@ export function isAws(report: Report, index: number): boolean {
 }
 
 /** Whether the document carries the caller's nonce: a bare document may carry one of another party. */
-export function answersNonce(report: Report, index: number): boolean {
+export function carriesNonce(report: Report, index: number): boolean {
   const nonce = report.claims?.bootProofs[index]?.hardware.nonce ?? "";
   return nonce !== "" && passedFor(report, "bind.nonce", index);
 }

@@ -92,14 +92,14 @@ function failureLines(report: Report, page: Page, room: number): string[] {
   const failed = report.checks.filter(({ status }) => status === "fail");
   const alike = [...grouped(failed, ({ id, detail }) => `${id}\n${detail}`).values()];
   const lines: string[] = [];
-  let told = 0;
+  let shown = 0;
   for (const group of alike) {
     // The empty line, and the one that counts the others.
     if (lines.length + FAILURE + 2 > room) break;
     lines.push(...failureOf(group, report, page));
-    told += group.length;
+    shown += group.length;
   }
-  if (told < failed.length) lines.push(`${INDENT}and ${failed.length - told} more failed`);
+  if (shown < failed.length) lines.push(`${INDENT}and ${failed.length - shown} more failed`);
   return lines.length === 0 ? [] : ["", ...lines];
 }
 

@@ -6,7 +6,7 @@ import type { CheckId } from "../checks.js";
 import { printable, printableStart, quoted } from "./printable.js";
 import type { Question } from "../appraise/questions.js";
 import type { ActivityClaims, BootProofClaims, Claims, ImageClaims, Report } from "./report.js";
-import { answersNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
+import { carriesNonce, isAws, isGiven, mergedStatements, shortList } from "./statements.js";
 
 /** These identify the release of an image; PCR8 identifies who signed it. */
 const CODE_PCRS = [0, 1, 2];
@@ -75,8 +75,8 @@ function scopeCaveats(report: Report, claims: Claims): string[] {
   const reasons = claims.bootProofs.flatMap(({ deployment, scope }) => {
     return scope.map((reason) => `the deployment ${quoted(deployment ?? "")}: ${printableStart(reason, MAX_REASON)}.`);
   });
-  const told = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
-  if (told.length > 0) return told;
+  const found = reasons.length > 0 ? reasons : warnings(report, "policy.scope");
+  if (found.length > 0) return found;
   const open = [...new Set(claims.bootProofs.flatMap((boot) => boot.open))];
   if (open.length === 0) return [];
   return [
@@ -295,8 +295,8 @@ function openAlways(report: Report, claims: Claims): string[] {
 
 /** A document with the caller's nonce was made after the nonce was chosen. */
 function openLife(report: Report, claims: Claims): string[] {
-  const unasked = claims.bootProofs.filter((_, index) => !answersNonce(report, index));
-  const times = unasked.map(({ hardware }) => printable(hardware.documentTime));
+  const withoutNonce = claims.bootProofs.filter((_, index) => !carriesNonce(report, index));
+  const times = withoutNonce.map(({ hardware }) => printable(hardware.documentTime));
   if (times.length === 0) return [];
   const age = passed(report, "policy.age") ? "" : " no maximum age was set,";
   const ends = new Set([times.sort()[0]!, times.at(-1)!]);
@@ -307,6 +307,6 @@ function openLife(report: Report, claims: Claims): string[] {
 /** Under `authentic` the caller gave no policy, so checks of a policy do not count. */
 function passed(report: Report, id: CheckId): boolean {
   if (report.verdict === "authentic" && isOfPolicy(id)) return false;
-  const answers = report.checks.filter((check) => check.id === id);
-  return answers.length > 0 && answers.every((check) => check.status === "pass");
+  const own = report.checks.filter((check) => check.id === id);
+  return own.length > 0 && own.every((check) => check.status === "pass");
 }
