@@ -1,4 +1,4 @@
-/** Whole evidence is accepted, in every shape that it may come in, and warned of where the table says so. */
+/** Valid evidence is accepted in every shape, with exactly the warnings of the table. */
 import { describe, expect, it } from "vitest";
 import { CHECK_IDS } from "../../src/checks.js";
 import { ACCEPTED } from "./accepted.table.js";
@@ -15,7 +15,7 @@ describe("accepted", () => {
     expect(report.checks.filter((check) => check.status === "fail")).toEqual([]);
     expect(report.verdict).toBe(judgement?.noPolicy === true ? "authentic" : "verified");
     expect(report.claims).not.toBeNull();
-    // Every lab root is announced as not being the AWS one.
+    // Every lab root is a warning, because it is not the AWS one.
     expect(idsOf(report, "warn")).toEqual(["chain.anchor", ...warns].sort());
     for (const { subject } of report.checks)
       if (subject !== "policy") expect(verified.get(subject), subject).not.toBeNull();
@@ -77,7 +77,7 @@ describe("the report of whole evidence", () => {
     expect([...new Set(report.checks.map((check) => check.id))]).toEqual([...CHECK_IDS]);
     const places = report.checks.map((check) => `${check.id}@${check.subject}`);
     expect(new Set(places).size).toBe(places.length);
-    // Not pinned by this policy, or asked of the activity in its place.
+    // Not pinned by this policy, or checked for the activity instead.
     expect(idsOf(report, "skip")).toEqual([
       "app.request",
       "policy.args",

@@ -1,4 +1,4 @@
-/** Evidence beside evidence, at each door where content decides what a thing is: none of it is dropped silently. */
+/** Evidence beside evidence, wherever content decides what a value is: none of it is dropped silently. */
 import { describe, expect, it } from "vitest";
 import { packBundle, verifyEvidence } from "../../src/index.js";
 import { toUtf8 } from "../../src/bytes.js";
@@ -16,7 +16,7 @@ const POLICY = labPolicy(anchorPem, [labDeployment(lab)]);
 const bundle = { bundle: "bootproof-bundle/1", bootProofs: [bootProof], appProofs };
 
 type Option = "--boot-proof" | "--app-proof" | "--activity";
-/** Of what is read by each option: what is dropped beside it. */
+/** By the kind that an option reads: evidence that would be dropped beside it. */
 const DROPPED: readonly (readonly [name: string, option: Option, value: unknown])[] = [
   ["app proofs beside a boot proof", "--boot-proof", { bootProof, appProofs }],
   ["no app proofs beside a boot proof", "--boot-proof", { bootProof, appProofs: [] }],
@@ -41,7 +41,7 @@ const DROPPED: readonly (readonly [name: string, option: Option, value: unknown]
   ["a bare activity beside another", "--activity", { activity, intent, result, appProofs: activityProofs }],
 ];
 
-/** What services and loggers write beside evidence, which is none. */
+/** Values that services and loggers write beside evidence, but that are no evidence. */
 const KEPT: readonly (readonly [name: string, option: Option, value: unknown])[] = [
   ["a boot proof in its answer", "--boot-proof", { bootProof, requestId: "7", status: "OK", signature: "aa" }],
   ["a boot proof with members that are not known", "--boot-proof", { ...(bootProof as object), region: { id: 1 } }],
@@ -104,7 +104,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
   it("is exit 2 on the command line, with what to do", async () => {
     const { code, stdout, stderr } = await bootproof(argvOf(option, fileOf(value)), { now: NOW.toISOString() });
     expect([code, stdout]).toEqual([2, ""]);
-    // What is a boot proof by its content is refused as such by the other options.
+    // Other options refuse what is a boot proof by its content.
     const isOther = option === "--activity" && Object.hasOwn(value as object, "bootProof");
     expect(stderr).toContain(isOther ? "this is a boot proof" : `would not be verified, since ${option} takes`);
     expect(stderr).toContain(isOther ? "--boot-proof takes it" : "a file of its own (bootproof verify --boot-proof");

@@ -1,4 +1,4 @@
-/** What a verifier keeps from one verification to the next must not vouch for anything else. */
+/** What a verifier keeps between verifications must not vouch for anything else. */
 import { describe, expect, it } from "vitest";
 import { SignatureCache, type VerifyOptions, requireVerified, verifyEvidence } from "../../src/index.js";
 import { certificatePem } from "../../src/verify/trust-anchor.js";
