@@ -489,7 +489,7 @@ const wire: Accepted[] = [
 
 const at = after(60);
 const address = (change: (proof: JsonObject) => JsonObject): Alterations => appProof({ payload: change });
-const asked: Expected = { organizationId: LAB_ADDRESS.organizationId };
+const request: Expected = { organizationId: LAB_ADDRESS.organizationId };
 const bareOutcome = (payload: JsonObject): JsonObject =>
   ["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].reduce(
     (value, name) => drop(`policyOutcomeProof.${name}`)(value),
@@ -503,11 +503,11 @@ const appProofs: Accepted[] = [
   },
   {
     name: "app proofs of the organization and address that were asked for",
-    judge: { expected: { ...asked, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
+    judge: { expected: { ...request, addresses: [LAB_ADDRESS.address.toLowerCase()] } },
   },
   {
     name: "an app proof a minute older than the request",
-    judge: { expected: { ...asked, requestedAt: new Date(at.getTime() + 60_000) } },
+    judge: { expected: { ...request, requestedAt: new Date(at.getTime() + 60_000) } },
   },
   ...["decisionContextDigest", "organizationDataDigest", "parentOrganizationDataDigest", "userRequestApprovals"].map(
     (name): Accepted => ({

@@ -23,7 +23,7 @@ describe("accepted", () => {
   });
 });
 
-describe("the report of whole evidence", () => {
+describe("the report of valid evidence", () => {
   const evidence = forge();
 
   it("claims what was verified", async () => {
@@ -66,7 +66,7 @@ describe("the report of whole evidence", () => {
     });
   });
 
-  it("asks every check, in the order of the table, once for each subject", async () => {
+  it("has every check, in the order of the table, once for each subject", async () => {
     const expected = { organizationId: LAB_ADDRESS.organizationId };
     const report = await judge(evidence, {
       given: withActivity,
@@ -92,7 +92,7 @@ describe("the report of whole evidence", () => {
     expect(await judge(evidence)).toEqual(await judge(evidence));
   });
 
-  it("judges each app proof under the boot proof of its key", async () => {
+  it("verifies each app proof with the boot proof of its key", async () => {
     const row = ACCEPTED.find(({ name }) => name.startsWith("two boot proofs"))!;
     const report = await judge(forge(row.forge), row.judge);
     expect(report.claims?.appProofs.map((proof) => proof.bootProof)).toEqual([1, 0]);

@@ -88,7 +88,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
     expect(packed).toBeNull();
   });
 
-  it("is no entry of an audit that is accepted", async () => {
+  it("is refused as an entry of an audit", async () => {
     const result = await judged(await auditorOf({ bootProofs: [JSON.stringify(bootProof)] }), value);
     expect(result.verdict).toMatch(/^(?:malformed|rejected)$/);
     if (!Array.isArray(value) && !JSON.stringify(value).startsWith('{"activity":')) {
@@ -112,7 +112,7 @@ describe.each(DROPPED)("%s", (_, option, value) => {
 });
 
 describe.each(KEPT)("%s", (_, option, value) => {
-  it("is verified as ever", async () => {
+  it("changes no verdict", async () => {
     const { code, stderr } = await bootproof(argvOf(option, fileOf(value)), { now: NOW.toISOString() });
     expect([code, stderr]).toEqual([0, ""]);
     expect(pageFaults(option, value)).toBeNull();
@@ -126,7 +126,7 @@ describe("a bundle with app proofs", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("bootproof verify FILE")]);
   });
 
-  it("is what bundle and audit refuse, too, and what pin takes its boot proofs from", async () => {
+  it("is refused by bundle and audit too; pin takes its boot proofs", async () => {
     const file = fileOf(bundle);
     const [entries, now] = [fileOf(bootProof, "entries.ndjson"), NOW.toISOString()];
     const packed = await bootproof(["bundle", "--boot-proof", file, "--no-policy"], { now });
@@ -162,13 +162,13 @@ describe("the error of a service in place of evidence", () => {
     }
   });
 
-  it("is a malformed entry, and takes no part on the page", async () => {
+  it("is a malformed entry, and is ignored on the page", async () => {
     const result = await judged(await auditorOf(), ERRORS[2]);
     expect(result).toMatchObject({ verdict: "malformed", reason: expect.stringContaining("a service returned") });
     expect(listed("error.json", ERRORS[0])).toMatchObject({ role: null, is: expect.stringContaining("a service") });
   });
 
-  it("is rejected where it is read as evidence by the library", async () => {
+  it("is rejected where the library reads it as evidence", async () => {
     expect((await judge(whole, { given: () => ({ bootProofs: [ERRORS[0]] }) })).verdict).toBe("rejected");
   });
 });
