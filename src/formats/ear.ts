@@ -188,7 +188,6 @@ function attestersOf({ evidence }: Report): string[] {
 /** The upper bound of each status: verdict and BUTs concern all pieces together. */
 function floorOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGood(report, []) || report.claims === null) return "contraindicated";
-  // Never better than the VSA of the same report.
   const isPassed = whyNotPassed(report, bundle) === null;
   const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
   return isAffirmed ? "affirming" : "warning";
@@ -226,7 +225,6 @@ function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, 
   };
 }
 
-/** Null for a piece that is no boot proof. */
 function indexOf(label: string, { evidence }: Report): number | null {
   const boots = evidence.filter(({ subject }) => subject.startsWith("boot["));
   const index = boots.findIndex(({ subject }) => subject === label);
@@ -241,7 +239,6 @@ function nonceText(hex: string): string | null {
 
 interface Circumstances {
   readonly floor: Tier;
-  /** The evidence met a policy of the caller. */
   readonly isPinned: boolean;
 }
 
@@ -294,7 +291,6 @@ function valueFor(
 interface Verified {
   readonly boot: BootProofClaims;
   readonly passed: (id: CheckId) => boolean;
-  /** It is a deployment of the caller's policy. */
   readonly matches: boolean;
 }
 
@@ -315,14 +311,12 @@ function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefine
   return checks.find((check) => check.id === id)?.status;
 }
 
-/** They determine the configuration, or who approves it. */
 const CONFIGURATION_PINS: readonly CheckId[] = ["policy.manifest-set", "policy.manifest-hash"];
 const IDENTITY_PINS: readonly CheckId[] = [...CONFIGURATION_PINS, "policy.quorum-key", "policy.public-key"];
 /** Of the image; and of its role, instance and signing certificate. */
 const CODE_PCRS = [0, 1, 2];
 const OPERATOR_PCRS = [3, 4, 8];
 
-/** A manifest names image and application; a bare document has only its PCRs. */
 function pinsCode(boot: BootProofClaims): boolean {
   const { manifest, pinnedPcrs } = boot.image;
   return isVouchedFor(boot) && (manifest !== null || CODE_PCRS.every((index) => pinnedPcrs.includes(index)));
@@ -399,7 +393,7 @@ async function signed(claims: EarClaims, jwk: SigningJwk): Promise<string> {
   return sign(printableJson(JSON.stringify(claims)), key, TYPE);
 }
 
-/** Tries the key: signs, and checks that with its public half. Throws TypeError, without showing any of the key. */
+/** Tries the key with its public half. Throws TypeError, without showing any of it. */
 export async function earSigningKey(jwk: SigningJwk): Promise<SigningKey> {
   const key = signingKeyOf(jwk);
   const { compactVerify, importJWK } = await import("jose");

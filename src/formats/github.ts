@@ -27,7 +27,6 @@ export function renderGithub(report: Report, notices: readonly Notice[] = []): s
   return renderWhole(report, WANTED, () => `${commandsOf(report, notices).join("\n")}\n`);
 }
 
-/** In place of a report: one error with every problem. */
 export function renderGithubFailure(failure: CommandFailure): string {
   const [first = "", ...others] = failureLines(failure);
   return `${command("error", { title: "bootproof" }, [`${failure.headline}: ${first}`, ...others])}\n`;

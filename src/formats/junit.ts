@@ -132,12 +132,10 @@ function properties(report: Report, notices: readonly Notice[]): string[] {
   return rows.flatMap(([name, value]) => (value === null ? [] : [leaf("property", { name, value }, [])]));
 }
 
-/** An element with child elements. */
 function node(name: string, attributes: Attributes, children: readonly string[]): string[] {
   return [`<${start(name, attributes)}>`, ...children.map((child) => `  ${child}`), `</${name}>`];
 }
 
-/** An element with lines of text, or an empty one. */
 function leaf(name: string, attributes: Attributes, text: readonly string[]): string {
   const inner = text.map(escaped).join("\n");
   return inner === "" ? `<${start(name, attributes)}/>` : `<${start(name, attributes)}>${inner}</${name}>`;

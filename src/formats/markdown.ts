@@ -48,7 +48,6 @@ function verdictPart(report: Report, notices: readonly Notice[]): string {
   ].join("\n\n");
 }
 
-/** Equal failures are listed once. */
 function failuresPart(report: Report): string {
   const groups = grouped(badChecks(report), ({ id, detail, expected, actual }) =>
     JSON.stringify([id, detail, expected, actual]),
@@ -71,7 +70,6 @@ function listPart(heading: string, statements: readonly string[]): string {
   return `## ${plain(heading)}\n\n${list(statements.map(plain), MAX_STATEMENTS)}`;
 }
 
-/** At most `most` bytes of items; the others are counted. */
 function list(items: readonly string[], most: number): string {
   const lines: string[] = [];
   let left = most;
@@ -128,7 +126,6 @@ function around(word: string): { readonly before: string; readonly core: string;
  */
 function plain(sentence: string): string {
   let text = "";
-  // Consecutive code words with nothing between them are one span.
   let span: string[] = [];
   let lead = "";
   const add = (words: string): void => {
@@ -154,7 +151,6 @@ function plain(sentence: string): string {
   return text;
 }
 
-/** The fence is longer than any run of backticks inside. */
 function code(text: string): string {
   const shown = printable(text);
   const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map((run) => run.length));

@@ -19,10 +19,8 @@ const WHOLE = pageOf({ detail: "verbose" });
 
 /** Why a command verified nothing. */
 export interface CommandFailure {
-  /** One sentence. */
   readonly headline: string;
   readonly problems: readonly { readonly message: string; readonly file?: string }[];
-  /** What to do, a line each. */
   readonly advice: readonly string[];
   readonly exitCode: number;
 }
@@ -48,7 +46,6 @@ function headlineOf(report: Report): string {
   return `NOT GOOD: a check failed, so the verdict of this report is wrong: ${sentence}`;
 }
 
-/** BUTs, notes, enclaves, counts and origin. */
 export function besideVerdict(report: Report, notices: readonly Notice[]): string[] {
   return [
     ...butsOf(report, notices).map((text) => `BUT ${text}`),
@@ -59,7 +56,6 @@ export function besideVerdict(report: Report, notices: readonly Notice[]): strin
   ].filter((line) => line !== "");
 }
 
-/** The notices that are no BUTs; an item after a dash. */
 export function notesOf(notices: readonly Notice[]): string[] {
   return notices.flatMap(({ kind, text }) => {
     if (kind === "but" || kind === "refused") return [];
@@ -79,7 +75,6 @@ export function openLines(report: Report): string[] {
   return openParts(report).flatMap(({ heading, statements }) => [heading, ...statements.map((text) => `- ${text}`)]);
 }
 
-/** `boot[0]`, or `boot[0] = boot.json`. */
 export function whoOf({ subject, about = subject }: Check, report: Report): string {
   return labelOf(about, report);
 }
@@ -124,7 +119,6 @@ function lines(text: string | undefined): string[] {
  * fetched as the latest of an application has the application's name, not that of a file.
  */
 export function fileOf({ subject, about = subject, name: own }: Check, { evidence }: Report): string | null {
-  // The app proofs of an activity are in its file.
   const piece =
     evidence.find((one) => one.subject === about) ??
     (about.startsWith("app") ? evidence.find((one) => one.subject === "activity") : undefined);

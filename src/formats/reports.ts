@@ -16,11 +16,10 @@ export interface VerifiedSource {
   readonly evidence: EvidenceInput;
   /** An undefined policy stands for that of the bundle. */
   readonly options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined };
-  /** The caller refuses a report with a BUT. */
   readonly failsOnWarning?: boolean;
 }
 
-/** Why the caller refuses a good verdict: the BUTs. Empty where the caller does not. */
+/** Why the caller refuses a good verdict: the BUTs. */
 export function refusalOf({ report, bundle, failsOnWarning = false }: VerifiedSource): readonly string[] {
   if (!failsOnWarning || report.verdict === "rejected") return [];
   return butsOf(report, bundle === null ? [] : bundleNotices(bundle, report.verdict));
@@ -30,7 +29,6 @@ const REFUSED = "REFUSED: with --fail-on-warning, a BUT is a failure.";
 
 interface ReportOptions extends Omit<TextOptions, "detail"> {
   readonly detail?: Detail;
-  /** Of `ear`: the signing key. */
   readonly earKey?: SigningJwk | undefined;
 }
 
@@ -79,7 +77,6 @@ function noticesOf(judged: VerifiedSource): readonly Notice[] {
   ];
 }
 
-/** The file of the bundle, which every piece names. */
 function bundleBytes(evidence: EvidenceInput): { readonly bundle: Uint8Array; readonly name: string } {
   const { bytes, name } = inputPieces(evidence)[0]!.piece;
   return { bundle: bytes!, name: name! };

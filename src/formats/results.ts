@@ -18,7 +18,6 @@ export interface OwnClaim {
   readonly stale: boolean;
   readonly policy: string | null;
   readonly policyDigest: string | null;
-  /** Left out where the evidence was in no bundle. */
   readonly policyFrom?: "caller" | "bundle";
   readonly verifiedAt: string;
   readonly validationTime: string | null;
@@ -84,7 +83,6 @@ export function digestUri(hex: string): string | null {
   return bytes?.length === 32 ? `ni:///sha-256;${toBase64url(bytes)}` : null;
 }
 
-/** RFC 4648 section 5, without padding. */
 export function toBase64url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

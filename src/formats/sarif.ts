@@ -24,7 +24,6 @@ import {
 } from "./parts.js";
 
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/** The rule for the verdict as a whole. */
 const VERDICT_RULE = "verdict";
 
 /**
@@ -82,7 +81,6 @@ interface Message {
   readonly text: string;
 }
 
-/** One for the verdict, for each check of this version, and for each unknown id. */
 function rulesFor(findings: readonly Check[]): Rule[] {
   const strange = new Set<string>(findings.map(({ id }) => id).filter((id) => !isCheckId(id) && id !== VERDICT_RULE));
   return [
@@ -176,7 +174,6 @@ function placeOf(file: string, what: string): Place {
   return { locations: [{ physicalLocation }], partialFingerprints: { primaryLocationLineHash: `${digest(what)}:1` } };
 }
 
-/** One for each file, with all its pieces. */
 function artifactOf([uri, pieces]: readonly [string, readonly EvidencePiece[]]): object {
   const { sha256, name } = pieces[0]!;
   const subjects = pieces.map(({ subject }) => subject).join(", ");
@@ -197,7 +194,6 @@ function uriOf(path: string): string {
   return (isAbsolute ? "file:///" : "") + encoded.join("/");
 }
 
-/** FNV-1a with 64 bits. */
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of new TextEncoder().encode(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

@@ -10,7 +10,6 @@ export interface SigningJwk {
   readonly [member: string]: unknown;
 }
 
-/** The header values of a key, and its members for signing and for checking. */
 export interface SigningKey {
   readonly alg: string;
   readonly kid: string | null;
@@ -22,7 +21,6 @@ interface KeyKind {
   /** RFC 7518 section 3.1, RFC 8037 section 3.1, RFC 9864; the first is the default. */
   readonly algorithms: readonly [string, ...string[]];
   readonly publicMembers: readonly string[];
-  /** All that an import needs; `d` first. */
   readonly privateMembers: readonly string[];
 }
 
@@ -89,7 +87,6 @@ function refuseOtherUse({ use, key_ops: operations }: Readonly<Record<string, un
 
 function refuseWeakRsa({ n, oth }: Readonly<Record<string, unknown>>): void {
   if (oth !== undefined) throw refused("RSA of more than two primes");
-  // Six bits a digit, without leading zeros.
   const bits = 6 * String(n).replace(/^A+/, "").length;
   if (bits < MIN_RSA_BITS) throw refused(`RSA of fewer than ${MIN_RSA_BITS} bits`);
 }

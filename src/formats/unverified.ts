@@ -12,7 +12,6 @@ interface Renderer {
   readonly difference: (difference: Difference, options: TextOptions) => string;
 }
 
-/** Each ends with a line feed. */
 export const RENDERERS: Readonly<Record<Format, Renderer>> = {
   text: { inspection: renderInspection, difference: renderDiff },
   json: { inspection: (inspection) => renderJson(inspection), difference: (difference) => renderJson(difference) },

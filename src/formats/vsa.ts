@@ -23,14 +23,12 @@ const PREDICATE_TYPE = "https://slsa.dev/verification_summary/v1";
 const VERIFIED_LEVEL = "BOOTPROOF_VERIFIED";
 const VERIFIED_WITH_BUTS_LEVEL = "BOOTPROOF_VERIFIED_WITH_BUTS";
 const FAILED = "FAILED";
-/** In place of a policy's URI. */
 const NO_POLICY_URI = `${TOOL_URI}#no-policy`;
 const BUNDLE_POLICY_URI = `${TOOL_URI}#policy-of-the-bundle`;
 const POLICY_AS_VALUE_URI = `${TOOL_URI}#policy-without-digest`;
 
 const IMAGE_PCRS = [0, 1, 2];
 
-/** The part of in-toto's ResourceDescriptor that is used here. */
 interface Subject {
   readonly name: string;
   readonly digest: Readonly<Record<string, string>>;
@@ -45,7 +43,6 @@ interface ShownPiece {
 /** The pieces are in the order of the report. */
 interface ShownEvidence {
   readonly pieces: readonly ShownPiece[];
-  /** The only piece is a bare attestation document. */
   readonly isDocument: boolean;
 }
 
@@ -186,7 +183,7 @@ function pieceSubjects(subject: string, { evidence }: Report): Subject[] {
   return digest === null || digestUri(digest) === null ? [] : [{ name: "", digest: { sha256: digest } }];
 }
 
-/** For a statement without boot proofs: the other pieces, or the report itself as JSON. */
+/** Without boot proofs: the other pieces, or the report itself as JSON. */
 async function otherSubjects(report: Report): Promise<Subject[]> {
   const pieces = report.evidence.flatMap(({ subject }) =>
     pieceSubjects(subject, report).map(({ digest }) => ({ name: subject, digest })),

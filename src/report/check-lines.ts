@@ -69,7 +69,6 @@ export function besideId(check: Check, text: string, page: Page): string[] {
     : statusLines(check, text, page, `${padded(id, ID_WIDTH)}  `);
 }
 
-/** Checks that are skipped for the same reason, together. */
 export function mergedLines(checks: readonly Check[], page: Page): string[] {
   const [first] = checks as [Check];
   const ids = checks.map((check) => printable(check.id)).join(", ");
@@ -89,7 +88,6 @@ export function statusLines({ status }: Pick<Check, "status">, text: string, pag
   return [INDENT + page.paint(word, ...styles) + first!.slice(INDENT.length + word.length), ...others];
 }
 
-/** `shown`: advice that was shown before, and is not repeated. */
 function adviceLines(check: Check, page: Page, shown = new Set<string>()): string[] {
   const { advice } = check;
   if (advice === undefined || shown.has(advice)) return [];

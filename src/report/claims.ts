@@ -46,7 +46,6 @@ export function bootProofClaims(
   );
 }
 
-/** Of evidence in which every piece is verified. */
 export function evidenceClaims(
   boots: readonly Pick<CheckedBootProof, "verified" | "trustAnchor" | "givenPcrs">[],
   appProofs: readonly (VerifiedAppProof | null)[],

@@ -71,7 +71,6 @@ function withHex(text: string, shown: readonly string[]): string {
   return printable(text).replace(LONG_HEX, () => shown[next++]!);
 }
 
-/** A value without a counterpart. */
 function clipped(text: string): string {
   return printableStart(
     text.replace(LONG_HEX, (hex) => (hex.length > WHOLE ? shortHex(hex, 16) : hex)),
@@ -98,7 +97,6 @@ function differences(one: string, other: string): number[] {
   return indices;
 }
 
-/** `3, 7-9` of 3, 7, 8, 9. */
 function ranges(indices: readonly number[]): string {
   return runsOf(indices)
     .map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`))

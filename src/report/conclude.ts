@@ -26,7 +26,6 @@ interface Conclusion {
   readonly checklists: readonly Checklist[];
   /** Null for a piece that was rejected. */
   readonly pieces: readonly unknown[];
-  /** Null without a policy. */
   readonly appraisal: Appraisal | null;
   readonly validationTime: Date | null;
   /** Called only where nothing was rejected. */
@@ -86,7 +85,6 @@ function isStale(checks: readonly Check[], pieces: readonly unknown[]): boolean 
   return !pieces.includes(null) && areStale(checks.filter((check) => check.status === "fail"));
 }
 
-/** The checks with the caller's names of their pieces, and with advice in words. */
 async function reported(checks: readonly Check[], given: Conclusion["given"]): Promise<Check[]> {
   const names = new Map(given.map(({ subject, piece }) => [subject, piece.name]));
   const advised = checks.some(({ advice }) => advice !== undefined) ? await withAdvice(checks) : checks;

@@ -8,7 +8,6 @@ const MAX_VALUE = 1000;
 
 /** Values as JSON text, long ones cut; null where one side has none. */
 interface ReportDifference {
-  /** Such as `verdict`, or `boot[0] cose.signature: status`. */
   readonly place: string;
   readonly theirs: string | null;
   readonly anew: string | null;

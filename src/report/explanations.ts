@@ -20,17 +20,12 @@ export const CHECK_ADVICE = /* @__PURE__ */ Object.fromEntries(
 ) as Readonly<Record<CheckId, string>>;
 
 interface Explained {
-  /** What is known once it passes, and how far that can be believed. */
   readonly proves: string;
-  /** Why it fails without an attack. */
   readonly genuine: string;
-  /** Which attacks make it fail. */
   readonly hostile: string;
-  /** When it is a warning instead of a failure. */
   readonly warns?: string;
-  /** What to do, after the advice that reports give (`CHECK_ADVICE`). */
+  /** Follows the usual advice of the check. */
   readonly next: string;
-  /** The source of the rule: a section of a document here, or of a public one. */
   readonly sources: readonly string[];
 }
 
@@ -726,7 +721,6 @@ export function renderCheckExplanation(explanation: CheckExplanation, options: E
   return rendered(`${id}: ${title}`, `Group: ${group}`, sections, options);
 }
 
-/** The explanation of a verdict, a status, an exit code or a term as text. */
 export function renderTermExplanation(
   term: string,
   { title, means }: TermExplanation,
@@ -735,7 +729,6 @@ export function renderTermExplanation(
   return rendered(`${term}: ${title}`, null, [["", [means]]], options);
 }
 
-/** Every id with its title, by group, as text. */
 export function renderCheckList(options: ExplanationOptions = {}): string {
   const page = pageOf(options);
   const groups = new Map<string, CheckId[]>();

@@ -14,7 +14,6 @@ export interface Notice {
   readonly text: string;
 }
 
-/** False for verdicts of other versions, too. */
 export function isGoodVerdict(verdict: unknown): boolean {
   return verdict === "verified" || verdict === "authentic";
 }
@@ -54,9 +53,9 @@ interface EnclaveFacts {
   readonly namespace: string | null;
   /** Null where the namespace is proven, or there is none. */
   readonly namespaceSaidBy: "its image" | "its application" | null;
-  /** The deployment of the policy that matched; null without a policy. */
+  /** Null without a policy. */
   readonly deployment: string | null;
-  /** RFC 3339: when the document was made. */
+  /** RFC 3339. */
   readonly documentDate: string;
   /** At the time of verification: `3 days old`. */
   readonly age: string;
@@ -65,7 +64,7 @@ interface EnclaveFacts {
 interface HeadlineFacts {
   /** One for each boot proof; empty for rejected evidence, of which nothing is proven. */
   readonly enclaves: readonly EnclaveFacts[];
-  /** RFC 3339: the time of verification. */
+  /** RFC 3339. */
   readonly verifiedAt: string;
   /**
    * All but the time of verification, as text: a line for each of up to `most` boot proofs, otherwise one for all. Of

@@ -50,7 +50,6 @@ const PAGE_OPTIONS: Readonly<Record<keyof PageOptions, true>> = {
   detail: true,
 };
 
-/** The own members of the options, each read once. */
 export function ownPageOptions<O extends PageOptions>(options: O): O {
   return ownMembers(options as PageOptions, PAGE_OPTIONS) as O;
 }

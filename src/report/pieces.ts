@@ -137,7 +137,6 @@ function statusOf(checks: readonly Check[]): CheckStatus {
   return checks.every(({ status }) => status === "skip") ? "skip" : "pass";
 }
 
-/** Equal warnings of several pieces are shown once. */
 function warningParagraph(kind: string, checks: readonly Check[], report: Report, page: Page): string[][] {
   const warnings = checks.filter(({ status }) => status === "warn");
   if (warnings.length === 0) return [];

@@ -20,7 +20,6 @@ import type {
   RestsOn,
 } from "./report.js";
 
-/** Names listed in one sentence; the others are counted. */
 const MAX_LISTED = 8;
 const LONG_HEX = /^[0-9a-fA-F]{48,}$/;
 
@@ -84,7 +83,6 @@ function unprovenHeading(boot: BootProofClaims): string | null {
   return `${speaker}, ${boot.image.pinned ? "whose code debug mode leaves open" : unpinned}, says that`;
 }
 
-/** More boot proofs than these share statements (`alike`). */
 const MANY = 4;
 
 /** Several boot proofs are named before their statements, and equal statements are listed once. */
@@ -301,7 +299,6 @@ const OUTCOME_FACTS: Readonly<Record<string, string>> = {
   organizationDataDigest: "organization data",
 };
 
-/** The members that are present, each after its word. */
 function facts(object: JsonObject, words: Readonly<Record<string, string>>): string {
   const there = Object.keys(words).filter((name) => typeof object[name] === "string" && object[name] !== "");
   return there.map((name) => `${words[name]} ${member(object, name)}`).join(", ");
@@ -349,7 +346,6 @@ function passedFor(report: Report, id: CheckId, index: number): boolean {
   );
 }
 
-/** The first items, and how many more there are. */
 export function shortList(items: readonly string[], separator = ", "): string {
   const more = items.length - MAX_LISTED;
   return items.slice(0, MAX_LISTED).join(separator) + (more > 0 ? `${separator}and ${more} more` : "");

@@ -15,7 +15,6 @@ import { piecesOf } from "./width.js";
 
 /** Rows of the smallest screen in use. */
 const LINES = 24;
-/** Lines of one failure. */
 const FAILURE = 4;
 /** Two empty lines, a heading, a line beneath it, and the last line. */
 const AFTER = 5;
@@ -25,7 +24,6 @@ const MORE = "More: omit --summary, or use --verbose.";
 const MAX_HEADLINE = 4;
 /** A BUT is never cut: more lines of BUTs than these make the summary longer. */
 const BUT_LINES = 4;
-/** Lines about the enclaves. */
 const MAX_FACTS = 3;
 
 /**
@@ -131,7 +129,6 @@ function comparedLines({ expected, actual }: Check, page: Page): string[] {
 /** Not around differing bytes in brackets. */
 const WHOLE_HEX = /[0-9a-f]{48,}/g;
 
-/** `wrapped`, in at most `most` lines. */
 function clipped(page: Page, first: string, text: string, most: number): string[] {
   return cutTo(most, wrapped(page, first, text), page);
 }

@@ -24,7 +24,6 @@ const VERDICT_STYLES: Readonly<Record<Verdict, Style[]>> = {
   authentic: ["onYellow"],
   rejected: ["bold", "red"],
 };
-/** Pieces of evidence that are listed; more of them are counted. */
 const MAX_PIECES = 8;
 const MAX_SENTENCE = 160;
 
@@ -73,7 +72,6 @@ export function renderFailures(report: Report, options: TextOptions): string {
   return paragraphs([verdictLines(report, [], page), lines]);
 }
 
-/** `policy`: the policy in words. */
 const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => string>> = {
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
@@ -137,7 +135,6 @@ export function originLines({ policy, policyDigest, verifiedAt, tool }: Report, 
   return [...by, `verified at ${printable(verifiedAt)} by ${made}`];
 }
 
-/** The pieces that have a name, a line each. */
 function evidenceLines({ evidence }: Report, page: Page): string[] {
   const named = evidence.filter(({ name }) => name !== null);
   const isMany = named.length > MAX_PIECES && page.detail !== "verbose";

@@ -132,7 +132,6 @@ function openAboutBoot(boot: BootProofClaims, aws: boolean): string[] {
   ];
 }
 
-/** By question (appraise/README.md, "What a deployment has to pin"), where the policy has no answer. */
 const OPEN_QUESTIONS: Readonly<Record<Question, string>> = {
   application: "Which application runs in the enclave: the policy leaves it open.",
   operator:

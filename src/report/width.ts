@@ -20,7 +20,6 @@ const WIDE = new RegExp(
   "u",
 );
 const ASCII = /^[\x20-\x7e]*$/;
-/** A character with its marks. */
 const CLUSTER = /\P{M}?\p{M}*/gu;
 
 export function displayWidth(text: string): number {
