@@ -47,7 +47,7 @@ const TIERS = ["none", "affirming", "warning", "contraindicated"] as const;
 type Tier = (typeof TIERS)[number];
 
 /** draft-ietf-rats-ar4si-10 section 2.3.4, and one value of its range for warnings that no standard describes. */
-const NOT_ASKED = 0;
+const NO_STATEMENT = 0;
 const AFFIRMED = 2;
 const BOOTED_AS_APPROVED = 3;
 const UNRECOGNIZED_CODE = 33;
@@ -158,8 +158,8 @@ interface EarClaims {
 
 function earClaims(report: Report, bundle: BundleFacts | null): EarClaims {
   const own = ownClaim(report, bundle);
-  const floor = floorOf(report, bundle);
-  const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, floor)] as const);
+  const best = bestStatusOf(report, bundle);
+  const submods = attestersOf(report).map((label) => [label, appraisalOf(label, report, bundle, best)] as const);
   const { name, version } = report.tool;
   return {
     eat_profile: PROFILE,
@@ -186,7 +186,7 @@ function attestersOf({ evidence }: Report): string[] {
 }
 
 /** The upper bound of each status: verdict and BUTs concern all pieces together. */
-function floorOf(report: Report, bundle: BundleFacts | null): Tier {
+function bestStatusOf(report: Report, bundle: BundleFacts | null): Tier {
   if (!isGood(report, []) || report.claims === null) return "contraindicated";
   const isPassed = whyNotPassed(report, bundle) === null;
   const isAffirmed = isPassed && !hasButs(report, bundle) && !warnsOfUnknown(report);
@@ -208,15 +208,15 @@ function warnsOfUnknown({ checks }: Report): boolean {
   return checks.some(({ id, status }) => status === "warn" && !Object.hasOwn(CHECK_ROWS, id));
 }
 
-function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, floor: Tier): Appraisal {
+function appraisalOf(label: string, report: Report, bundle: BundleFacts | null, best: Tier): Appraisal {
   const index = indexOf(label, report);
   const boot = index === null ? undefined : report.claims?.bootProofs[index];
   const checks = report.checks.filter((check) => checkedPiece(check) === label);
-  const vector = vectorOf(checks, boot, { floor, isPinned: meetsCallersPolicy(report, bundle) });
+  const vector = vectorOf(checks, boot, { best, isPinned: meetsCallersPolicy(report, bundle) });
   const policy = policyUri(report);
   const nonce = index !== null && carriesNonce(report, index) ? nonceText(boot?.hardware.nonce ?? "") : null;
   return {
-    ear_status: worst([floor, ...Object.values(vector).map(tierOf)]),
+    ear_status: worst([best, ...Object.values(vector).map(tierOf)]),
     ear_trustworthiness_vector: vector,
     ...(policy !== null && { ear_appraisal_policy_ids: [policy] }),
     ...(nonce !== null && { eat_nonce: nonce }),
@@ -238,7 +238,7 @@ function nonceText(hex: string): string | null {
 }
 
 interface Circumstances {
-  readonly floor: Tier;
+  readonly best: Tier;
   readonly isPinned: boolean;
 }
 
@@ -281,9 +281,9 @@ function valueFor(
   claim: TrustClaim,
   checks: readonly Check[],
   boot: BootProofClaims | undefined,
-  { floor, isPinned }: Circumstances,
+  { best, isPinned }: Circumstances,
 ): number {
-  if (floor === "contraindicated" || boot === undefined) return NOT_ASKED;
+  if (best === "contraindicated" || boot === undefined) return NO_STATEMENT;
   const passed = (id: CheckId): boolean => statusOf(checks, id) === "pass";
   return WORTH[claim]({ boot, passed, matches: isPinned && boot.image.pinned && passed("policy.deployment") });
 }
@@ -294,17 +294,18 @@ interface Verified {
   readonly matches: boolean;
 }
 
-const notAsked = (): number => NOT_ASKED;
+const noStatement = (): number => NO_STATEMENT;
 
 const WORTH: Readonly<Record<TrustClaim, (verified: Verified) => number>> = {
-  "instance-identity": ({ boot, passed, matches }) => (matches && namesOperator(boot, passed) ? AFFIRMED : NOT_ASKED),
-  configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NOT_ASKED),
+  "instance-identity": ({ boot, passed, matches }) =>
+    matches && namesOperator(boot, passed) ? AFFIRMED : NO_STATEMENT,
+  configuration: ({ passed, matches }) => (matches && CONFIGURATION_PINS.some(passed) ? AFFIRMED : NO_STATEMENT),
   executables: ({ boot, matches }) => (matches && pinsCode(boot) ? BOOTED_AS_APPROVED : UNRECOGNIZED_CODE),
-  "file-system": notAsked,
-  hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NOT_ASKED),
-  "runtime-opaque": notAsked,
-  "storage-opaque": notAsked,
-  "sourced-data": notAsked,
+  "file-system": noStatement,
+  hardware: ({ passed }) => (HARDWARE_CHECKS.every(passed) ? AFFIRMED : NO_STATEMENT),
+  "runtime-opaque": noStatement,
+  "storage-opaque": noStatement,
+  "sourced-data": noStatement,
 };
 
 function statusOf(checks: readonly Check[], id: CheckId): CheckStatus | undefined {
