@@ -76,7 +76,7 @@ const SENTENCES: Readonly<Record<Verdict, (report: Report, policy: string) => st
   verified: (_, policy) => `VERIFIED: every check passed, and the deployment is one that ${policy} pins.`,
   authentic: (report) => {
     const none = isByMakersPolicy(report) ? "the only policy came with the evidence" : "no policy was given";
-    return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, but it may be anybody's.`;
+    return `AUTHENTIC: every check passed, but ${none}: the enclave is genuine, and may be anybody's.`;
   },
   rejected: (report) => `${report.stale === true ? STALE : "REJECTED: nothing is proven."} ${failureSentence(report)}`,
 };
