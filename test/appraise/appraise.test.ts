@@ -670,7 +670,7 @@ describe("boot proofs alone", () => {
     const report = await judge(live, { policy: { appProofs: { coverage: true } } });
     expect([report.verdict, report.notApplied]).toEqual(["verified", ["appProofs.coverage"]]);
     expect(caveats(report)).toContain(
-      "no activity was given: what the policy demands of its addresses (appProofs.coverage) was not applied.",
+      "there was no activity: the policy's rule for its addresses (appProofs.coverage) was not applied.",
     );
   });
 

@@ -41,7 +41,7 @@ describe("only boot proofs are asked for", () => {
     expect(checkOf(stdout)).toMatchObject({ status: "skip", detail: expect.stringContaining(NOT_APPLIED) as string });
     const text = (await verify(...args, "--policy", DEMANDING)).stdout.replace(/\s+/g, " ");
     expect(text).toContain(
-      "BUT no app proofs were asked for: what the policy demands of them (appProofs.required) was not applied.",
+      "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required) were not applied.",
     );
   });
 

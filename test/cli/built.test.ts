@@ -50,9 +50,9 @@ describe("verify --image", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^AUTHENTIC: /);
     const words = stdout.replace(/\s+/g, " ");
-    expect(words).toContain("It is the image that was given (PCR0, PCR1, PCR2).");
-    expect(words).toContain("its image, which was given, and which no policy pins, says that");
-    expect(words).toContain("Whose enclave this is, which application it ought to run");
+    expect(words).toContain("It is the image that you gave (PCR0, PCR1, PCR2).");
+    expect(words).toContain("its image, which you gave, but which no policy pins, says that");
+    expect(words).toContain("Whose enclave this is, which application it should run");
     expect(stdout).toMatch(/ok +bind\.image/);
   });
 

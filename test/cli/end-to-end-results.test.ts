@@ -162,6 +162,6 @@ it("a key that cannot sign is told before anything else, in the built command's 
   ]);
   expect([status, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(
-    `bootproof: ${other}: the key that signs: a symmetric key: whoever checks the result by it could have made it\n`,
+    `bootproof: ${other}: signing key: it is a symmetric key: anyone who can check a result with it can forge one\n`,
   );
 });

@@ -375,7 +375,7 @@ describe("verify --app", () => {
 
   it("says what of it is the service's word", async () => {
     const word =
-      "That what was asked for by its application is that application's, and booted last " +
+      "That the boot proof is of the application that you named, and of its latest boot " +
       '("signer"): the service\'s word.';
     const proven = " The policy proves which of its deployments each is, and no more.";
     const verified = flat((await online("verify", "--app", "signer", "--policy", policy)).stdout);
@@ -386,7 +386,7 @@ describe("verify --app", () => {
     expect(authentic).toContain(word);
     expect(authentic).not.toContain(proven);
     const byKey = flat((await online("verify", "--ephemeral-key", signer, "--policy", policy)).stdout);
-    expect(byKey).not.toContain("booted last");
+    expect(byKey).not.toContain("latest boot");
   });
 
   it("is rejected where a policy pins another deployment", async () => {
@@ -407,7 +407,7 @@ describe("verify --app", () => {
       const { code, stdout } = await online("verify", ...asked, "--policy", demanding);
       expect(code).toBe(0);
       expect(flat(stdout)).toContain(
-        "BUT no app proofs were asked for: what the policy demands of them (appProofs.required and appProofs.decision)",
+        "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required and appProofs.decision)",
       );
     }
     const asked = ["--activity-id", lab.walletActivityId, "--policy", demanding, "--format", "json"];

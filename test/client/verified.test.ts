@@ -606,7 +606,7 @@ describe("an activity", () => {
     expect([...new Set(error.failures.map(({ id }) => id))].sort()).toEqual([...fails].sort());
     expect(error.report).toMatchObject({ verdict: "rejected", claims: null });
     if (says !== undefined) expect(error.message).toContain(says);
-    const word = error.report.stale ? "rejected, stale: the evidence is genuine, and older than [^:]*" : "rejected";
+    const word = error.report.stale ? "rejected, stale: the evidence is genuine, but older than [^:]*" : "rejected";
     expect(error.message).toMatch(new RegExp(`^update_wallet: ${word}: .*look into it before you submit again\\.$`));
     expect(error.report.stale).toBe(/too old|too long ago/.test(name));
     expect(Object.keys(error).sort()).toEqual([

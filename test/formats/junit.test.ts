@@ -50,7 +50,7 @@ describe("JUnit XML", () => {
   it("has a test case for each check, named after the piece and the check", () => {
     expect(named(REJECTED, "policy.pcrs")).toMatchObject({
       classname: "boot[0] = &quot;evidence/boot proof.json&quot;",
-      name: "policy.pcrs: the measurements are pinned ones",
+      name: "policy.pcrs: the measurements are pinned",
     });
     expect(named(REJECTED, "app.request")).toMatchObject({ classname: "app[0] = apps.json[3]" });
   });
@@ -79,7 +79,7 @@ describe("JUnit XML", () => {
   });
 
   it("says that a report contradicts itself", () => {
-    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: a check failed, and');
+    expect(casesOf(renderJunit(CONTRADICTORY))[0]!.inner).toContain('message="NOT GOOD: a check failed, so');
   });
 
   it("tells verdict, BUTs, notes and what is not proven with the verdict, and as properties", () => {

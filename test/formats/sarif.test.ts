@@ -102,7 +102,7 @@ describe("SARIF", () => {
         `actual    PCR0 ${"ab".repeat(48)}\nactual    PCR1 ${"bb".repeat(48)}\n` +
         "-> Compare with the release you expect.",
     );
-    expect(runOf(STALE_REPORT).results[0]!.message.text).toContain("\nstale: genuine, and older than");
+    expect(runOf(STALE_REPORT).results[0]!.message.text).toContain("\nstale: genuine, but older than");
   });
 
   it("has a result of the verdict where no failed check says it", () => {
@@ -130,7 +130,7 @@ describe("SARIF", () => {
     expect(rules.map(({ id }) => id)).toEqual(["verdict", ...CHECK_IDS]);
     for (const { id, shortDescription, help } of rules.slice(1)) {
       expect(shortDescription.text).toBe(CHECK_TITLES[id as keyof typeof CHECK_TITLES]);
-      for (const heading of ["What it proves", "Why it fails, where somebody does", "What to do", "Source"]) {
+      for (const heading of ["What it proves", "Which attacks it stops", "What to do", "Source"]) {
         expect(help.text).toContain(`${heading}: `);
         expect(help.markdown).toContain(`**${heading}**\n\n`);
       }
