@@ -1,6 +1,5 @@
 /** The library's verbs: verify, appraise, report. Each reads as the list of its steps. */
 import type { Appraisal, AppraisalSetting } from "./appraise/appraisal.js";
-import { appraiseUnder } from "./appraise/parsed-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import {
   type DecodedEvidence,
@@ -104,7 +103,7 @@ async function judgeDecoded(decoded: DecodedEvidence, setting: VerifySetting): P
   const boots = await checkBootProofs(decoded.bootProofs, context);
   const apps = await checkAppProofs(decoded.appProofs, { boots: boots.checked, activity: decoded.activity }, context);
   const activity = decoded.activity && checkActivity(decoded.activity, apps.verified, demandsOf(setting));
-  const appraisal = policy && appraiseUnder(boots.verified, apps.verified, policy, appraisalSetting(decoded, setting));
+  const appraisal = policy?.appraise(boots.verified, apps.verified, appraisalSetting(decoded, setting)) ?? null;
 
   const verified = { bootProofs: boots.verified, appProofs: apps.verified, activity };
   const judgement = conclude({
@@ -194,14 +193,13 @@ export async function judgeDocument(
   const checked = await checkBareDocument(input.bytes, context);
   const { checklist, verified: attestation, validationTime } = checked;
   const appraisal =
-    policy &&
-    appraiseUnder([attestation], [], policy, {
+    policy?.appraise([attestation], [], {
       now: context.now,
       organizationId: null,
       onlyAsked: bootProofsOnly ? "a bare document was" : null,
       hasActivity: false,
       names: new Map(),
-    });
+    }) ?? null;
 
   const judgement = conclude({
     setting,

@@ -1,7 +1,7 @@
 /**
  * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
  */
-import { isPolicy } from "./appraise/parsed-policy.js";
+import { ParsedPolicy } from "./appraise/parsed-policy.js";
 import { type PlainPolicy, plainPolicy } from "./appraise/plain-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
@@ -176,7 +176,7 @@ export function ownPlainOptions(options: PlainOptions): PlainOptions {
 /** The options of one verification, taken over. */
 export interface VerifySetting {
   /** Null: none, any enclave of anybody. */
-  readonly policy: Policy | null;
+  readonly policy: ParsedPolicy | null;
   /** Of a policy that came with the evidence its maker: the verdict is then `authentic` at best. */
   readonly policyFrom: "caller" | "maker";
   readonly context: BootProofContext;
@@ -239,6 +239,7 @@ export type OptionsBesidePolicy = Omit<VerifyOptions, "policy">;
  */
 export function readOptionsUnder(policy: Policy, given: OptionsBesidePolicy, code: "bundle" | "page"): VerifySetting {
   const own = ownVerifyOptions({ ...given, policy: NO_POLICY_ANY_ENCLAVE });
+  requireParsed(policy);
   const faults = looseningFaults(policy, own);
   if (faults.length > 0) throw new MalformedError(code, faults);
   return { ...readOptions(own), policy, policyFrom: "maker" };
@@ -260,7 +261,7 @@ function looseningFaults(policy: Policy, { trustAnchors, allowDebug }: OptionsBe
 const ONLY_CALLER = "the policy came with the evidence and may only tighten; the caller alone can allow this";
 
 function ownVerifyOptions(options: VerifyOptions): VerifyOptions {
-  if (isPolicy(options))
+  if (ParsedPolicy.is(options))
     throw new TypeError("options: { policy, now: new Date() } wanted, and this is the policy alone");
   return ownOptions("options", options, OPTION_NAMES);
 }
@@ -271,12 +272,16 @@ function readSwitch(options: VerifyOptions, name: "allowDebug" | "bootProofsOnly
   return value;
 }
 
-function readPolicy({ policy, trustAnchors }: VerifyOptions): Policy | null {
+function readPolicy({ policy, trustAnchors }: VerifyOptions): ParsedPolicy | null {
   if (policy === NO_POLICY_ANY_ENCLAVE) return null;
-  if (!isPolicy(policy))
-    throw new TypeError("options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE");
+  requireParsed(policy);
   if (trustAnchors !== undefined) throw new TypeError("trustAnchors: a policy names its own");
   return policy;
+}
+
+function requireParsed(policy: unknown): asserts policy is ParsedPolicy {
+  if (!ParsedPolicy.is(policy))
+    throw new TypeError("options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE");
 }
 
 function readNow(now: unknown): Date {

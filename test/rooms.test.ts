@@ -490,7 +490,7 @@ describe("packages", () => {
   });
 
   it("what is a policy is said by parsePolicy alone", () => {
-    expect(all.filter(({ names }) => names.has("keepParsed")).map(({ file }) => file)).toEqual([
+    expect(all.filter(({ names }) => names.has("madePolicy")).map(({ file }) => file)).toEqual([
       "src/appraise/parsed-policy.ts",
       "src/appraise/policy.ts",
     ]);

@@ -1,7 +1,7 @@
 /** What a policy is worth, before any evidence: what answers the three questions, and what is left open. */
 import { type Fault, MalformedError } from "../errors.js";
 import { type TrustAnchor, isAwsNitroRoot } from "../verify/trust-anchor.js";
-import { type AppProofRules, type DeploymentPins, type Policy, isPolicy } from "./parsed-policy.js";
+import { type AppProofRules, type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
 import { type DeploymentKind, PIN_NAMES, type PinName, commonPcrs } from "./pins.js";
 import { type ParsePolicyOptions, parsePolicy } from "./policy.js";
 import { type Answers, type Question, scopeOf } from "./questions.js";
@@ -50,7 +50,7 @@ export interface DescribedDeployment {
  * `parsePolicy` answers it.
  */
 export function describePolicy(policy: Policy): PolicyDescription {
-  if (!isPolicy(policy)) throw new TypeError("policy: a policy as parsePolicy answers it wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: a policy as parsePolicy answers it wanted");
   const { name, trustAnchors, maxAge, appProofs, allowDebug, deployments } = policy;
   return {
     name,

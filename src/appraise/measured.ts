@@ -5,8 +5,7 @@
 import { toHex } from "../bytes.js";
 import { ownMembers } from "../decode/input.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
-import type { DeploymentPins, Policy } from "./parsed-policy.js";
-import { isPolicy } from "./parsed-policy.js";
+import { type DeploymentPins, ParsedPolicy, type Policy } from "./parsed-policy.js";
 import type { PcrPin } from "./pins.js";
 
 /** What was measured of files and names, as `bootproof/image` does it. */
@@ -51,7 +50,7 @@ const UNSIGNED = "00".repeat(PCR_LENGTH);
 
 /** Throws TypeError for what is no policy, or where nothing was measured. */
 export function compareMeasured(policy: Policy, measured: Measured): MeasuredComparison {
-  if (!isPolicy(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
+  if (!ParsedPolicy.is(policy)) throw new TypeError("policy: one that parsePolicy made wanted");
   measured = ownMembers(measured, { pcrs: true, pivotHash: true });
   const found = new Map(Object.entries(measured.pcrs ?? {}).map(([index, value]) => [Number(index), toHex(value)]));
   if (found.has(0) && !found.has(8)) found.set(8, UNSIGNED);

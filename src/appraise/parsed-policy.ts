@@ -1,4 +1,7 @@
-/** A policy once it was read, and which policies were: apart from what reads them, for who only verifies. */
+/**
+ * A policy that was read. What reads policies and appraises is in other modules: verification without a policy loads
+ * neither.
+ */
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -39,13 +42,6 @@ export interface AppProofRules {
   readonly decision: boolean;
 }
 
-/** What reading a policy leaves for those who verify under it. */
-interface Parsed {
-  /** Those that it was read from; null where it was given as a parsed value. */
-  readonly bytes: Uint8Array | null;
-  readonly appraise: Appraise;
-}
-
 type Appraise = (
   bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
   appProofs: readonly (VerifiedAppProof | null)[],
@@ -53,30 +49,55 @@ type Appraise = (
   setting: AppraisalSetting,
 ) => Appraisal;
 
-const parsedPolicies = new WeakMap<object, Parsed>();
-
-/** Only for what reads policies: nothing else has found one well-formed. */
-export function keepParsed(policy: Policy, parsed: Parsed): void {
-  parsedPolicies.set(policy, parsed);
+/** What a policy has beside its members. */
+interface PolicySource {
+  /** The bytes that it was read from; null if it was read from a parsed value. */
+  readonly bytes: Uint8Array | null;
+  readonly appraise: Appraise;
 }
 
-/**
- * Whether `parsePolicy` made it: nothing else was found well-formed, and an object without pins would fit anything.
- */
-export function isPolicy(value: unknown): value is Policy {
-  return parsedPolicies.has(value as object);
+/** Only `parsePolicy` makes one: an object that was not read could lack pins, and match any enclave. */
+export class ParsedPolicy implements Policy {
+  declare readonly name: Policy["name"];
+  declare readonly trustAnchors: Policy["trustAnchors"];
+  declare readonly deployments: Policy["deployments"];
+  declare readonly maxAge: Policy["maxAge"];
+  declare readonly appProofs: Policy["appProofs"];
+  declare readonly allowDebug: Policy["allowDebug"];
+  readonly #source: PolicySource;
+
+  /** @internal */
+  constructor(members: Policy, source: PolicySource, token: symbol) {
+    if (token !== TOKEN) throw new TypeError("a policy is made by parsePolicy only");
+    // With its getter of trust anchors.
+    Object.defineProperties(this, Object.getOwnPropertyDescriptors(members));
+    this.#source = source;
+    Object.freeze(this);
+  }
+
+  static is(value: unknown): value is ParsedPolicy {
+    return typeof value === "object" && value !== null && #source in value;
+  }
+
+  /** A copy of the bytes that it was read from; null if it was read from a parsed value. */
+  bytes(): Uint8Array | null {
+    return this.#source.bytes?.slice() ?? null;
+  }
+
+  /** Appraises verified evidence; null stands for a rejected piece. */
+  appraise(
+    bootProofs: readonly (VerifiedBootProof | VerifiedAttestation | null)[],
+    appProofs: readonly (VerifiedAppProof | null)[],
+    setting: AppraisalSetting,
+  ): Appraisal {
+    return this.#source.appraise(bootProofs, appProofs, this, setting);
+  }
 }
 
-/**
- * A copy of the bytes that the policy was read from, of its text in UTF-8; null where it was given as a parsed value.
- */
-export function policyBytes(policy: Policy): Uint8Array | null {
-  return parsedPolicies.get(policy)?.bytes?.slice() ?? null;
-}
+/** Stays in this module, so that the constructor of a policy makes no other. */
+const TOKEN = Symbol();
 
-/**
- * Holds verified evidence against the policy, as `appraise.ts` does it; null stands for a piece that was rejected. It
- * comes with the policy, so that who verifies without one does not load it.
- */
-export const appraiseUnder: Appraise = (bootProofs, appProofs, policy, setting) =>
-  parsedPolicies.get(policy)!.appraise(bootProofs, appProofs, policy, setting);
+/** For `parsePolicy` only. */
+export function madePolicy(members: Policy, source: PolicySource): ParsedPolicy {
+  return new ParsedPolicy(members, source, TOKEN);
+}

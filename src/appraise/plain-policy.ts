@@ -2,7 +2,7 @@
 import { isJsonObject, parseJson } from "../decode/json.js";
 import { attempt } from "../errors.js";
 import { certificatePem } from "../verify/trust-anchor.js";
-import { type Policy, policyBytes } from "./parsed-policy.js";
+import { ParsedPolicy, type Policy } from "./parsed-policy.js";
 
 /** What reads it comes to the same policy, and to the same digest. */
 export interface PlainPolicy {
@@ -17,7 +17,7 @@ export interface PlainPolicy {
  * them. Throws TypeError for a policy that was given as a value, of which there are no bytes.
  */
 export function plainPolicy(policy: Policy): PlainPolicy {
-  const bytes = policyBytes(policy);
+  const bytes = ParsedPolicy.is(policy) ? policy.bytes() : null;
   if (bytes === null) throw new TypeError("policy: one that was read from text or bytes wanted");
   const anchors = anchorFilesOf(bytes).map(([file, index]) => [
     file,

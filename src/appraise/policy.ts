@@ -11,7 +11,7 @@ import {
   parseTrustAnchor,
 } from "../verify/trust-anchor.js";
 import { appraise } from "./appraise.js";
-import { type AppProofRules, type DeploymentPins, type Policy, keepParsed } from "./parsed-policy.js";
+import { type AppProofRules, type DeploymentPins, type Policy, madePolicy } from "./parsed-policy.js";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
@@ -177,9 +177,10 @@ export function parsePolicy(input: string | Uint8Array | object, options: ParseP
   const read = readMembers(value as JsonValue, policyMembers(own), REQUIRED, place);
   if (read?.deployments) refuseAlike(read.deployments, read.appProofs?.types !== undefined, place);
   if (place.faults.length > 0) throw new MalformedError("policy", place.faults);
-  const policy = frozenPolicy(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>);
-  keepParsed(policy, { bytes, appraise });
-  return policy;
+  return madePolicy(policyOf(read as typeof read & Pick<PolicyMembers, (typeof REQUIRED)[number]>), {
+    bytes,
+    appraise,
+  });
 }
 
 /** Null for what is neither text nor bytes. */
@@ -196,9 +197,9 @@ function refuseSize(length: number): void {
     throw new MalformedError("policy", [{ path: "", message: `larger than ${MAX_POLICY_BYTES} bytes` }]);
 }
 
-function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
+function policyOf(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deployments">): Policy {
   const anchors = read.trustAnchors ?? [AWS_ROOT];
-  return Object.freeze({
+  return {
     name: read.name ?? null,
     get trustAnchors(): readonly TrustAnchor[] {
       return Object.freeze(anchors.map(anchorCopy));
@@ -214,7 +215,7 @@ function frozenPolicy(read: Partial<PolicyMembers> & Pick<PolicyMembers, "deploy
       ...read.appProofs,
     }),
     allowDebug: read.allowDebug ?? false,
-  });
+  };
 }
 
 function anchorCopy({ name, der }: AnchorSource): TrustAnchor {

@@ -2,7 +2,7 @@
  * The watch (watch/README.md): each poll fetches the newest boot proofs, verifies them with the present as `now`, and
  * records news. Time, randomness, timers, network and log are arguments.
  */
-import { isPolicy } from "../appraise/parsed-policy.js";
+import { ParsedPolicy } from "../appraise/parsed-policy.js";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { NamedEvidence, verifyBootProof } from "../bootproof.js";
@@ -128,7 +128,7 @@ function watchedBy(options: WatchOptions): Watched[] {
 }
 
 function policyOf(policy: Policy | PlainPolicy): Policy {
-  if (isPolicy(policy)) return policy;
+  if (ParsedPolicy.is(policy)) return policy;
   const { bytes, anchors = {} } = ownMembers(policy as PlainPolicy, { bytes: true, anchors: true });
   return parsePolicy(bytes, { readFile: (name) => (Object.hasOwn(anchors, name) ? anchors[name]! : "") });
 }
