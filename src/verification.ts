@@ -57,16 +57,23 @@ export type Verified<V extends AnyVerification> = Accepted<V, "verified">;
 /** What {@link requireAuthentic} lets pass. */
 export type Authentic<V extends AnyVerification> = Accepted<V, "verified" | "authentic">;
 
-const made = new WeakSet();
+/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+class MadeVerification {
+  readonly #made = true;
 
-/**
- * What a verification answers: it can be changed no more, so that its pieces stay those that its report is of. For
- * verification alone to call.
- */
-export function madeVerification<V extends AnyVerification>(verification: V): V {
-  for (const member of Object.values(verification)) if (Array.isArray(member)) Object.freeze(member);
-  made.add(Object.freeze(verification));
-  return verification;
+  constructor(members: AnyVerification) {
+    Object.freeze(Object.setPrototypeOf(Object.assign(this, members), Object.prototype));
+  }
+
+  static is(value: unknown): value is AnyVerification {
+    return typeof value === "object" && value !== null && #made in value;
+  }
+}
+
+/** A verification, frozen: its pieces stay those that its report is of. For the verifying functions only. */
+export function madeVerification<V extends AnyVerification>(members: V): V {
+  for (const member of Object.values(members)) if (Array.isArray(member)) Object.freeze(member);
+  return new MadeVerification(members) as object as V;
 }
 
 /** Evidence that was rejected, where it was demanded that it is not. */
@@ -109,7 +116,7 @@ export function requireAuthentic(answer: Report | AnyVerification): unknown {
 
 function reportOf(answer: Report | AnyVerification): Report {
   if (isMadeReport(answer)) return answer;
-  if (made.has(answer)) return (answer as AnyVerification).report;
+  if (MadeVerification.is(answer)) return answer.report;
   const isPromise = typeof (answer as { then?: unknown } | null | undefined)?.then === "function";
   throw new TypeError(
     isPromise
