@@ -2,13 +2,12 @@
  * What callers hand in, taken over: later changes to their objects change nothing, and no option is silently ignored.
  */
 import { ParsedPolicy } from "./appraise/parsed-policy.js";
-import { type PlainPolicy, plainPolicy } from "./appraise/plain-policy.js";
 import type { Policy } from "./appraise/policy.js";
 import type { CheckSubject } from "./checks.js";
 import { MAX_APP_PROOFS, MAX_PAYLOADS_VALUES } from "./decode/app-proof.js";
 import { decodeCertificate } from "./decode/certificate.js";
 import { PCR_LENGTH } from "./decode/lengths.js";
-import { type InputCopy, copyInput, copyPlain, ownMembers, ownOptions } from "./decode/input.js";
+import { type InputCopy, copyInput, copyPlain, ownOptions } from "./decode/input.js";
 import { type DecodedActivity, decodeActivityInput } from "./verify/activity.js";
 import { type DecodedAppProof, decodeAppProofInput } from "./verify/app-proof.js";
 import { AppProofUses } from "./verify/app-proof-uses.js";
@@ -18,7 +17,7 @@ import { type Fault, MalformedError, listed } from "./errors.js";
 import { type Expectation, type Expected, expectationOf } from "./verify/expectation.js";
 import type { WantedKey } from "./verify/manifest-binding.js";
 import { SignatureCache } from "./verify/signature-cache.js";
-import { AWS_NITRO_ROOT_G1, type TrustAnchor, certificatePem, isAwsNitroRoot } from "./verify/trust-anchor.js";
+import { AWS_NITRO_ROOT_G1, type TrustAnchor, isAwsNitroRoot } from "./verify/trust-anchor.js";
 
 /**
  * In place of a policy: accept any genuine enclave, of anybody, running anything. The verdict is then `authentic` at
@@ -116,63 +115,6 @@ export function namedSharing(
   return Object.assign(new NamedEvidence(name, null, facts), { value, bytes });
 }
 
-/** Options that are plain data as they are. */
-const PLAIN = [
-  "now",
-  "at",
-  "measurements",
-  "ephemeralKey",
-  "nonce",
-  "expected",
-  "allowDebug",
-  "bootProofsOnly",
-] as const;
-
-/** The options of a verification as plain data, which another copy of this package takes, too; see VerifyOptions. */
-export interface PlainOptions extends Pick<VerifyOptions, (typeof PLAIN)[number]> {
-  /** `bundle`: the one inside the bundle, which its maker chose. Null: none, any genuine enclave of anybody. */
-  readonly policy: PlainPolicy | "bundle" | null;
-  readonly trustAnchors?: readonly { readonly name: string; readonly pem: string }[];
-}
-
-/**
- * The options as plain data; of a policy that is undefined, the bundle's. What is remembered from one verification to
- * the next is left out. Throws TypeError for a policy that was given as a value.
- */
-export function plainOptions(
-  options: Omit<VerifyOptions, "policy"> & { readonly policy: VerifyOptions["policy"] | undefined },
-): PlainOptions {
-  const own = ownMembers(options, OPTION_NAMES);
-  const { policy, trustAnchors } = own;
-  const given = PLAIN.filter((name) => own[name] !== undefined).map((name) => [name, copyPlain(own[name])]);
-  const plain = Object.fromEntries(given) as Pick<VerifyOptions, (typeof PLAIN)[number]>;
-  const anchors = trustAnchors?.map(({ name, certificate }) => ({ name, pem: certificatePem(certificate.der) }));
-  return { ...plain, policy: plainPolicyOf(policy), ...(anchors && { trustAnchors: anchors }) };
-}
-
-function plainPolicyOf(policy: VerifyOptions["policy"] | undefined): PlainOptions["policy"] {
-  if (policy === undefined) return "bundle";
-  return policy === NO_POLICY_ANY_ENCLAVE ? null : plainPolicy(policy);
-}
-
-const PLAIN_NAMES: Readonly<Record<keyof PlainOptions, true>> = {
-  policy: true,
-  now: true,
-  at: true,
-  trustAnchors: true,
-  measurements: true,
-  ephemeralKey: true,
-  nonce: true,
-  expected: true,
-  allowDebug: true,
-  bootProofsOnly: true,
-};
-
-/** A copy of options that are plain data. Throws TypeError as {@link ownOptions} does. */
-export function ownPlainOptions(options: PlainOptions): PlainOptions {
-  return copyPlain(ownOptions("options", options, PLAIN_NAMES));
-}
-
 /** The options of one verification, taken over. */
 export interface VerifySetting {
   /** Null: none, any enclave of anybody. */
@@ -203,7 +145,20 @@ export interface DecodedEvidence {
 }
 
 /** The names of all options. */
-export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = { ...PLAIN_NAMES, cache: true, uses: true };
+export const OPTION_NAMES: Readonly<Record<keyof VerifyOptions, true>> = {
+  policy: true,
+  now: true,
+  at: true,
+  trustAnchors: true,
+  measurements: true,
+  ephemeralKey: true,
+  nonce: true,
+  expected: true,
+  allowDebug: true,
+  bootProofsOnly: true,
+  cache: true,
+  uses: true,
+};
 const EVIDENCE_NAMES: Readonly<Record<keyof Evidence, true>> = { bootProofs: true, appProofs: true, activity: true };
 
 /**

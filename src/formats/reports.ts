@@ -3,7 +3,7 @@
  * it is asked for.
  */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument, plainOptions } from "../inputs.js";
+import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import { type Notice, butsOf } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
@@ -51,8 +51,9 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   },
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
-    // The one is loaded from a file of its own, which knows no class of this one: what it gets is plain data.
-    const [{ renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+    // renderPage may be in a bundle of its own, with other copies of all classes: it gets plain data.
+    const [{ plainOptions }, { renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+      import("../plain-settings.js"),
       import("../page/page.js"),
       import("bootproof/page/script"),
     ]);

@@ -2,14 +2,12 @@
  * What a page carries (`bootproof-page/1`; page/README.md, "The data"): the evidence as it was given, what it was held
  * against, and the report. Plain data: whoever reads it verifies it anew, and believes nothing of it.
  */
-import type { PlainPolicy } from "../appraise/plain-policy.js";
-import { type Policy, parsePolicy } from "../appraise/policy.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { equalBytes, fromBase64, fromUtf8, toBase64, toHex } from "../bytes.js";
 import { MAX_APP_PROOFS } from "../decode/app-proof.js";
 import { copyJson, isJsonObject, jsonKey, jsonKind, parseJson } from "../decode/json.js";
 import type { JsonObject, JsonValue } from "../decode/json.js";
-import { copyPlain, ownMembers, ownOptions } from "../decode/input.js";
+import { copyPlain, ownOptions } from "../decode/input.js";
 import { MemberReader, base64Member, hexMember } from "../decode/json-members.js";
 import { PCR_LENGTH } from "../decode/lengths.js";
 import { decodeFile } from "../decode/text-encoding.js";
@@ -18,12 +16,11 @@ import {
   type Evidence,
   type EvidenceInput,
   NamedEvidence,
-  type PlainOptions,
   evidenceMembers,
   isPcrIndex,
   namedSharing,
-  ownPlainOptions,
 } from "../inputs.js";
+import { type PlainOptions, ownPlainOptions } from "../plain-settings.js";
 import type { Report } from "../report/report.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
@@ -649,15 +646,4 @@ function anchorTexts(policy: MemberReader): Record<string, string> | undefined {
   const anchors = policy.nested("anchors");
   const texts = Object.keys(anchors?.object ?? {}).map((name) => [name, anchors!.string(name) ?? ""]);
   return Object.fromEntries(texts) as Record<string, string>;
-}
-
-/** Reads a policy that is plain data. Throws {@link MalformedError} (`json` or `policy`) as `parsePolicy` does. */
-export function parsePlainPolicy(policy: PlainPolicy): Policy {
-  const { bytes, anchors = {} } = ownMembers(policy, { bytes: true, anchors: true });
-  return parsePolicy(bytes, {
-    readFile: (name) => {
-      if (Object.hasOwn(anchors, name)) return anchors[name]!;
-      throw new Error("not among the files that were given");
-    },
-  });
 }
