@@ -328,7 +328,7 @@ describe("malformed data", () => {
   it("is told where the options make no sense, and where the policy is none", async () => {
     const verify = async (data: PageData): Promise<unknown> => reproducePage(readPageData(JSON.stringify(data)));
     await expect(verify(options({ bootProofsOnly: true }))).rejects.toThrow(
-      /^malformed page: options: evidence.appProofs: given/,
+      /^malformed page: options: evidence.appProofs: not allowed/,
     );
     await expect(verify(options({ policy: "bundle" }))).rejects.toThrow(/that of a bundle, and there is none/);
     await expect(verify(options({ policy: { bytes: "e30=" } }))).rejects.toThrow(/^malformed policy/);
