@@ -1,7 +1,4 @@
-/**
- * A policy that was read. What reads policies and appraises is in other modules: verification without a policy loads
- * neither.
- */
+/** Policies that were read. Reading and appraisal are in other modules, which verification without a policy omits. */
 import type { VerifiedAppProof } from "../verify/app-proof.js";
 import type { VerifiedAttestation } from "../verify/attestation.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
@@ -10,10 +7,10 @@ import type { Appraisal, AppraisalSetting } from "./appraisal.js";
 import type { DeploymentKind, Pins } from "./pins.js";
 import type { Question } from "./questions.js";
 
-/** A policy that was read and found well-formed. Durations are in milliseconds. It cannot be changed, at any depth. */
+/** A well-formed policy, immutable at every depth. Durations are in milliseconds. */
 export interface Policy {
   readonly name: string | null;
-  /** Copies: the policy keeps its own. */
+  /** New copies each time. */
   readonly trustAnchors: readonly TrustAnchor[];
   readonly deployments: readonly DeploymentPins[];
   readonly maxAge: number | null;
@@ -21,11 +18,9 @@ export interface Policy {
   readonly allowDebug: boolean;
 }
 
-/**
- * What one deployment pins. What is undefined is not pinned; where a list is given, one of its values has to be met.
- */
+/** The pins of one deployment. An undefined member is not pinned; of a list one value must match. */
 export interface DeploymentPins extends Pins {
-  /** Its place in the file, such as `deployments[0]`, where the file names none. */
+  /** Default: its place in the file, for example `deployments[0]`. */
   readonly name: string;
   readonly kind: DeploymentKind;
   readonly open: readonly Question[];
@@ -49,7 +44,6 @@ type Appraise = (
   setting: AppraisalSetting,
 ) => Appraisal;
 
-/** What a policy has beside its members. */
 interface PolicySource {
   /** The bytes that it was read from; null if it was read from a parsed value. */
   readonly bytes: Uint8Array | null;
@@ -79,7 +73,7 @@ export class ParsedPolicy implements Policy {
     return typeof value === "object" && value !== null && #source in value;
   }
 
-  /** A copy of the bytes that it was read from; null if it was read from a parsed value. */
+  /** A copy of {@link PolicySource.bytes}. */
   bytes(): Uint8Array | null {
     return this.#source.bytes?.slice() ?? null;
   }
@@ -94,7 +88,7 @@ export class ParsedPolicy implements Policy {
   }
 }
 
-/** Stays in this module, so that the constructor of a policy makes no other. */
+/** Not exported: `policy.constructor` makes no other policy. */
 const TOKEN = Symbol();
 
 /** For `parsePolicy` only. */
