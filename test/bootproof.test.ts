@@ -62,7 +62,7 @@ describe("a call that asks for what nobody can answer", () => {
     ["cache", { cache: null }],
     ["bootProofsOnly", { bootProofsOnly: 1 }],
     ["bootProofsOnly", { bootProofsOnly: null }],
-    ["evidence.activity: given, and bootProofsOnly asks for none", { bootProofsOnly: true }],
+    ["evidence.activity: not allowed with bootProofsOnly", { bootProofsOnly: true }],
     ["uses", { uses: new Map() }],
     ["trustAnchors", { trustAnchors: [] }],
     ["now", { now: 0 }],
@@ -114,8 +114,8 @@ describe("a call that asks for what nobody can answer", () => {
     [undefined, "options: an object wanted, with policy, now, at, "],
     ["policy.json", "options: an object wanted, with policy, now, at, "],
     [options.policy, "options: { policy, now: new Date() } wanted, and this is the policy alone"],
-    [{ now: NOW }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY_ANY_ENCLAVE"],
-    [{ ...options, policy: "{}" }, "options.policy: a policy as parsePolicy answers it wanted, or NO_POLICY"],
+    [{ now: NOW }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY_ANY_ENCLAVE"],
+    [{ ...options, policy: "{}" }, "options.policy: a policy from parsePolicy wanted, or NO_POLICY"],
     [{ policy: options.policy }, "now: a valid Date wanted"],
   ])("is a TypeError without options that are some: %#", async (given, message) => {
     await expect(verifyEvidence(evidence, given as VerifyOptions)).rejects.toThrow(TypeError);
@@ -157,7 +157,7 @@ describe("a question without what could answer it", () => {
       { bootProofs: [whole.bootProof], appProofs: whole.appProofs },
       { ...options, expected: { ...asked, ...more } },
     );
-    await expect(call).rejects.toThrow(/asked of an activity, and none was given/);
+    await expect(call).rejects.toThrow(/about an activity, and there is none/);
   });
 
   const another = { ...options, expected: { organizationId: "another" } };
@@ -227,7 +227,7 @@ describe("a call that asks for boot proofs only", () => {
   ])("is a TypeError beside %s", async (_, more) => {
     const call = verifyEvidence({ bootProofs: [whole.bootProof], ...more }, only);
     await expect(call).rejects.toThrow(
-      new TypeError(`evidence.${Object.keys(more)[0]!}: given, and bootProofsOnly asks for none`),
+      new TypeError(`evidence.${Object.keys(more)[0]!}: not allowed with bootProofsOnly`),
     );
   });
 

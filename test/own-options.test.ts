@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { plainPolicy } from "../src/appraise/plain-policy.js";
+import { plainPolicy } from "../src/plain-settings.js";
 import * as audit from "../src/audit/index.js";
 import * as auditNode from "../src/audit/node.js";
 import * as auditQueue from "../src/audit/queue.js";

@@ -179,7 +179,17 @@ const DECODE = [...BASE, "decode"];
 const VERIFY = [...DECODE, "checks", "verify"];
 const APPRAISE = [...VERIFY, "appraise"];
 const REPORT = [...APPRAISE, "version", "report"];
-const FACADE = [...REPORT, "inputs", "verification", "bootproof", "inspect", "bundle", "diff", "image"];
+const FACADE = [
+  ...REPORT,
+  "inputs",
+  "plain-settings",
+  "verification",
+  "bootproof",
+  "inspect",
+  "bundle",
+  "diff",
+  "image",
+];
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   version: [],
@@ -191,10 +201,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   appraise: VERIFY,
   report: [...APPRAISE, "version"],
   inputs: VERIFY.concat("appraise"),
+  "plain-settings": [...APPRAISE, "inputs"],
   verification: REPORT,
   bootproof: [...REPORT, "inputs", "verification"],
   inspect: [...REPORT, "inputs", "verification", "bootproof", "bundle", "image"],
-  bundle: [...REPORT, "inputs", "verification", "bootproof"],
+  bundle: [...REPORT, "inputs", "plain-settings", "verification", "bootproof"],
   diff: [...REPORT, "inspect", "bundle"],
   page: FACADE,
   formats: [...FACADE, "page"],
@@ -253,7 +264,7 @@ describe("the graph of imports", () => {
     const [, table] = /\n\| room \| imports \|\n\|---\|---\|\n(.*?)\n\n/s.exec(document)!;
     const documented = table!.split("\n").map((row) => {
       const [, cell, imports] = row.split("|").map((text) => text.trim()) as [string, string, string];
-      const [, room] = /^(?:\[|`(?:src\/)?)(\w+)/.exec(cell)!;
+      const [, room] = /^(?:\[|`(?:src\/)?)([\w-]+)/.exec(cell)!;
       return [room!, imports === "none" ? [] : imports.split(", ")] as const;
     });
     const rooms = documented.map(([room]) => room);
@@ -490,7 +501,7 @@ describe("packages", () => {
   });
 
   it("what is a policy is said by parsePolicy alone", () => {
-    expect(all.filter(({ names }) => names.has("keepParsed")).map(({ file }) => file)).toEqual([
+    expect(all.filter(({ names }) => names.has("madePolicy")).map(({ file }) => file)).toEqual([
       "src/appraise/parsed-policy.ts",
       "src/appraise/policy.ts",
     ]);

@@ -6,10 +6,10 @@ import { unwrapAlone } from "../decode/evidence-members.js";
 import { copyPlain, jsonInput, ownOptions } from "../decode/input.js";
 import { attempt } from "../errors.js";
 import { evidenceMembers } from "../inputs.js";
+import { anchorPems } from "../plain-settings.js";
 import { type Verification, madeVerification } from "../verification.js";
 import { VerifiedBootProof } from "../verify/boot-proof.js";
 import type { Expected } from "../verify/expectation.js";
-import { certificatePem } from "../verify/trust-anchor.js";
 import { BUNDLE_FORMAT, type BundleFile } from "./file.js";
 
 export interface PackOptions {
@@ -89,19 +89,14 @@ export async function packBundle(
  * every fault.
  */
 export function selfContainedPolicy(input: string | Uint8Array | object, options: ParsePolicyOptions): PolicyFile {
-  const file = jsonInput(input) as unknown as PolicyFile;
-  const { trustAnchors } = parsePolicy(file, options);
+  const json = jsonInput(input)!;
+  const file = json as unknown as PolicyFile;
+  const pems = anchorPems(json, parsePolicy(file, options));
   if (file.trustAnchors === undefined) return file;
-  return {
-    ...file,
-    trustAnchors: file.trustAnchors.map((anchor, index) =>
-      isFile(anchor) ? { pem: certificatePem(trustAnchors[index]!.certificate.der) } : anchor,
-    ),
-  };
-}
-
-function isFile(anchor: NonNullable<PolicyFile["trustAnchors"]>[number]): boolean {
-  return typeof anchor === "object" && Object.hasOwn(anchor, "file");
+  const trustAnchors = file.trustAnchors.map((anchor) =>
+    typeof anchor === "object" && "file" in anchor ? { pem: pems[anchor.file]! } : anchor,
+  );
+  return { ...file, trustAnchors };
 }
 
 function evidenceOf(packed: BundleFile): Evidence {

@@ -1,6 +1,5 @@
 /** The policy that an audit judges by, as its producer and its workers have it: plain data of the files. */
 import type { AuditSetting } from "../audit/index.js";
-import { fromUtf8 } from "../bytes.js";
 import type { InputFiles } from "./files.js";
 import { readTrustAnchor } from "./verify.js";
 
@@ -16,16 +15,15 @@ export async function auditPolicy(
   { policy, trustAnchor }: PolicyFiles,
   command: "audit" | "worker",
 ): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
-  const [{ readPolicyFile }, { plainPolicy }, { certificatePem }] = await Promise.all([
+  const [{ readPolicyFile }, { plainPolicy, policyText }, { certificatePem }] = await Promise.all([
     import("./policy.js"),
-    import("../appraise/plain-policy.js"),
+    import("../plain-settings.js"),
     import("../verify/trust-anchor.js"),
   ]);
   const read = policy === null ? undefined : await readPolicyFile(files, policy, { command, option: "--policy" });
   const anchor = trustAnchor === undefined ? undefined : await readTrustAnchor(files, trustAnchor, command);
-  const plain = read && plainPolicy(read.policy);
   return {
-    policy: plain ? { text: fromUtf8(plain.bytes)!, ...(plain.anchors && { anchors: plain.anchors }) } : null,
+    policy: read ? policyText(plainPolicy(read.policy)) : null,
     // Not by its path: producer and workers may have it in different places.
     ...(anchor && { trustAnchors: [{ name: "--trust-anchor", pem: certificatePem(anchor.certificate.der) }] }),
   };

@@ -1,6 +1,6 @@
 /** `bootproof page`: the page that verifies what is dropped on it; and whether a page is what this version makes. */
 import type { Command } from "commander";
-import { type PlainPolicy, plainPolicy } from "../appraise/plain-policy.js";
+import { type PlainPolicy, plainPolicy } from "../plain-settings.js";
 import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
 import { MalformedError } from "../errors.js";
 import type { PageCheck, PageCheckOptions, PageMaking, PagePart } from "../page/check.js";

@@ -1,6 +1,6 @@
 /** `bootproof watch`: hears of every new boot of applications, verifies it, and keeps a log of it. */
 import type { Command } from "commander";
-import type { PlainPolicy } from "../appraise/plain-policy.js";
+import type { PlainPolicy } from "../plain-settings.js";
 import { PolicyPlace, duration } from "../appraise/shapes.js";
 import { fromUtf8 } from "../bytes.js";
 import { printable, quoted } from "../report/printable.js";
@@ -178,7 +178,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
 async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
   const [{ readPolicyFile }, { plainPolicy }] = await Promise.all([
     import("./policy.js"),
-    import("../appraise/plain-policy.js"),
+    import("../plain-settings.js"),
   ]);
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });

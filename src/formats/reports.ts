@@ -1,6 +1,6 @@
 /** The output formats of reports, one row each, total over `REPORT_FORMATS`. Large ones are loaded on demand. */
 import { type BundleFacts, bundleNotices } from "../bundle/text.js";
-import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument, plainOptions } from "../inputs.js";
+import { type EvidenceInput, type VerifyOptions, inputPieces, isDocument } from "../inputs.js";
 import { type Notice, butsOf } from "../report/facts.js";
 import { renderJson } from "../report/json.js";
 import type { Detail, TextOptions } from "../report/layout.js";
@@ -45,7 +45,8 @@ export const REPORT_RENDERERS: Readonly<Record<ReportFormat, Renderer>> = {
   json: (judged) => renderJson(withWhatStandsBeside(judged)),
   html: async ({ report, bundle, evidence, options }) => {
     // The page is a separate build, whose classes differ from ours: it gets plain data.
-    const [{ renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+    const [{ plainOptions }, { renderPage }, { PAGE_SCRIPT }] = await Promise.all([
+      import("../plain-settings.js"),
       import("../page/page.js"),
       import("bootproof/page/script"),
     ]);

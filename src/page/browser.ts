@@ -5,7 +5,7 @@
 import { MalformedError, faultText } from "../errors.js";
 import { printable, printableStart } from "../report/printable.js";
 import { verdictSentence } from "../report/text.js";
-import { readPageData } from "./data.js";
+import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type Markup, type MarkupNode, element } from "./markup.js";
 import { shownReport } from "./shown.js";

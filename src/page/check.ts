@@ -6,7 +6,8 @@ import { type Fault, MalformedError } from "../errors.js";
 import { TOOL } from "../version.js";
 import { sha256 } from "../verify/digest.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { MAX_PAGE_BYTES, type PageContent, readPageData } from "./data.js";
+import { MAX_PAGE_BYTES, type PageContent } from "./data.js";
+import { readPageData } from "./read-data.js";
 import { IDS } from "./ids.js";
 import { type PageParts, renderPageContent, renderVerifier, scriptDigest } from "./page.js";
 import {

@@ -1,5 +1,4 @@
 /** What was given to the page that verifies: each file told by its content, and all of them as one verification. */
-import { type PlainPolicy, anchorFilesOf } from "../appraise/plain-policy.js";
 import { fromHex, fromUtf8 } from "../bytes.js";
 import { MAX_BUNDLE_BOOT_PROOFS } from "../bundle/file.js";
 import { MAX_APP_PROOFS, appProofList } from "../decode/app-proof.js";
@@ -10,7 +9,8 @@ import { QOS_PUBLIC_KEY_LENGTH } from "../decode/lengths.js";
 import { parseJson } from "../decode/json.js";
 import { decodeFile } from "../decode/text-encoding.js";
 import { attempt, faultText } from "../errors.js";
-import { NamedEvidence, type PlainOptions, namedSharing } from "../inputs.js";
+import { NamedEvidence, namedSharing } from "../inputs.js";
+import { type PlainOptions, type PlainPolicy, anchorFileNames } from "../plain-settings.js";
 import { type EvidenceKind, kindOf } from "../inspect/kind.js";
 import { describeUnrecognised } from "../inspect/unrecognised.js";
 import { printable } from "../report/printable.js";
@@ -206,7 +206,7 @@ function policyOf(of: FilesOf, { policyNone, policyBundle }: FormValues, faults:
 
 /** A policy names its anchors by file, in whatever folder: here they have their names alone. */
 function plainPolicyOf({ name, bytes }: ListedFile, anchors: readonly ListedFile[], faults: string[]): PlainPolicy {
-  const texts = anchorFilesOf(bytes).flatMap(([file]) => {
+  const texts = anchorFileNames(bytes).flatMap((file) => {
     const own = file.split(/[/\\]/).at(-1);
     const found = anchors.filter((anchor) => anchor.name === printable(own!));
     if (found.length === 1) return [[file, pemOf(found[0]!.bytes)] as const];

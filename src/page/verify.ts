@@ -1,5 +1,4 @@
 /** Verifies what a page carries anew, and tells where its report says something else. */
-import type { PlainPolicy } from "../appraise/plain-policy.js";
 import type { Policy } from "../appraise/policy.js";
 import {
   type Evidence,
@@ -16,26 +15,19 @@ import type { BundleFacts } from "../bundle/text.js";
 import { POLICY_OF_THE_BUNDLE, verifyBundle, verifyBundleUnder } from "../bundle/verify.js";
 import { copyPlain, otherMembers, ownMembers, ownOptions } from "../decode/input.js";
 import { MalformedError } from "../errors.js";
+import { type EvidenceInput, type OptionsBesidePolicy, isDocument, readOptions } from "../inputs.js";
 import {
-  type EvidenceInput,
-  type OptionsBesidePolicy,
   type PlainOptions,
-  isDocument,
+  type PlainPolicy,
+  optionsBesidePolicy,
   ownPlainOptions,
-  readOptions,
-} from "../inputs.js";
+  parsePlainPolicy,
+} from "../plain-settings.js";
 import { reportDifferences } from "../report/differences.js";
 import type { Report } from "../report/report.js";
 import { SignatureCache } from "../verify/signature-cache.js";
-import { type TrustAnchor, parseTrustAnchor } from "../verify/trust-anchor.js";
-import {
-  type BundleBytes,
-  type PageContent,
-  type PageEvidence,
-  isBundleBytes,
-  ownContent,
-  parsePlainPolicy,
-} from "./data.js";
+import type { TrustAnchor } from "../verify/trust-anchor.js";
+import { type BundleBytes, type PageContent, type PageEvidence, isBundleBytes, ownContent } from "./data.js";
 
 /** A place where two reports differ. Values as JSON text, long ones cut; null where one side has none. */
 export interface PageDifference {
@@ -112,11 +104,9 @@ export const SETTING_NAMES: Readonly<Record<keyof PageSetting, true>> = {
 /** Throws TypeError for options of a wrong type or name, and {@link MalformedError} for a policy that is none. */
 export function readPageSetting(setting: PageSetting): PageSettingCopy {
   const own = ownOptions("options", setting, SETTING_NAMES);
-  const { policy, trustAnchors } = own;
+  const { policy } = own;
   if (policy === undefined) throw new TypeError('options.policy: plain data of a policy, "bundle" or null wanted');
-  const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-  const taken = Object.assign(copyPlain(otherMembers(own, "policy", "trustAnchors")), {
-    ...(anchors && { trustAnchors: anchors }),
+  const taken = Object.assign(optionsBesidePolicy(copyPlain(otherMembers(own, "policy"))), {
     policy: policy === "bundle" || policy === null ? policy : parsePlainPolicy(policy),
   });
   // What is wrong with an option is thrown before anything is verified.
@@ -183,10 +173,8 @@ export async function judged(
 ): Promise<JudgedPage> {
   try {
     const plain = ownPlainOptions(given);
-    const { policy, trustAnchors } = plain;
-    const anchors = trustAnchors?.map(({ name, pem }) => parseTrustAnchor(name, pem));
-    const rest = otherMembers(plain, "policy", "trustAnchors");
-    const options = Object.assign(rest, { ...(anchors && { trustAnchors: anchors }), cache });
+    const { policy } = plain;
+    const options = Object.assign(optionsBesidePolicy(plain), { cache });
     if (policy === "bundle") return await judge(evidence, options, { from: "bundle" });
     const own = policy === null ? NO_POLICY_ANY_ENCLAVE : parsePlainPolicy(policy);
     return await judge(evidence, options, { from: "caller", policy: own });

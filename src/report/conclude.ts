@@ -1,7 +1,6 @@
 /** The end of every verification: the verdict, and the report. */
 import type { Appraisal } from "../appraise/appraisal.js";
-import { policyBytes } from "../appraise/parsed-policy.js";
-import type { Policy } from "../appraise/policy.js";
+import type { ParsedPolicy } from "../appraise/parsed-policy.js";
 import { toHex, toUtf8 } from "../bytes.js";
 import { type Check, type CheckSubject, type Checklist, isCheckId } from "../checks.js";
 import { sha256 } from "../verify/digest.js";
@@ -9,7 +8,7 @@ import { type Claims, type EvidencePiece, type Report, type Verdict, areStale, m
 
 interface Conclusion {
   readonly setting: {
-    readonly policy: Policy | null;
+    readonly policy: ParsedPolicy | null;
     readonly policyFrom: "caller" | "maker";
     readonly context: { readonly now: Date };
   };
@@ -60,7 +59,7 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
     verdict,
     stale,
     policy: policy?.name ?? null,
-    policyDigest: policy && (await digestOf(policyBytes(policy))),
+    policyDigest: policy && (await digestOf(policy.bytes())),
     verifiedAt: setting.context.now,
     validationTime,
     evidence: await evidencePieces(given),
@@ -71,11 +70,11 @@ async function reportOf(conclusion: Conclusion, judged: Omit<VerdictAndReport, "
 }
 
 /** A policy that came with the evidence is checked like any other, but decides neither verdict nor report. */
-function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): Policy | null {
+function callersPolicy({ policy, policyFrom }: Conclusion["setting"]): ParsedPolicy | null {
   return policyFrom === "caller" ? policy : null;
 }
 
-function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: Policy | null): Verdict {
+function verdictOf(checks: readonly Check[], pieces: readonly unknown[], policy: ParsedPolicy | null): Verdict {
   if (pieces.includes(null) || checks.some((check) => check.status === "fail")) return "rejected";
   return policy === null ? "authentic" : "verified";
 }

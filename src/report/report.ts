@@ -190,7 +190,18 @@ export interface ReportParts {
   readonly claims: Claims | null;
 }
 
-const made = new WeakSet();
+/** An object of these members with a mark that no copy, proxy or heir of it has. Otherwise it is a plain object. */
+class MadeReport {
+  readonly #made = true;
+
+  constructor(members: Report) {
+    Object.setPrototypeOf(Object.assign(this, members), Object.prototype);
+  }
+
+  static is(value: unknown): value is Report {
+    return typeof value === "object" && value !== null && #made in value;
+  }
+}
 
 /**
  * Makes the report, frozen at every depth with its parts. Throws Error where the parts contradict each other: a failed
@@ -200,7 +211,7 @@ export function makeReport(parts: ReportParts): Report {
   const { verdict, stale, policy, policyDigest, verifiedAt, validationTime, evidence, checks, claims } = parts;
   const { notApplied = [] } = parts;
   refuseContradictions(parts);
-  const report: Report = deepFrozen({
+  const report = new MadeReport({
     format: "bootproof-report/1",
     verdict,
     stale,
@@ -214,8 +225,7 @@ export function makeReport(parts: ReportParts): Report {
     ...(notApplied.length > 0 && { notApplied: [...notApplied] }),
     claims,
   });
-  made.add(report);
-  return report;
+  return deepFrozen(report as object as Report);
 }
 
 function refuseContradictions({ verdict, stale, checks, claims }: ReportParts): void {
@@ -234,7 +244,7 @@ export function areStale(failed: readonly Check[]): boolean {
 
 /** Whether {@link makeReport} made this object: a report that was read or altered proves nothing. */
 export function isMadeReport(value: unknown): value is Report {
-  return typeof value === "object" && value !== null && made.has(value);
+  return MadeReport.is(value);
 }
 
 /** Parts that many reports share are frozen once. */

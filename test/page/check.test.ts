@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { PAGE_SCRIPT } from "bootproof/page/script";
 import { NO_POLICY_ANY_ENCLAVE, type VerifyOptions, verifyEvidence } from "../../src/bootproof.js";
-import { plainPolicy } from "../../src/appraise/plain-policy.js";
-import { plainOptions } from "../../src/inputs.js";
+import { plainOptions, plainPolicy } from "../../src/plain-settings.js";
 import { parsePolicy } from "../../src/index.js";
 import { Forge, type ManifestAlterations, forgeEvidence, labDeployment, labPolicy } from "../../src/lab/forge.js";
 import { type PageCheck, type PagePart, checkPage } from "../../src/page/check.js";

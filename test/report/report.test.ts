@@ -107,6 +107,7 @@ describe("isMadeReport", () => {
     ["one made by hand", report({})],
     ["a copy", { ...makeReport(parts()) }],
     ["one that was read", JSON.parse(JSON.stringify(makeReport(parts())))],
+    ["a clone", structuredClone(makeReport(parts()))],
     ["one with it as prototype", Object.create(makeReport(parts()))],
     ["a proxy of one", new Proxy(makeReport(parts()), {})],
     ["null", null],
