@@ -239,6 +239,8 @@ function listen(known) {
 
 /** How many mutants share a process in which the modules are loaded anew for each. */
 const GROUP = 20;
+/** After so long the other tests of a file are left out, except with `--thorough`. */
+const STEP_BUDGET_MS = 20_000;
 
 /** Each mutant that is reached outside of tests, with the test files that reach it loaded anew. */
 async function runAnew(tests, known) {
@@ -297,7 +299,8 @@ function stepFiles(steps, known) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   rmSync(path("told.jsonl"), { force: true });
-  writeJson("plan.json", { count: known.mutants.length, alive: [], steps });
+  const budget = options.thorough ? 1e9 : STEP_BUDGET_MS;
+  writeJson("plan.json", { count: known.mutants.length, alive: [], steps, budget });
   return steps.map(({ test }, index) => {
     const name = `${String(index).padStart(6, "0")}.test.ts`;
     writeFileSync(join(folder, name), `import "../../../${test}";\n`);

@@ -19,7 +19,7 @@ interface Plan {
   /** Tests that take longer, and tests that take less, are left to another pass. In milliseconds. */
   readonly slowest: number;
   readonly quickest: number;
-  /** What the mutants of one test may take. */
+  /** What the mutants of one test may take, and the tests of one step. */
   readonly budget: number;
   /** How many tests of one file a mutant has to survive before it runs in some of the rest only. */
   readonly most: number;
@@ -42,6 +42,8 @@ const SOME = 4;
 class Mutation {
   active = -1;
   hits = 0;
+  /** When the step began. */
+  since = 0;
   /** Of the steps: mutants that a test failed with, and tests that fail without one. */
   readonly dead = new Set<number>();
   readonly broken = new Set<string>();
@@ -197,6 +199,7 @@ export default class MutationRunner extends TestRunner {
     vi.resetModules();
     mutation.hits = 0;
     mutation.active = step.id;
+    mutation.since = performance.now();
     writeSync(current, String(step.id).padEnd(8), 0);
     try {
       return (await super.importFile(path, source)) as unknown;
@@ -238,7 +241,7 @@ function isDecided({ id, test }: Step): boolean {
 }
 
 async function runInStep(step: Step, run: () => Promise<void>): Promise<void> {
-  if (isDecided(step)) return;
+  if (isDecided(step) || performance.now() - mutation.since > plan.budget) return;
   // Its time of change says that the mutant still does something.
   writeSync(current, String(step.id).padEnd(8), 0);
   try {
