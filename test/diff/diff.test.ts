@@ -579,6 +579,12 @@ describe("what is hostile", () => {
     expect([changes.length, counts.minor, leftOut]).toEqual([1000, 50_000, 49_000]);
   });
 
+  it("has a thousand places at most, also where all changed alike", async () => {
+    const alike = (value: number): Uint8Array => file({ ...forged.bootProof, x: new Array(1500).fill(value) });
+    const { changes, leftOut } = await diffUnverified(alike(0), alike(1));
+    expect([changes.length, changes[0]!.also.length, leftOut]).toEqual([1, 999, 500]);
+  });
+
   it("has no place that grows with the depth of long names", async () => {
     const deep = (leaf: number): Loose => {
       let value: Loose = Array.from({ length: 500 }, () => leaf);

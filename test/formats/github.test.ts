@@ -67,6 +67,7 @@ describe("workflow commands", () => {
   it("carry the BUTs and the notes", () => {
     const [{ message }] = commandsOf(renderGithub(WITH_BUT, NOTICES)) as [Command];
     expect(message).toContain('\nBUT the certificates lead to "lab-root", not to AWS');
+    expect(message).toContain(`\npolicy "signer, production" (SHA-256 ${"9d".repeat(32)})\n`);
     expect(message).toContain("\nThe bundle was made at noon.\n- verdict: verified in the report, rejected in truth\n");
     expect(commandsOf(renderGithub(AUTHENTIC))[0]!.message).not.toContain("BUT");
   });
