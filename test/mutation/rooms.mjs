@@ -25,12 +25,12 @@ export const ROOMS = {
   },
   editing: {
     sources: ["src/appraise/edit.ts", "src/appraise/json-edit.ts"],
-    tests: ["test/appraise/edit", "test/cli/policy", "test/cli/pin", "test/cli/keys"],
+    tests: ["test/appraise/edit", "test/appraise/json-edit", "test/own-options", "test/cli/policy", "test/cli/pin"],
   },
-  diff: { sources: ["src/diff/"], tests: ["test/diff/", "test/cli/diff"] },
+  diff: { sources: ["src/diff/"], tests: ["test/diff/", "test/own-options", "test/cli/diff"] },
   formats: {
     sources: ["src/formats/"],
-    tests: ["test/formats/", "test/report/facts", "test/bundle/", "test/cli/ear-key", "test/cli/file-formats"],
+    tests: ["test/formats/", "test/report/facts", "test/own-options", "test/cli/ear-key", "test/cli/file-formats"],
   },
   page: {
     // Only a browser runs browser.ts: test/page/chromium.test.ts does, in the built page.
@@ -38,14 +38,16 @@ export const ROOMS = {
     without: ["src/page/browser.ts"],
     tests: [
       ...["markup", "view", "chain.", "data", "verifier", "check"].map((name) => `test/page/${name}`),
+      "test/own-options",
       "test/attacks/beside",
     ],
   },
-  watch: { sources: ["src/watch/"], tests: ["test/watch/", "test/faults/files", "test/cli/watch"] },
+  watch: { sources: ["src/watch/"], tests: ["test/watch/", "test/own-options", "test/faults/files", "test/cli/watch"] },
   audit: {
     sources: ["src/audit/"],
     tests: [
       ...["entry", "run", "node-run", "node-source", "node-threads", "auditor"].map((name) => `test/audit/${name}`),
+      "test/own-options",
       "test/faults/files",
     ],
   },
@@ -54,7 +56,7 @@ export const ROOMS = {
     tests: ["test/audit/node-queue"],
     processEach: true,
   },
-  image: { sources: ["src/image/"], tests: ["test/image/", "test/appraise/pin-build", "test/cli/measure"] },
+  image: { sources: ["src/image/"], tests: ["test/image/", "test/own-options", "test/appraise/pin-build"] },
 };
 
 /** The rooms of a run that names none: what decides. */

@@ -29,16 +29,13 @@ const LEFT_OUT = new RegExp(
 );
 /** These load the library anew with another cryptography: each has a process of its own, as in vitest.config.ts. */
 const ALONE = JSON.parse(readFileSync(new URL("../alone.json", import.meta.url), "utf8"));
-/**
- * A test that takes longer than the first limit runs for what the quick ones left, in a pass of its own. The passes
- * overlap: a test that took too long for the first may take less in the second, and would run in none.
- */
+/** A test that takes longer than the first limit runs in the second pass, with what the quick ones left. */
 const PASSES = [
-  { name: "quick tests", quickest: 0, slowest: 60, budget: 60_000, most: 30 },
-  { name: "slow tests", quickest: 20, slowest: 5000, budget: 60_000, most: 5 },
+  { name: "quick tests", slowest: 60, budget: 60_000, most: 30 },
+  { name: "slow tests", slowest: 5000, budget: 60_000, most: 5 },
 ];
 /** Runs each test once, for the mutants that it reaches. */
-const REACH = { name: "reached", quickest: 1, slowest: 0, budget: 0, most: 0 };
+const REACH = { name: "reached", slowest: 0, budget: 0, most: 0 };
 /** A mutant with which nothing happens for so long is killed: by the time it takes. */
 const STALLED_MS = 60_000;
 
@@ -152,6 +149,8 @@ class Known {
     /** By test file: the mutants that it comes by outside of tests, and the files of all that it comes by. */
     this.outside = new Map();
     this.reaches = new Map();
+    /** The ids of the tests that ran with mutants. */
+    this.tried = new Set();
     const isSame = ({ file }) => digests[file] === this.digests[file];
     const keep = mutants.filter((mutant) => isSame(mutant) && killed[keyOf(mutant)] !== undefined);
     this.killed = new Map(keep.map((mutant) => [keyOf(mutant), killed[keyOf(mutant)]]));
@@ -199,7 +198,8 @@ async function runGroup({ name, most, ...limits }, tests, known) {
   while (left.length > 0 && known.alive.length > 0) {
     rmSync(path("told.jsonl"), { force: true });
     const { alive, mutants } = known;
-    writeJson("plan.json", { count: mutants.length, alive, ...limits, most: options.thorough ? 1e9 : most });
+    const tried = [...known.tried];
+    writeJson("plan.json", { count: mutants.length, alive, tried, ...limits, most: options.thorough ? 1e9 : most });
     let isStalled = false;
     const { passed, output } = await runTests(left, [], () => {
       const { id, since } = current();
@@ -223,6 +223,7 @@ function listen(known) {
   const [done, broken] = [new Set(), new Set()];
   for (const { killed = [], by, file, outside = [], inside = [], suspected = [], unrepeatable, ...rest } of told()) {
     if (rest.broken !== undefined) broken.add(rest.broken);
+    if (rest.tried !== undefined) known.tried.add(rest.tried);
     for (const id of killed) known.kill(id, by);
     const test = file ?? unrepeatable?.split(": ", 1)[0];
     const apart = known.processEach ? inside : [];

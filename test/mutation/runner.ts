@@ -16,9 +16,10 @@ interface Plan {
   /** Instead of the rest: a step for each file that runs, in the order of the files. */
   readonly steps?: readonly Step[];
   readonly alive: readonly number[];
-  /** Tests that take longer, and tests that take less, are left to another pass. In milliseconds. */
+  /** In milliseconds: tests that take longer are left to another pass. */
   readonly slowest: number;
-  readonly quickest: number;
+  /** The ids of the tests that an earlier pass ran with mutants. */
+  readonly tried: readonly string[];
   /** What the mutants of one test may take, and the tests of one step. */
   readonly budget: number;
   /** How many tests of one file a mutant has to survive before it runs in some of the rest only. */
@@ -114,6 +115,7 @@ function tell(line: object): void {
 
 const current = openSync(join(DIRECTORY, "current"), "w");
 const alive = new Set(plan.alive);
+const tried = new Set(plan.tried);
 const told = join(DIRECTORY, "told.jsonl");
 if (existsSync(told)) {
   for (const line of readFileSync(told, "utf8").trim().split("\n").filter(Boolean)) {
@@ -145,7 +147,10 @@ export default class MutationRunner extends TestRunner {
     const took = performance.now() - start;
     const changed = [...alive].filter((id) => mutation.changes[id] === 1);
     this.#note(this.#inside);
-    if (took >= plan.quickest && took < plan.slowest) await this.#withMutants(test, run, changed);
+    if (took < plan.slowest && !tried.has(test.id)) {
+      await this.#withMutants(test, run, changed);
+      tell({ tried: test.id });
+    }
     mutation.changes.fill(0);
   }
 
