@@ -372,7 +372,7 @@ function report(rooms, known) {
     ({ line, ...mutant }) =>
       `${mutant.file}:${line}  ${mutant.mutation}  ${mutant.source}\n  ${JSON.stringify(mutant)}`,
   );
-  writeFileSync(path("survivors.txt"), lines.map((line) => `${line}\n`).join(""));
+  if (!options.list) writeFileSync(path("survivors.txt"), lines.map((line) => `${line}\n`).join(""));
   for (const line of lines) console.log(`SURVIVED ${line}`);
   for (const mutant of stale) console.log(`LISTED, but killed or not there: ${JSON.stringify(mutant)}`);
   return unlisted.length === 0 && stale.length === 0;
@@ -384,13 +384,10 @@ function percent(part, whole) {
 
 async function main() {
   mkdirSync(directory, { recursive: true });
-  recover();
+  if (!options.list) recover();
   const rooms = chosenRooms();
   const ofRooms = () => filesOf("src", ".ts").filter((file) => rooms.includes(roomOf(file)));
   const { mutants, codes, digests } = mutantsOf(options.file.length > 0 ? options.file : ofRooms());
-  writeJson("codes.json", codes);
-  writeJson("digests.json", digests);
-  writeJson("keys.json", mutants.map(keyOf));
   const known = new Known(mutants, digests, sampleOf(mutants));
   const tests = testFiles(rooms, known);
   const { length } = known.sample;
@@ -398,6 +395,9 @@ async function main() {
     `${length} of ${mutants.length} mutants of ${Object.keys(codes).length} files, ${known.alive.length} living`,
   );
   if (!options.list) {
+    writeJson("codes.json", codes);
+    writeJson("digests.json", digests);
+    writeJson("keys.json", mutants.map(keyOf));
     known.processEach = rooms.some((room) => ROOMS[room].processEach);
     for (const pass of known.processEach ? [REACH] : PASSES) await runPass(pass, tests, known);
     if (!options["skip-static"]) await runAnew(tests, known);

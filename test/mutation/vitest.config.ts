@@ -41,7 +41,7 @@ export default defineConfig({
     maxConcurrency: 1,
     isolate: false,
     // A file that is loaded anew may be slow; of a test that is repeated, a mutant may let it wait for nothing.
-    testTimeout: isAnew ? 30_000 : 10_000,
+    testTimeout: isAnew ? 30_000 : 20_000,
     dangerouslyIgnoreUnhandledErrors: true,
     sequence: { sequencer: AsGiven },
     cache: false,
