@@ -8,7 +8,7 @@ import { MANIFEST_VERSIONS, manifestEncodings } from "../../src/decode/manifest/
 import { type Difference, diffUnverified } from "../../src/diff/diff.js";
 import { MalformedError } from "../../src/errors.js";
 import { diffUnverified as exported } from "../../src/index.js";
-import { Forge, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
+import { Forge, type ManifestAlterations, forgeEvidence, labDeployment } from "../../src/lab/forge.js";
 import { type CborInput, encodeCbor } from "../support/cbor.js";
 import { fc } from "../support/property.js";
 import { AT, bootProof, file, lab, policy, policyOf, told, toldOf } from "./support.js";
@@ -161,6 +161,15 @@ describe("a single changed leaf", () => {
       ["unknown", cose(new Map(fields).set("unknown", 1n))],
       ["(COSE).signature", cose(fields, flipped(signature))],
       ["(COSE).unprotected", encodeCbor([protectedHeader, new Map([[1, 2]]), encodeCbor(fields as never), signature])],
+      [
+        "(COSE).unprotected.0708",
+        encodeCbor([
+          protectedHeader,
+          new Map([[Uint8Array.of(7, 8), 1]]) as never,
+          encodeCbor(fields as never),
+          signature,
+        ]),
+      ],
       ...(fields.get("cabundle") as Uint8Array[]).map((_, index): [string, Uint8Array] => [
         "cabundle",
         cose(
@@ -250,6 +259,12 @@ describe("inputs that are written differently", () => {
     expect((await diffUnverified(file({ version: "1", signer: application }), release)).same).toBe(true);
   });
 
+  it("in the case of hex, inside a wrapper", async () => {
+    const { ephemeralPublicKeyHex: key, ...rest } = forged.bootProof as Loose;
+    const wrapped = { bootProof: { ...rest, ephemeralPublicKeyHex: (key as string).toUpperCase() } };
+    expect((await diffUnverified(file({ bootProof: forged.bootProof }), file(wrapped))).same).toBe(true);
+  });
+
   it("but not for hex in the application's own text", async () => {
     const args = (text: string): Uint8Array =>
       bootProof({ alterManifest: { manifest: (one) => ({ ...one, pivot: { ...one.pivot, args: [text] } }) } });
@@ -325,6 +340,18 @@ describe("two of a kind", () => {
     ]);
   });
 
+  it("of borsh: an entry that leaves a list changes nothing else", async () => {
+    const parts: ManifestAlterations["parts"] = ({ manifestSet }) => ({
+      manifestSet: { ...manifestSet, members: manifestSet.members.slice(1) },
+    });
+    const [all, fewer] = [{}, { parts }].map((alterManifest) => {
+      return decodeBootProof(forgeEvidence({ lab, at: AT, version: "v1", encoding: "borsh", alterManifest }).bootProof);
+    });
+    expect(await toldOf(all!.manifest, fewer!.manifest)).toEqual(["manifest-set.member notable"]);
+    // The approvals are those of another manifest.
+    expect(await toldOf(all!.manifestEnvelope, fewer!.manifestEnvelope)).not.toContain("other minor");
+  });
+
   it("are listed worst first", async () => {
     const { changes } = await diffUnverified(
       read("boot-proofs/tvc-provisioning-20260422.json"),
@@ -371,6 +398,13 @@ describe("two kinds", () => {
     const difference = await diffUnverified(file(forged.bootProof), other.manifest);
     expect(difference.kind).toBe("boot proof and manifest");
     expect(told(difference)).toEqual(["manifest.nonce critical"]);
+  });
+
+  it("a boot proof and another document: user data has no manifest to follow", async () => {
+    const other = forgeEvidence({ lab: new Forge({ ...lab, namespace: { name: "lab/signer", nonce: 6 } }), at: AT });
+    const proof = file(forged.bootProof);
+    expect(await toldOf(proof, other.document)).toContain("document.user-data notable");
+    expect(await toldOf(other.document, proof)).toContain("document.user-data notable");
   });
 
   it("a manifest and an envelope, whose manifest is compared", async () => {
@@ -421,9 +455,16 @@ describe("refuses", () => {
   });
 });
 
+it("refuses a release in YAML that is no mapping", async () => {
+  const yaml = { file: read("releases/r2025.9.3.yaml"), readYaml: () => Promise.resolve(["a list"]) };
+  await expect(diffUnverified(yaml, yaml)).rejects.toThrow("a: an object wanted");
+});
+
 it("throws TypeError for inputs that are not bytes", async () => {
   for (const input of [undefined, null, "{}", {}, { file: "{}" }])
-    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(TypeError);
+    await expect(diffUnverified(input as never, BOOT_1)).rejects.toThrow(
+      new TypeError("diffUnverified: the bytes of two files wanted"),
+    );
 });
 
 describe("policies", () => {
@@ -482,6 +523,11 @@ describe("policies", () => {
     ]);
   });
 
+  it("one that is matched by its name is no partner of another with its pins", async () => {
+    const [a, b, c] = ["a", "b", "c"].map((name) => ({ ...pins, name }));
+    expect(await toldOf(policyOf([a, b]), policyOf([c, a]))).not.toContain("policy.deployment critical");
+  });
+
   it("name the places of everything", async () => {
     expect(await places(policy(), policy({}, { minNonce: 6, comment: "x" }))).toEqual([
       'deployments."lab.1".minNonce',
@@ -507,12 +553,36 @@ describe("policies", () => {
   });
 });
 
+describe("bundles", () => {
+  const [proof] = forged.appProofs as Loose[];
+  const withProofs = (...appProofs: Loose[]): Uint8Array => file({ ...parsed(bundle), appProofs });
+
+  it("match app proofs that are the same, however often, before others", async () => {
+    const [one, other] = ["1", "2"].map((scheme) => ({ ...proof, scheme }));
+    const { changes } = await diffUnverified(withProofs(proof, proof, one), withProofs(proof, other, proof));
+    expect(changes.map(({ what, place }) => [what, place])).toEqual([["app-proof", "appProofs[2].scheme"]]);
+  });
+
+  it("name the member of a payload that changed", async () => {
+    const payload = JSON.parse(proof.proofPayload as string) as Loose;
+    const other = { ...proof, proofPayload: JSON.stringify({ ...payload, timestampMs: "1" }) };
+    const { changes } = await diffUnverified(withProofs(proof), withProofs(other));
+    expect(changes.map(({ place }) => place)).toEqual(["appProofs[0].proofPayload.timestampMs"]);
+  });
+});
+
 describe("hostile input", () => {
   it("lists a thousand changes and counts the others", async () => {
     const many = (offset: number): Uint8Array =>
       file({ ...forged.bootProof, x: Array.from({ length: 50_000 }, (_, index) => index + offset) });
     const { changes, counts, leftOut } = await diffUnverified(many(0), many(1));
     expect([changes.length, counts.minor, leftOut]).toEqual([1000, 50_000, 49_000]);
+  });
+
+  it("has a thousand places at most, also where all changed alike", async () => {
+    const alike = (value: number): Uint8Array => file({ ...forged.bootProof, x: new Array(1500).fill(value) });
+    const { changes, leftOut } = await diffUnverified(alike(0), alike(1));
+    expect([changes.length, changes[0]!.also.length, leftOut]).toEqual([1, 999, 500]);
   });
 
   it("has places of bounded length for deep long names", async () => {

@@ -54,6 +54,16 @@ describe("a difference as text", () => {
     expect(renderDiff(added)).toContain("before  (not there)\n          after   (empty)\n");
   });
 
+  it("lists six places of a change, and counts the others", () => {
+    const [change] = difference.changes;
+    const text = (count: number): string => {
+      const also = Array.from({ length: count - 1 }, (_, index) => `p${index}`);
+      return renderDiff({ ...difference, changes: [{ ...change!, place: "first", also }] }, { width: 120 });
+    };
+    expect(text(6)).toContain("at      first, p0, p1, p2, p3, p4\n");
+    expect(text(8)).toContain("at      first, p0, p1, p2, p3, p4 and 2 more\n");
+  });
+
   it("names the compared parts of two kinds", async () => {
     const { manifest } = decodeBootProof(after);
     const text = renderDiff(await diffUnverified(before, manifest));

@@ -185,6 +185,7 @@ describe("measureRole and measureInstance", () => {
     "arn:aws-cn:iam::123456789012:role/R",
     "arn:aws-us-gov:iam::123456789012:role/R",
     "arn:aws-iso-b:iam::123456789012:role/R",
+    `arn:aws:iam::123456789012:role/${"p".repeat(544)}/${"R".repeat(64)}`,
   ])("take %s", async (arn) => {
     expect(toHex(await measureRole(arn))).toBe(extended(arn));
   });
@@ -203,6 +204,7 @@ describe("measureRole and measureInstance", () => {
     "arn:aws:iam::123456789012:user/R",
     "arn:azure:iam::123456789012:role/R",
     `arn:aws:iam::123456789012:role/${"x".repeat(65)}`,
+    `arn:aws:iam::123456789012:role/${"p".repeat(545)}/${"R".repeat(64)}`,
     `arn:aws:iam::123456789012:role/${"p/".repeat(400)}R`,
     7,
   ])("refuse the role %j", async (arn) => {
