@@ -241,7 +241,7 @@ function listen(known) {
 /** How many mutants share a process in which the modules are loaded anew for each. */
 const GROUP = 20;
 /** After so long the other tests of a file are left out, except with `--thorough`. */
-const STEP_BUDGET_MS = 20_000;
+const STEP_BUDGET_MS = 10_000;
 
 /** Each mutant that is reached outside of tests, with the test files that reach it loaded anew. */
 async function runAnew(tests, known) {
@@ -252,7 +252,10 @@ async function runAnew(tests, known) {
     const { killed, spoilt } = await runGroupAnew(group, known);
     // Tests that fail without a mutant, in the end, failed for what an earlier mutant left behind.
     const again = spoilt ? group.filter(({ id }) => killed.has(id)) : [];
-    for (const job of again) for (const [id, by] of (await runGroupAnew([job], known)).killed) known.kill(id, by);
+    for (const job of again) {
+      const alone = await runGroupAnew([job], known);
+      if (!alone.spoilt) for (const [id, by] of alone.killed) known.kill(id, by);
+    }
     if (!spoilt) for (const [id, by] of killed) known.kill(id, by);
     known.save();
     console.log(`  ${Math.min(at + GROUP, jobs.length)} of ${jobs.length} anew, ${known.alive.length} living`);
@@ -273,9 +276,8 @@ async function runGroupAnew(jobs, known) {
   let spoilt = false;
   for (let left = jobs; left.length > 0;) {
     const steps = [
-      ...files.map((test) => ({ id: -1, test })),
       ...left.flatMap(({ id, tests }) => tests.map((test) => ({ id, test }))),
-      ...(jobs.length > 1 ? files.map((test) => ({ id: -2, test })) : []),
+      ...files.map((test) => ({ id: -1, test })),
     ];
     let stalled = -1;
     await runTests(stepFiles(steps, known), [], () => {
@@ -283,10 +285,10 @@ async function runGroupAnew(jobs, known) {
       if (id >= 0 && Date.now() - since > STALLED_MS) stalled = id;
       return stalled >= 0;
     });
-    for (const { killed: ids = [], by, broken, spoilt: bySpoiling } of told()) {
+    for (const { killed: ids = [], by, spoilt: failing } of told()) {
       for (const id of ids) killed.set(id, by);
-      if (broken !== undefined) console.log(`  fails with its modules loaded anew, without a mutant: ${broken}`);
-      spoilt ||= bySpoiling !== undefined;
+      if (failing !== undefined) console.log(`  fails without a mutant, too: ${failing}`);
+      spoilt ||= failing !== undefined;
     }
     if (stalled >= 0) killed.set(stalled, "the time it takes");
     left = stalled < 0 ? [] : left.slice(left.findIndex(({ id }) => id === stalled) + 1);

@@ -26,7 +26,7 @@ interface Plan {
   readonly most: number;
 }
 
-/** A test file, and the mutant that is active in it: -1 for none, and -2 for none after all the others. */
+/** A test file, and the mutant that is active in it: -1 for none, to see that the files that killed pass without. */
 interface Step {
   readonly id: number;
   readonly test: string;
@@ -45,9 +45,9 @@ class Mutation {
   hits = 0;
   /** When the step began. */
   since = 0;
-  /** Of the steps: mutants that a test failed with, and tests that fail without one. */
+  /** Of the steps: mutants that a test failed with, and the files of those tests. */
   readonly dead = new Set<number>();
-  readonly broken = new Set<string>();
+  readonly killers = new Set<string>();
   /** By mutant: whether it would have changed what was computed. */
   readonly changes = new Uint8Array(plan.count);
 
@@ -224,7 +224,7 @@ export default class MutationRunner extends TestRunner {
     if (suite.file.id !== suite.id) return;
     const step = stepOf(suite.file.filepath);
     if (step !== undefined) {
-      if (suite.result?.state === "fail" || hasFailed(suite)) fail(step);
+      if (hasFailed(suite)) fail(step);
       return;
     }
     this.#note(this.#outside);
@@ -242,7 +242,7 @@ function stepOf(path: string): Step | undefined {
 
 /** Whether the step needs no run, or no further test. */
 function isDecided({ id, test }: Step): boolean {
-  return mutation.dead.has(id) || mutation.broken.has(test);
+  return id === -1 ? !mutation.killers.has(test) : mutation.dead.has(id);
 }
 
 async function runInStep(step: Step, run: () => Promise<void>): Promise<void> {
@@ -252,25 +252,29 @@ async function runInStep(step: Step, run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    fail(step);
+    // A busy machine is no reason to take a mutant for killed: the whole file runs here, slow tests too.
+    if (!isTimeUp(error)) fail(step);
     throw error;
   }
+}
+
+function isTimeUp(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Test timed out in ");
 }
 
 function fail(step: Step): void {
   if (isDecided(step)) return;
   const { id, test } = step;
-  if (id >= 0) {
-    mutation.dead.add(id);
-    tell({ killed: [id], by: `${test}: with its modules loaded anew` });
-  } else {
-    mutation.broken.add(test);
-    tell(id === -1 ? { broken: test } : { spoilt: test });
-  }
+  if (id === -1) return tell({ spoilt: test });
+  mutation.dead.add(id);
+  mutation.killers.add(test);
+  tell({ killed: [id], by: `${test}: with its modules loaded anew` });
 }
 
+/** A hook; a test that failed has said so itself. */
 function hasFailed(suite: RunnerTestSuite): boolean {
-  return suite.tasks.some((task) => task.result?.state === "fail" || (task.type === "suite" && hasFailed(task)));
+  const inside = suite.tasks.some((task) => task.type === "suite" && hasFailed(task));
+  return inside || (suite.result?.errors?.length ?? 0) > 0;
 }
 
 /** Ends what the test's last run left open, and prepares the next: vitest itself does so for the first and the last. */
@@ -278,7 +282,8 @@ async function startAgain(test: RunnerTestCase): Promise<void> {
   const suites = suitesOf(test);
   for (const suite of [...suites].reverse())
     for (const hook of TestRunner.getSuiteHooks(suite).afterEach.toReversed()) await hook(test.context, suite);
-  for (const hook of (test.onFinished ?? []).splice(0).reverse()) await hook(test.context);
+  const { onFinished = [] } = test as { readonly onFinished?: ((context: object) => unknown)[] };
+  for (const hook of onFinished.splice(0).reverse()) await hook(test.context);
   for (const suite of suites)
     for (const hook of TestRunner.getSuiteHooks(suite).beforeEach) await hook(test.context, suite);
 }
