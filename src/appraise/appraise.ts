@@ -109,7 +109,7 @@ function appraiseDeployment(
   const candidates = policy.deployments.filter((pins) => pins.kind === kind);
   if (candidates.length === 0) {
     checklist.fail("policy.deployment", `the policy has no deployment of kind ${kind}, which alone matches ${what}`, {
-      advice: `Hold ${what} against a policy with a deployment of kind ${kind}.`,
+      advice: `Use a policy with a deployment of kind ${kind}.`,
     });
     checklist.skipRest(DEPLOYMENT_CHECKS, `no deployment is of kind ${kind}`);
     return null;
@@ -190,7 +190,7 @@ function appraiseAge(timestamp: number, policy: Policy, now: Date, checklist: Ch
   const made = new Date(timestamp).toISOString();
   if (age < -SKEW_MS)
     return checklist.fail("policy.age", `the boot proof was made at ${made}, in the future of ${now.toISOString()}`, {
-      advice: "Check this machine's clock (or --now); if it is right, trust nothing of the boot proof.",
+      advice: "Check this machine's clock (or --now); if it is right, do not trust the boot proof.",
     });
   if (age <= policy.maxAge) return checklist.pass("policy.age", `made at ${made}`);
   return checklist.fail("policy.age", `the boot proof is ${durationText(age)} old`, {
@@ -215,7 +215,7 @@ function appraiseAppProofs(
   checklist: Checklist,
 ): void {
   if (onlyAsked !== null) {
-    const why = `only ${onlyAsked} asked for: the policy's rules about app proofs were not applied`;
+    const why = `only ${onlyAsked} requested: the policy's rules about app proofs were not applied`;
     return void checklist.skip("policy.app-proof", why);
   }
   const { types, maxAge, required, decision } = policy.appProofs;

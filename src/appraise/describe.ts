@@ -66,7 +66,7 @@ export function describePolicy(policy: Policy): PolicyDescription {
   };
 }
 
-const ANCHOR_ATTACK = "whoever holds its key makes evidence that passes for every deployment here";
+const ANCHOR_ATTACK = "anyone who holds its key can make evidence that passes for every deployment";
 
 function describeAnchor(anchor: TrustAnchor): DescribedAnchor {
   return {

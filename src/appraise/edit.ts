@@ -142,7 +142,7 @@ function ownMade(made: MadePolicy): MadePolicy {
 }
 
 const LAST =
-  "a policy without deployments is malformed, since it would accept nothing, or be taken to accept anything. To pin " +
+  "a policy without deployments is malformed, since it would accept nothing, or could be mistaken to accept anything. To pin " +
   "another one in its place, add that one first, or pin anew";
 
 function refused(path: string, message: string): MalformedError {
@@ -244,8 +244,8 @@ function notesOn(before: Policy, after: Policy, { anchors, isRelease }: Added): 
   });
   const trusted = anchors.map(
     ({ anchor }) =>
-      `${anchor.name} is now a trust anchor of every deployment of the policy: whoever holds its key makes evidence ` +
-      "that passes for each of them",
+      `${anchor.name} is now a trust anchor of every deployment of the policy: anyone who holds its key can make ` +
+      "evidence that passes for each of them",
   );
   return [
     ...accepted,
@@ -282,7 +282,7 @@ function anchorsStay({ trustAnchors }: Policy): string[] {
   );
   return [
     `trust anchors are for the whole policy, and stay: ${names}. If only the dropped deployment needed one of them, ` +
-      "take it out by hand",
+      "remove it by hand",
   ];
 }
 

@@ -37,7 +37,7 @@ const LEFT_OPEN: Readonly<Record<AnyQuestion, { readonly attack: string; readonl
       'Pin pivotHash (v3: workloads), manifestSet with namespace, or manifestHash; or say "open": ["application"]',
   },
   operator: {
-    attack: "anybody who runs this image and application over keys of his own passes",
+    attack: "anyone who runs this image and application with their own keys passes",
     remedy: 'Pin manifestSet, manifestHash, quorumKey (live) or pcrs 3; or say "open": ["operator"]',
   },
 };
@@ -149,29 +149,29 @@ function noAnswers(pins: Questioned): string[] {
     ...(program || named.length === 0
       ? []
       : [
-          `under commitment ${commitment}, ${named.join(" and ")} answer nothing: ` +
-            "the application itself may have asked for the document",
+          `under commitment ${commitment}, ${named.join(" and ")} decide nothing: ` +
+            "the application itself may have requested the document",
         ]),
     ...(program && !holdsKey && quorumKey
-      ? [`under commitment ${commitment}, quorumKey answers nothing: the enclave does not hold it yet`]
+      ? [`under commitment ${commitment}, quorumKey decides nothing: the enclave does not hold it yet`]
       : []),
     ...(someImageAccepts(pcrs, ({ accepted }) => accepted.some(isZeroPcr))
-      ? ["a PCR of zeros fits everybody, and answers nothing"]
+      ? ["a PCR of zeros identifies no enclave"]
       : []),
-    ...(pcrs.length > 1 ? ["of several pcrs, each has to answer"] : []),
+    ...(pcrs.length > 1 ? ["each of several pcrs must pin it"] : []),
     ...publicKeyNotes(pins),
   ];
 }
 
 function publicKeyNotes({ quorumKey, manifestSet, shareSet }: Pins): string[] {
-  const nobodys = "keys whose secrets are public reach its threshold";
+  const areShared = "keys whose secrets are public reach its threshold";
   return [
-    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public: anybody holds it"] : []),
+    ...(quorumKey?.some(isPublicSecret) === true ? ["the quorum key's secret is public"] : []),
     ...(manifestSet && isNobodysSet(manifestSet)
-      ? [`the manifest set is nobody's: ${nobodys}, so that anybody approves manifests`]
+      ? [`the manifest set identifies no owner: ${areShared}, so anyone can approve manifests`]
       : []),
     ...(shareSet && isNobodysSet(shareSet)
-      ? [`the share set is nobody's: ${nobodys}, so that anybody rebuilds the quorum key`]
+      ? [`the share set identifies no owner: ${areShared}, so anyone can rebuild the quorum key`]
       : []),
   ];
 }
@@ -203,10 +203,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
     open: pins.open,
     reasons: [
       ...(isDebug
-        ? [
-            "runs in debug mode, which is allowed: its measurements are zeros, and every debug enclave of anybody " +
-              "has those",
-          ]
+        ? ["runs in debug mode, which is allowed: its measurements are zeros, like those of every debug " + "enclave"]
         : []),
       ...(open.includes("image") ? [`leaves the image open: ${LEFT_OPEN.image.attack}`] : []),
       ...pins.open.map((question) => declaredReason(question, answers)),
@@ -223,7 +220,7 @@ export function scopeOf(pins: Questioned, facts: DocumentFacts | null): Scope {
 
 function declaredReason(question: Question, answers: Answers): string {
   if (answers[question].length > 0)
-    return `says that it leaves the ${question} open; ${answers[question].join(", ")} answers for it`;
+    return `declares the ${question} open, but ${answers[question].join(", ")} decides it`;
   return `leaves the ${question} open: ${LEFT_OPEN[question].attack}`;
 }
 
@@ -233,14 +230,14 @@ function weakReasons(pins: Questioned, answers: Answers, roleless: boolean): str
   const role = roleless ? "that image" : "that role and image";
   return [
     ...(only("operator", "pcrs")
-      ? ["only pcrs 3 names the operator: any other deployment of that account and role passes"]
+      ? ["only pcrs 3 pins the operator: any other deployment of that account and role passes"]
       : []),
     ...(pins.commitment === "legacy"
       ? [`legacy: any application of ${role} could have made this document, over ${legacyReach(answers)}`]
       : []),
     ...(only("image", "manifestSet") && pins.minNonce === undefined
       ? [
-          "only manifestSet names the image: every image and program passes that its members ever approved, " +
+          "only manifestSet pins the image: every image and program passes that its members ever approved, " +
             "old ones too; minNonce closes it",
         ]
       : []),
@@ -276,5 +273,5 @@ function nitroAnswers(pins: Questioned): Answers {
 function nitroReasons(pins: Questioned): string[] {
   return nitroAnswers(pins).operator.length > 0
     ? []
-    : ["names nobody who runs it: anybody who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
+    : ["pins no operator: anyone who runs this image passes; pcrs 3, 4 or 8, or publicKey, closes it"];
 }

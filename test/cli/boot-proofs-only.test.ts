@@ -26,7 +26,7 @@ const KEY = (bootProof as { ephemeralPublicKeyHex: string }).ephemeralPublicKeyH
 const verify = (...args: string[]): Promise<Answer> => bootproof(["verify", ...args], { now: "2026-03-04T06:00:00Z" });
 const checkOf = (stdout: string): object =>
   (JSON.parse(stdout) as Report).checks.find(({ id }) => id === "policy.app-proof")!;
-const NOT_APPLIED = "asked for: the policy's rules about app proofs were not applied";
+const NOT_APPLIED = "requested: the policy's rules about app proofs were not applied";
 
 describe("only boot proofs are asked for", () => {
   it.each([

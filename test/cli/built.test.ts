@@ -176,7 +176,7 @@ describe("pin --image --binary", () => {
     expect(stderr).toContain("warning: policy.scope: leaves the application open");
     expect(stderr).toContain("--binary FILE names the application");
     const binaryAlone = await pinned("--binary", app, "--manifest-set", set, "--namespace", "lab/signer", ...anchored);
-    expect(binaryAlone.stderr).toContain("only manifestSet names the image");
+    expect(binaryAlone.stderr).toContain("only manifestSet pins the image");
     expect((await judged("--boot-proof", boot, "--policy", binaryAlone.policy)).code).toBe(0);
   });
 

@@ -33,7 +33,7 @@ describe("from a boot proof", () => {
     expect(stderr).toContain("compare it with a source you trust");
     expect(stderr).toContain("warning: bind.commitment: legacy");
     expect(stderr).toContain("warning: policy.scope: legacy: any application of that role and image");
-    expect(stderr).toContain("warning: policy.scope: the manifest set is nobody's");
+    expect(stderr).toContain("warning: policy.scope: the manifest set identifies no owner");
     expect(stderr).toContain(
       "warning: policy.scope: manifestHash is pinned: this manifest passes, and no successor of it",
     );
@@ -91,7 +91,7 @@ describe("from a published release", () => {
   it("says what a release leaves open, and what closes it", async () => {
     const from = ["pin", "--release", RELEASE, "--app", "signer"];
     const bare = await bootproof(from);
-    expect(bare.stderr).toContain("warning: policy.scope: only pcrs 3 names the operator");
+    expect(bare.stderr).toContain("warning: policy.scope: only pcrs 3 pins the operator");
     expect(bare.stderr).toContain("--manifest-set FILE");
     const legacy = await bootproof([...from, "--commitment", "legacy"]);
     expect(JSON.parse(legacy.stdout)).toMatchObject({ deployments: [{ commitment: "legacy", open: ["application"] }] });

@@ -335,7 +335,10 @@ describe("policy check", () => {
               operator: ["manifestHash", "pcrs"],
             },
             open: [],
-            reasons: [expect.stringContaining("legacy") as string, expect.stringContaining("nobody's") as string],
+            reasons: [
+              expect.stringContaining("legacy") as string,
+              expect.stringContaining("identifies no owner") as string,
+            ],
           },
         ],
       },
