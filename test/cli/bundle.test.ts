@@ -146,7 +146,7 @@ describe("verify FILE", () => {
     const { code, stdout, stderr } = await bootproof(["verify", BUNDLE, OWN], YEARS_LATER);
     expect([code, stderr]).toEqual([0, ""]);
     expect(flat(stdout)).toMatch(
-      /^AUTHENTIC: .*, but the policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
+      /^AUTHENTIC: .*, but the only policy came with .* BUT the policy came out of the bundle itself: .* --policy FILE\. /,
     );
     const colored = (await bootproof(["verify", BUNDLE, OWN], { ...YEARS_LATER, isTTY: true })).stdout;
     expect(colored).toMatch(/^\u001b\[30;43mAUTHENTIC\u001b\[0m: [^\u001b]*\n\u001b\[30;43mBUT\u001b\[0m/);

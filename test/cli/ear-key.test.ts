@@ -75,7 +75,7 @@ describe("a key", () => {
     ["an RSA-PSS key", pem(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).privateKey, "pkcs8"), /no JWK has/],
     ["a small RSA key", pem(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey, "pkcs1"), /2048 bits/],
     ["an API key file", { publicKey: "02ab", privateKey: "cd".repeat(32) }, /an API key file, which stamps requests/],
-    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key: the private key signs/],
+    ["a public JWK", publicKey.export({ format: "jwk" }), /a public key; the private key signs/],
     ["a set of keys", { keys: [privateKey.export({ format: "jwk" })] }, /a set of keys/],
     ["no JSON", "secret", /no key: a private key wanted/],
     ["a list", "[]", /no key: a private key wanted/],

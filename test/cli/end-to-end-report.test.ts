@@ -93,7 +93,7 @@ describe("stale evidence", () => {
     const { status, stdout } = built(verify("stale", [one]));
     expect([status, flat(stdout)]).toEqual([
       1,
-      expect.stringMatching(/^REJECTED, STALE: the evidence is genuine, and older/),
+      expect.stringMatching(/^REJECTED, STALE: the evidence is genuine, but older/),
     ]);
     expect(flat(stdout)).toContain("-> Get a newer boot proof (bootproof verify --app NAME");
     const json = JSON.parse(built(verify("stale", [one], "--format", "json")).stdout) as Report;

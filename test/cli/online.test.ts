@@ -376,8 +376,8 @@ describe("verify --app", () => {
   it("says what of it is the service's word", async () => {
     const word =
       "That the boot proof is of the application that you named, and of its latest boot " +
-      '("signer"): the service\'s word.';
-    const proven = " The policy proves which of its deployments each is, and no more.";
+      '("signer"): only the service\'s word.';
+    const proven = " The policy proves only which of its deployments each one is.";
     const verified = flat((await online("verify", "--app", "signer", "--policy", policy)).stdout);
     expect(verified).toContain(word + proven);
     const authentic = flat(
@@ -407,7 +407,8 @@ describe("verify --app", () => {
       const { code, stdout } = await online("verify", ...asked, "--policy", demanding);
       expect(code).toBe(0);
       expect(flat(stdout)).toContain(
-        "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required and appProofs.decision)",
+        "BUT app proofs were not part of this verification: the policy's rules for them (appProofs.required and " +
+          "appProofs.decision)",
       );
     }
     const asked = ["--activity-id", lab.walletActivityId, "--policy", demanding, "--format", "json"];
