@@ -2,7 +2,7 @@
 import type { AuditSetting } from "../audit/index.js";
 import { fromUtf8 } from "../bytes.js";
 import type { InputFiles } from "./files.js";
-import { readTrustAnchor } from "./verify.js";
+import { readPolicyFile, readTrustAnchor } from "./option-files.js";
 
 interface PolicyFiles {
   /** Null: none, as the caller said in so many words. */
@@ -16,8 +16,7 @@ export async function auditPolicy(
   { policy, trustAnchor }: PolicyFiles,
   command: "audit" | "worker",
 ): Promise<Pick<AuditSetting, "policy" | "trustAnchors">> {
-  const [{ readPolicyFile }, { plainPolicy }, { certificatePem }] = await Promise.all([
-    import("./policy.js"),
+  const [{ plainPolicy }, { certificatePem }] = await Promise.all([
     import("../appraise/plain-policy.js"),
     import("../verify/trust-anchor.js"),
   ]);

@@ -11,26 +11,12 @@ import { InputFiles, MAX_BUNDLE_BYTES, STDIN, nameOf } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError } from "./io.js";
 import { ofKind } from "./kinds.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { atOf, nowOf, workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
-import { workersOf } from "./worker.js";
 import { isSameFile } from "./write-whole.js";
-
-interface AuditFlags {
-  readonly policy?: string | false;
-  readonly bootProof?: string[];
-  readonly out?: string;
-  readonly state?: string;
-  readonly workers?: string;
-  readonly queue?: string;
-  readonly onlyFailures?: boolean;
-  readonly failFast?: boolean;
-  readonly at?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly trustAnchor?: string;
-}
 
 /** A command line that makes sense. */
 interface AuditRequest {
@@ -80,28 +66,15 @@ export function addAuditCommand(program: Command, io: Io, finish: (code: number)
     .summary("verify everything that is there, on all cores: a result for each entry")
     .description("Verify any number of entries, each by itself, and write a line for each, in their order.")
     .argument("[input...]", "files of lines, folders, or - for lines on stdin")
-    .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
-    .option("--no-policy", 'accept any genuine enclave of anybody: the verdict is "authentic" at best')
-    .option("--boot-proof <file...>", "boot proofs, for app proofs and activities that come without one")
-    .option("--out <file>", "write the results there, and not to stdout")
-    .option("--state <file>", "with --out: keep there how far the run has come, and go on from it")
-    .option("--workers <number>", "threads that judge (default: one for each core)")
-    .option("--queue <url>", "have bootproof worker judge, on other machines: redis://HOST:PORT")
-    .option("--only-failures", "write lines of what is not accepted only")
-    .option("--fail-fast", "end with the first entry that is not accepted")
-    .option("--at <when>", "the moment certificates are held against: document, now, or an RFC 3339 time")
-    .option("--now <time>", "RFC 3339: the present by which ages are counted (default: the clock at the start)")
-    .option("--allow-debug", "let debug mode pass with a warning: nothing about its code is proven")
-    .option("--trust-anchor <file>", "with --no-policy: a PEM certificate in place of the AWS Nitro root")
     .usage("(--policy FILE | --no-policy) INPUT… [--boot-proof FILE…] [--out FILE [--state FILE]] [options]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (inputs: string[], flags: AuditFlags) => {
+  const args = new ArgumentReader(addOptions(command, "audit"));
+  command.action(async (inputs: string[], flags: Flags<"audit">) => {
     finish(await run(requestOf(args, inputs, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, inputs: readonly string[], flags: AuditFlags, io: Io): AuditRequest {
+function requestOf(args: ArgumentReader, inputs: readonly string[], flags: Flags<"audit">, io: Io): AuditRequest {
   const { policy, bootProof = [], out, state, queue, trustAnchor } = flags;
   args.refuseRepeated();
   refuseInputs(args, inputs, bootProof);
@@ -141,7 +114,7 @@ function refuseInputs(args: ArgumentReader, inputs: readonly string[], bootProof
 }
 
 /** One file has one use. */
-function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: AuditFlags): void {
+function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, state }: Flags<"audit">): void {
   if (state === STDIN) args.fault("--state -: a state is a file");
   if (state !== undefined && (out === undefined || out === STDIN))
     args.fault("--state goes with --out FILE only: of what went to stdout nobody can tell what arrived");
@@ -152,15 +125,13 @@ function refuseFiles(args: ArgumentReader, inputs: readonly string[], { out, sta
     if (inputs.some((input) => input === path || isSameFile(input, path!))) args.fault(`${path}: is an INPUT, too`);
 }
 
-function optionsOf(args: ArgumentReader, flags: AuditFlags, io: Io): AuditRequest["options"] {
-  const { at, allowDebug = false } = flags;
-  const isWord = at === undefined || at === "document" || at === "now";
-  const moment = isWord ? at : args.time("--at", at, "document, now, or ")?.toISOString();
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+function optionsOf(args: ArgumentReader, flags: Flags<"audit">, io: Io): AuditRequest["options"] {
+  const at = atOf(args, flags.at);
+  const now = nowOf(args, flags.now, io.now());
   return {
     now: (now ?? io.now()).toISOString(),
-    ...(moment !== undefined && { at: moment }),
-    ...(allowDebug && { allowDebug }),
+    ...(at !== undefined && { at: at instanceof Date ? at.toISOString() : at }),
+    ...(flags.allowDebug === true && { allowDebug: true }),
   };
 }
 

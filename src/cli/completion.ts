@@ -3,6 +3,7 @@ import type { Command, Option } from "commander";
 import type { CompletedCommand, CompletedOption, Values } from "./completion-script.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError } from "./io.js";
+import type { ValueWord } from "./option-table.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
@@ -76,8 +77,8 @@ function operandsOf(command: Command, beside: readonly string[]): Values | Promi
   return (command as unknown as { readonly _allowExcessArguments: boolean })._allowExcessArguments ? "files" : [];
 }
 
-/** By the name of the placeholder, as it stands in the help: `<format>`. What is not listed is a file. */
-const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
+/** By the word in the help: `<format>`. An operand that is not listed is a file. */
+const VALUES: Readonly<Record<ValueWord | "shell" | "word", () => Values | Promise<Values>>> = {
   file: () => "files",
   policy: () => "files",
   folder: () => "folders",
@@ -89,13 +90,14 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
   word: async () => (await import("../report/explanations.js")).explainedWords(),
   fault: async () => (await import("../lab/faults.js")).FAULTS.map(({ name }) => name),
   version: async () => (await import("../decode/manifest/index.js")).MANIFEST_VERSIONS,
-  // Nobody but the user knows these.
+  // Known to the user only.
   hex: () => [],
   id: () => [],
   name: () => [],
   type: () => [],
   url: () => [],
   address: () => [],
+  arn: () => [],
   time: () => [],
   seconds: () => [],
   duration: () => [],
@@ -104,5 +106,5 @@ const VALUES: Readonly<Record<string, () => Values | Promise<Values>>> = {
 };
 
 function valuesOf(placeholder: string): Values | Promise<Values> {
-  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder]!() : "files";
+  return Object.hasOwn(VALUES, placeholder) ? VALUES[placeholder as keyof typeof VALUES]() : "files";
 }

@@ -2,24 +2,18 @@
  * Where the service is, and the API key that requests are stamped with: from options, a key file, or the environment.
  */
 import { existsSync, statSync } from "node:fs";
-import { type Command, Option } from "commander";
 import type { ApiKey, Client, ClientError, Stamper } from "../client/index.js";
 import { printable } from "../report/printable.js";
 import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
 import { warnOfReaders } from "./key-files.js";
 import { ofKind } from "./kinds.js";
+import { DEFAULT_TIMEOUT_SECONDS, type Flags, type OptionName } from "./option-table.js";
 import type { ArgumentReader } from "./options.js";
 
-export interface KeyFlags {
-  readonly apiKeyFile?: string;
-}
-
-export interface ConnectionFlags extends KeyFlags {
-  readonly baseUrl?: string;
-  readonly organizationId?: string;
-  readonly timeout?: string;
-}
+/** The options of a connection, of any command that has them. */
+type ConnectionFlags = Pick<Flags<"fetch">, "apiKeyFile" | "baseUrl" | "organizationId" | "timeout">;
+type KeyFlags = Pick<ConnectionFlags, "apiKeyFile">;
 
 /** Where the key is. */
 type KeySource = { readonly file: string } | { readonly environment: ApiKey };
@@ -39,9 +33,8 @@ const ENV = {
 } as const;
 
 /** What somebody in a hurry would try. They are known only to say why not. */
-const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"];
-const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"];
-const DEFAULT_TIMEOUT_MS = 20_000;
+const KEY_OPTIONS = ["api-key", "api-private-key", "api-public-key", "private-key"] as const;
+const CONNECTION_OPTIONS = ["base-url", "organization-id", "api-key-file", "timeout"] as const;
 const RETRIES = 2;
 
 const WHY_NO_KEY =
@@ -60,24 +53,8 @@ The connection, by options or by the environment:
   --organization-id  ${ENV.organizationId}
   --api-key-file     ${ENV.publicKey} and ${ENV.privateKey}`;
 
-export function addKeyOption(command: Command): Command {
-  for (const name of KEY_OPTIONS) command.addOption(new Option(`--${name} [hex]`).hideHelp());
-  return command.option(
-    "--api-key-file <file>",
-    'an API key: {"publicKey": "<hex>", "privateKey": "<hex>"} (see bootproof keygen)',
-  );
-}
-
-export function addConnectionOptions(command: Command): Command {
-  return addKeyOption(
-    command
-      .option("--base-url <url>", "the service: https://…, without /public/v1")
-      .option("--organization-id <id>", "the organization that is asked about"),
-  ).option("--timeout <seconds>", `how long one answer may take (default: ${DEFAULT_TIMEOUT_MS / 1000})`);
-}
-
 /** The connection options that stand on the command line, by name. */
-export function connectionOptionsGiven(args: ArgumentReader): string[] {
+export function connectionOptionsGiven(args: ArgumentReader): OptionName[] {
   return [...CONNECTION_OPTIONS, ...KEY_OPTIONS].filter((name) => args.has(name));
 }
 
@@ -156,7 +133,7 @@ function looksLikeKey(text: string): boolean {
 }
 
 function timeoutOf(args: ArgumentReader, text: string | undefined): number | undefined {
-  if (text === undefined) return DEFAULT_TIMEOUT_MS;
+  if (text === undefined) return 1000 * DEFAULT_TIMEOUT_SECONDS;
   const milliseconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(text) ? Math.round(1000 * Number(text)) : 0;
   return milliseconds > 0 ? milliseconds : args.fault(`--timeout ${text}: seconds wanted, such as 20`);
 }

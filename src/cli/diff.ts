@@ -6,6 +6,8 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES, readerBeside } from "./files.js";
 import { type Io, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
@@ -29,13 +31,12 @@ export function addDiffCommand(program: Command, io: Io, finish: (code: number) 
     )
     .argument("<a>", "the file before; - for stdin")
     .argument("<b>", "the file after; - for stdin")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (a: string, b: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "diff"));
+  command.action(async (a: string, b: string, flags: Flags<"diff">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([a, b]);
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     const difference = await diff(a, b, io);
     io.stdout.write(await rendered(difference, format, io));

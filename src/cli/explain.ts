@@ -5,6 +5,8 @@ import type * as glossary from "../report/glossary.js";
 import { jsonDocument } from "../report/json.js";
 import { EXIT } from "./exit-codes.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader, seeHelpOf } from "./options.js";
 
 const EXAMPLES = `
@@ -28,12 +30,11 @@ export function addExplainCommand(program: Command, io: Io, finish: (code: numbe
       "Say what a check proves, why it fails where nobody means harm and where somebody does, and what to do.",
     )
     .argument("[word]", "the id of a check, a verdict, a status, an exit code, or a term")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (word: string | undefined, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "explain"));
+  command.action(async (word: string | undefined, flags: Flags<"explain">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     const library = { ...(await import("../report/explanations.js")), ...(await import("../report/glossary.js")) };
     const found = word === undefined ? listOf(library) : explanationOf(library, word, seeHelpOf(command));

@@ -8,26 +8,13 @@ import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
 import { inTurns } from "../verify/in-turns.js";
-import {
-  CONNECTION_HELP,
-  type Connection,
-  type ConnectionFlags,
-  addConnectionOptions,
-  connect,
-  connectionOf,
-  reached,
-} from "./connection.js";
+import { CONNECTION_HELP, type Connection, connect, connectionOf, reached } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN } from "./files.js";
 import { type Io, UnreachableError } from "./io.js";
-import { ArgumentReader, ephemeralKeyOf } from "./options.js";
-
-interface FetchFlags extends ConnectionFlags {
-  readonly ephemeralKey?: string;
-  readonly app?: string;
-  readonly activity?: string;
-  readonly activityId?: string;
-}
+import { type Flags, addOptions } from "./option-table.js";
+import { ephemeralKeyOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
 Nothing is verified: give what is fetched to bootproof verify. The output is
@@ -43,20 +30,14 @@ Examples:
 Exit codes: 0 fetched, 2 wrong usage or key, 3 the service could not be reached, refused, or has it not.`;
 
 export function addFetchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(
-    program
-      .command("fetch")
-      .summary("fetch boot proofs and app proofs from the service")
-      .description("Fetch evidence from the service and write it to stdout, unverified.")
-      .option("--ephemeral-key <hex>", "the boot proof that attests this key")
-      .option("--app <name>", "the boot proof of the enclave of this application that booted last")
-      .option("--activity-id <id>", "this activity, its app proofs, and the boot proof of each key that they name")
-      .option("--activity <file>", 'what the activity in this file lacks of that: JSON, bare or as {"activity": …}'),
-  )
+  const command = program
+    .command("fetch")
+    .summary("fetch boot proofs and app proofs from the service")
+    .description("Fetch evidence from the service and write it to stdout, unverified.")
     .usage("(--ephemeral-key HEX | --app NAME | --activity-id ID | --activity FILE) [connection]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: FetchFlags) => {
+  const args = new ArgumentReader(addOptions(command, "fetch"));
+  command.action(async (flags: Flags<"fetch">) => {
     args.refuseRepeated();
     const wanted = wantedOf(args, flags);
     const connection = connectionOf(args, flags, io);
@@ -77,7 +58,7 @@ type Wanted =
 
 const OLD_SPELLING = "note: --activity takes a file, as in bootproof verify; an id is given with --activity-id ID\n";
 
-function wantedOf(args: ArgumentReader, flags: FetchFlags): Wanted | undefined {
+function wantedOf(args: ArgumentReader, flags: Flags<"fetch">): Wanted | undefined {
   const { ephemeralKey, app, activity, activityId } = flags;
   if ([ephemeralKey, app, activity, activityId].filter((value) => value !== undefined).length !== 1) {
     return args.fault(

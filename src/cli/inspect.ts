@@ -5,6 +5,8 @@ import { EXIT } from "./exit-codes.js";
 import { InputFiles, MAX_BUNDLE_BYTES } from "./files.js";
 import { type Io, textOptions } from "./io.js";
 import type { Format } from "../report/report.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
@@ -29,12 +31,11 @@ export function addInspectCommand(program: Command, io: Io, finish: (code: numbe
       "Show what evidence, a bundle or a policy says. Nothing is verified: anybody can write a file like that.",
     )
     .argument("<file>", "what to look at; - for stdin")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "inspect"));
+  command.action(async (path: string, flags: Flags<"inspect">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     io.stdout.write(await rendered(await inspect(path, io), format, io));
     finish(EXIT.good);

@@ -5,29 +5,40 @@ import { attempt, listed } from "../errors.js";
 import type { EvidenceKind } from "../inspect/kind.js";
 import { IMAGE_ADVICE } from "./file-formats.js";
 import type { InputFiles } from "./files.js";
+import { type CommandName, type OptionName, commandsWith } from "./option-table.js";
 
-/** The options that take a file, and the commands that have each, the one to be named first. */
-const OPTIONS = {
-  "--boot-proof": ["verify", "pin", "bundle", "audit"],
-  "--app-proof": ["verify", "bundle"],
-  "--activity": ["verify", "bundle", "fetch"],
-  "--attestation": ["verify"],
-  "--policy": ["verify", "bundle", "page", "measure", "watch", "audit", "worker"],
-  "--add-to": ["pin"],
-  POLICY: ["policy check", "policy drop"],
-  "--trust-anchor": ["verify", "pin", "page", "audit", "worker"],
-  "--request": ["verify"],
-  "--release": ["pin"],
-  "--manifest-set": ["pin"],
-  "--api-key-file": ["fetch", "verify", "stamp"],
-  BUNDLE: ["verify"],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+type Taken = readonly [kinds: readonly EvidenceKind[], members: readonly string[]];
 
-type FileOption = keyof typeof OPTIONS;
-export type FileCommand = (typeof OPTIONS)[FileOption][number];
+/** The kinds that each option and operand takes, and the members of an object that may hold one. */
+const TAKES = {
+  "--boot-proof": [
+    ["boot proof", "boot proofs"],
+    ["bootProof", "bootProofs"],
+  ],
+  "--app-proof": [
+    ["app proof", "app proofs"],
+    ["appProof", "appProofs"],
+  ],
+  "--activity": [["activity"], ["activity"]],
+  "--attestation": [["attestation document"], []],
+  "--policy": [["policy"], []],
+  "--add-to": [["policy"], []],
+  POLICY: [["policy"], []],
+  "--trust-anchor": [["certificate", "certificates"], []],
+  "--request": [["request"], []],
+  "--release": [["release"], []],
+  "--manifest-set": [[], []],
+  "--api-key-file": [["API key"], []],
+  BUNDLE: [["bundle"], []],
+} as const satisfies Readonly<Partial<Record<`--${OptionName}` | "BUNDLE" | "POLICY", Taken>>>;
+
+type FileOption = keyof typeof TAKES;
+export type FileCommand = CommandName | "policy drop";
 
 /** What takes each kind: an option; or, where no option does, what to do. */
-const KINDS: Readonly<Record<EvidenceKind, readonly [is: string, by: FileOption | { readonly advice: string }]>> = {
+const KINDS: Readonly<
+  Record<EvidenceKind, readonly [is: string, by: `--${OptionName}` | { readonly advice: string }]>
+> = {
   "boot proof": ["this is a boot proof", "--boot-proof"],
   "boot proofs": ["these are boot proofs", "--boot-proof"],
   "app proof": ["this is an app proof", "--app-proof"],
@@ -51,29 +62,6 @@ const KINDS: Readonly<Record<EvidenceKind, readonly [is: string, by: FileOption 
   request: ["this is a request", "--request"],
   "API key": ["this is an API key file", "--api-key-file"],
   "enclave image": ["this is an enclave image", { advice: IMAGE_ADVICE }],
-};
-
-/** The kinds that each option takes; and the members of an object that holds one, whatever else it is. */
-const TAKES: Readonly<Record<FileOption, readonly [kinds: readonly EvidenceKind[], members: readonly string[]]>> = {
-  "--boot-proof": [
-    ["boot proof", "boot proofs"],
-    ["bootProof", "bootProofs"],
-  ],
-  "--app-proof": [
-    ["app proof", "app proofs"],
-    ["appProof", "appProofs"],
-  ],
-  "--activity": [["activity"], ["activity"]],
-  "--attestation": [["attestation document"], []],
-  "--policy": [["policy"], []],
-  "--add-to": [["policy"], []],
-  POLICY: [["policy"], []],
-  "--trust-anchor": [["certificate", "certificates"], []],
-  "--request": [["request"], []],
-  "--release": [["release"], []],
-  "--manifest-set": [[], []],
-  "--api-key-file": [["API key"], []],
-  BUNDLE: [["bundle"], []],
 };
 
 /** The options that read pieces of one kind out of a file. */
@@ -129,7 +117,7 @@ export async function jsonOfKind(
 async function jsonFault(file: Uint8Array | JsonValue | undefined, place: FilePlace): Promise<string | null> {
   const json = file instanceof Uint8Array ? attempt(() => parseJson(file)).value : file;
   if (!isJsonObject(json) && !Array.isArray(json)) return null;
-  const members = TAKES[place.option][1];
+  const [, members]: Taken = TAKES[place.option];
   if (isServiceError(json) || (isJsonObject(json) && members.some((name) => isServiceError(json[name]))))
     return `this is ${(await import("../inspect/unrecognised.js")).SERVICE_ERROR}`;
   return moreThanTaken(json, place);
@@ -170,7 +158,7 @@ function withoutForm(bundle: JsonObject, command: FileCommand): JsonObject {
 }
 
 function takes(option: FileOption, kind: EvidenceKind, json?: JsonValue): boolean {
-  const [kinds, members] = TAKES[option];
+  const [kinds, members]: Taken = TAKES[option];
   return kinds.includes(kind) || (isJsonObject(json) && members.some((name) => Object.hasOwn(json, name)));
 }
 
@@ -178,6 +166,6 @@ function takes(option: FileOption, kind: EvidenceKind, json?: JsonValue): boolea
 function otherKind(kind: EvidenceKind, command: FileCommand): string {
   const [is, by] = KINDS[kind];
   if (typeof by !== "string") return `${is}: ${by.advice}`;
-  const commands: readonly FileCommand[] = OPTIONS[by];
+  const commands: readonly FileCommand[] = commandsWith(by.slice(2) as OptionName);
   return `${is}; ${commands.includes(command) ? by : `bootproof ${commands[0]!} ${by}`} takes it`;
 }

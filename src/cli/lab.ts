@@ -7,16 +7,9 @@ import { EXIT } from "./exit-codes.js";
 import { fitted, helpWidth } from "./help.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
 import { ArgumentReader } from "./options.js";
 import { programName, shellWord } from "./program-name.js";
-
-interface LabFlags {
-  readonly port?: string;
-  readonly data?: string;
-  readonly fault?: string[];
-  readonly listFaults?: boolean;
-  readonly manifestVersion?: string;
-}
 
 const EXAMPLES = `
 It listens on the loopback only, and everything in it is software: for tests, demos and authors of SDKs. Once it
@@ -39,31 +32,16 @@ export function addLabCommand(program: Command, io: Io, finish: (code: number) =
       "Run a local service with software enclaves: the whole interface, with state, boot proofs and app proofs. " +
         "Ctrl-C ends it.",
     )
-    .option("--port <number>", "0 for any that is free (default: 0)")
-    .option(
-      "--data <folder>",
-      "keep the state there, from one start to the next, by the package classic-level; a folder that is empty or a " +
-        "lab's (default: a temporary folder, removed at the end)",
-    )
-    .option("--fault <fault...>", "misbehave in this way; may be given several times")
-    .option(
-      "--list-faults",
-      "list the ways to misbehave, one a line: its name, what it does, the checks that fail, [who alone can tell]",
-    )
-    .option(
-      "--manifest-version <version>",
-      "of a new lab's releases, such as v2 (default: v1 for the old ones, v2 for the new)",
-    )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: LabFlags) => {
+  const args = new ArgumentReader(addOptions(command, "lab"));
+  command.action(async (flags: Flags<"lab">) => {
     args.refuseRepeated();
     const [{ FAULTS }, { MANIFEST_VERSIONS }] = await Promise.all([
       import("../lab/faults.js"),
       import("../decode/manifest/index.js"),
     ]);
     if (flags.listFaults === true)
-      for (const name of ["port", "data", "fault", "manifest-version"].filter((one) => args.has(one)))
+      for (const name of (["port", "data", "fault", "manifest-version"] as const).filter((one) => args.has(one)))
         args.fault(`--${name}: --list-faults starts no lab: give it alone`);
     const options = optionsOf(args, flags, { faults: FAULTS, versions: MANIFEST_VERSIONS }, io);
     if (flags.listFaults === true) io.stdout.write(faultList(FAULTS));
@@ -80,7 +58,7 @@ interface Known {
 
 function optionsOf(
   args: ArgumentReader,
-  { port = "0", data, fault = [], manifestVersion }: LabFlags,
+  { port = "0", data, fault = [], manifestVersion }: Flags<"lab">,
   known: Known,
   io: Io,
 ): LabOptions {

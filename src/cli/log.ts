@@ -8,12 +8,9 @@ import type { LogVerification } from "../watch/index.js";
 import { EXIT } from "./exit-codes.js";
 import { STDIN, nameOf } from "./files.js";
 import { type Io, UsageError } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
-
-interface LogFlags {
-  readonly head?: string;
-  readonly format?: string;
-}
 
 const LOG_HELP = `
 A log is what bootproof watch --log writes: a line of JSON for each boot proof that was new, with its verdict and its
@@ -44,13 +41,11 @@ export function addLogCommand(program: Command, io: Io, finish: (code: number) =
     .summary("whether every line is there as it was written; and which one is not")
     .description("Whether every line of a log is there as it was written; and if not, which one is not, and how.")
     .argument("<file>", "the log; - for stdin")
-    .option("--head <hex>", "the hash of the last line, as it was kept in another place")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", VERIFY_HELP);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: LogFlags) => {
+  const args = new ArgumentReader(addOptions(command, "log verify"));
+  command.action(async (path: string, flags: Flags<"log verify">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     if (flags.head !== undefined && !args.isEmpty("head") && fromHex(flags.head)?.length !== 32)
       args.fault("--head: 64 hex digits wanted, as bootproof log verify prints them");
     args.throwFaults();

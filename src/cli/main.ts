@@ -7,9 +7,9 @@ import { EXIT } from "./exit-codes.js";
 import { type FailureFormat, isFailureFormat, tellFailure } from "./failure.js";
 import { fitted, helpWidth } from "./help.js";
 import { type Io, type ProcessIo, messageOptions, textOptions } from "./io.js";
-import { withoutKeys } from "./options.js";
 import { programName } from "./program-name.js";
 import type { Progress } from "./progress.js";
+import { withoutKeys } from "./shown-keys.js";
 import { refuseStrayWords } from "./words.js";
 
 /**

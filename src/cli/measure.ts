@@ -14,6 +14,9 @@ import { measuredBinary, measuredImage } from "./built.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, textOptions } from "./io.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 
 const EXAMPLES = `
@@ -31,33 +34,20 @@ Examples:
 Exit codes: 0 measured, and pinned where a policy was given; 1 no deployment of the policy pins it; 2 wrong usage, or a
 file that cannot be read or is no enclave image.`;
 
-interface Flags {
-  readonly binary?: string;
-  readonly roleArn?: string;
-  readonly instanceId?: string;
-  readonly policy?: string;
-  readonly format?: string;
-}
-
 export function addMeasureCommand(program: Command, io: Io, finish: (code: number) => void): void {
   const command = program
     .command("measure")
     .summary("the PCRs of an enclave image, and whether a policy pins them")
     .description("Measure what was built: the PCRs of an enclave image (EIF), and the hash of an application's binary.")
     .argument("[file]", "the enclave image; - for stdin")
-    .option("--binary <file>", "the application's binary, for its pivot hash; - for stdin")
-    .option("--role-arn <arn>", "the IAM role of the parent instance, for PCR3")
-    .option("--instance-id <id>", "the parent instance, for PCR4")
-    .option("--policy <file>", "the policy that has to pin what was measured")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (image: string | undefined, flags: Flags) => {
+  const args = new ArgumentReader(addOptions(command, "measure"));
+  command.action(async (image: string | undefined, flags: Flags<"measure">) => {
     args.refuseRepeated();
     args.refuseRepeatedStdin([image, flags.binary, flags.policy]);
     if ([image, flags.binary, flags.roleArn, flags.instanceId].every((one) => one === undefined))
       args.fault("nothing to measure: FILE or --binary wanted, --role-arn or --instance-id");
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     const names = await measureNames(flags, args);
     args.throwFaults();
     finish(await measure({ image, flags, names, format }, io));
@@ -67,10 +57,10 @@ export function addMeasureCommand(program: Command, io: Io, finish: (code: numbe
 type Pcrs = Readonly<Record<number, Uint8Array>>;
 
 /** PCR3 and PCR4, or a fault of the command line. */
-async function measureNames({ roleArn, instanceId }: Flags, args: ArgumentReader): Promise<Pcrs> {
+async function measureNames({ roleArn, instanceId }: Flags<"measure">, args: ArgumentReader): Promise<Pcrs> {
   if (roleArn === undefined && instanceId === undefined) return {};
   const { measureInstance, measureRole } = await import("../image/measure.js");
-  const measured = async (option: string, index: number, value: Promise<Uint8Array>): Promise<Pcrs> => {
+  const measured = async (option: OptionName, index: number, value: Promise<Uint8Array>): Promise<Pcrs> => {
     try {
       return { [index]: await value };
     } catch (error) {
@@ -87,7 +77,7 @@ async function measureNames({ roleArn, instanceId }: Flags, args: ArgumentReader
 
 interface MeasureRequest {
   readonly image: string | undefined;
-  readonly flags: Flags;
+  readonly flags: Flags<"measure">;
   readonly names: Pcrs;
   readonly format: Format;
 }
@@ -96,7 +86,7 @@ interface MeasureRequest {
 interface Result {
   readonly image: { readonly file: string; readonly measured: ImageMeasurement } | null;
   readonly binary: { readonly file: string; readonly pivotHash: Uint8Array } | null;
-  readonly flags: Flags;
+  readonly flags: Flags<"measure">;
   readonly pcrs: Pcrs;
   readonly policy: string | null;
   readonly comparison: MeasuredComparison | null;
@@ -127,7 +117,6 @@ async function measure({ image, flags, names, format }: MeasureRequest, io: Io):
 
 async function readPolicy(files: InputFiles, path: string | undefined): Promise<Policy | undefined> {
   if (path === undefined) return undefined;
-  const { readPolicyFile } = await import("./policy.js");
   return (await readPolicyFile(files, path, { command: "measure", option: "--policy" }))?.policy;
 }
 

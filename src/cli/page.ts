@@ -15,22 +15,10 @@ import { EXIT, exitCodeOf } from "./exit-codes.js";
 import type { ExpectedFlags } from "./evidence.js";
 import { InputFiles, nameOf } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
+import { readPolicyFile, readTrustAnchor } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf, nowOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
-import { readPolicyFile } from "./policy.js";
-
-interface PageFlags {
-  readonly verify?: string;
-  readonly policy?: string | boolean;
-  readonly bundlePolicy?: boolean;
-  readonly trustAnchor?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly organizationId?: string;
-  readonly activityId?: string;
-  readonly request?: string;
-  readonly address?: string[];
-  readonly format?: string;
-}
 
 const EXAMPLES = `
 Without --verify it writes a page to stdout that verifies what is dropped on it: in any browser, without a server or a
@@ -58,21 +46,9 @@ export function addPageCommand(program: Command, io: Io, finish: (code: number) 
         "makes of the evidence in it, and verify that anew.",
     )
     .usage("[--verify FILE (--policy FILE | --no-policy | --bundle-policy) [options]]")
-    .option("--verify <file>", "the page to check; - for stdin")
-    .option("--policy <file>", "with --verify: hold the evidence against this policy, not the page's own")
-    .option("--no-policy", 'with --verify: accept any genuine enclave of anybody ("authentic" at best)')
-    .option("--bundle-policy", 'with --verify: the policy that the page\'s maker chose ("authentic" at best)')
-    .option("--trust-anchor <file>", "with --no-policy or --bundle-policy: a PEM certificate in place of the AWS root")
-    .option("--now <time>", "with --verify: RFC 3339: the present by which ages are counted (default: the clock)")
-    .option("--allow-debug", "with --verify: let debug mode pass with a warning")
-    .option("--organization-id <id>", "with --verify: what was asked: whose evidence it has to be")
-    .option("--activity-id <id>", "with --verify: what was asked: the activity")
-    .option("--request <file>", "with --verify: what was asked: the request as it was submitted, JSON")
-    .option("--address <address...>", "with --verify: what was asked: addresses that an app proof has to speak of")
-    .option("--format <format>", "with --verify: text or json (default: text)")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: PageFlags) => {
+  const args = new ArgumentReader(addOptions(command, "page"));
+  command.action(async (flags: Flags<"page">) => {
     const request = requestOf(args, flags, io);
     finish(request === null ? await writeVerifier(io) : await check(request, io));
   });
@@ -90,10 +66,10 @@ const WITH_VERIFY = [
   "request",
   "address",
   "format",
-];
+] as const;
 
 /** Null: no page is to be checked. */
-function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest | null {
+function requestOf(args: ArgumentReader, flags: Flags<"page">, io: Io): CheckRequest | null {
   const { verify: file, trustAnchor, request, organizationId, activityId, address: addresses } = flags;
   const policy = typeof flags.policy === "string" ? flags.policy : undefined;
   for (const name of file === undefined ? WITH_VERIFY : [])
@@ -102,10 +78,10 @@ function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest
   if (trustAnchor !== undefined && !args.has("no-policy") && !args.has("bundle-policy"))
     args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
   refuseNoOrganization(args, flags);
-  const format = args.format(flags.format);
+  const format = formatOf(args, flags.format);
   args.refuseRepeated();
   args.refuseRepeatedStdin([file, policy, trustAnchor, request]);
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+  const now = nowOf(args, flags.now, io.now());
   args.throwFaults();
   if (file === undefined) return null;
   return {
@@ -119,8 +95,8 @@ function requestOf(args: ArgumentReader, flags: PageFlags, io: Io): CheckRequest
   };
 }
 
-function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: PageFlags): void {
-  for (const name of ["activity-id", "address"])
+function refuseNoOrganization(args: ArgumentReader, { organizationId, request }: Flags<"page">): void {
+  for (const name of ["activity-id", "address"] as const)
     if (args.has(name) && organizationId === undefined && request === undefined)
       args.fault(`--${name}: whose? Give --organization-id, or the request with --request`);
 }
@@ -197,10 +173,7 @@ async function expectedOf(files: InputFiles, flags: ExpectedFlags): Promise<Page
 }
 
 async function anchorOf(files: InputFiles, path: string): Promise<{ name: string; pem: string } | undefined> {
-  const [{ readTrustAnchor }, { certificatePem }] = await Promise.all([
-    import("./verify.js"),
-    import("../verify/trust-anchor.js"),
-  ]);
+  const { certificatePem } = await import("../verify/trust-anchor.js");
   const anchor = await readTrustAnchor(files, path, "page");
   return anchor && { name: anchor.name, pem: certificatePem(anchor.certificate.der) };
 }

@@ -12,28 +12,8 @@ import { printable } from "../report/printable.js";
 import type { InputFiles } from "./files.js";
 import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
-import type { PolicySource } from "./policy.js";
-import { readTrustAnchor } from "./verify.js";
-
-export interface PinFlags {
-  readonly bootProof?: string[];
-  readonly release?: string;
-  readonly image?: string;
-  readonly binary?: string;
-  readonly roleArn?: string;
-  readonly app?: string;
-  readonly trustAnchor?: string[];
-  readonly name?: string;
-  readonly out?: string;
-  readonly addTo?: string;
-  readonly appProofType?: string[];
-  readonly allowDebug?: boolean;
-  readonly nonce?: string;
-  readonly commitment?: string;
-  readonly manifestSet?: string;
-  readonly quorumKey?: string;
-  readonly namespace?: string;
-}
+import { type PolicySource, readTrustAnchor } from "./option-files.js";
+import type { Flags } from "./option-table.js";
 
 /** What was pinned, and what a person has to know of it. */
 interface Pinned {
@@ -43,7 +23,7 @@ interface Pinned {
 
 /** Null: one of the boot proofs was refused, as was said. */
 export function pinnedFrom(
-  flags: PinFlags,
+  flags: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
@@ -54,7 +34,7 @@ export function pinnedFrom(
 
 /** Null: one of the boot proofs was refused, as was said. */
 async function pinBootProofs(
-  flags: PinFlags,
+  flags: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
   io: Io,
@@ -86,7 +66,7 @@ async function pinBootProofs(
 
 /** Those that are given; else, who adds to a policy trusts what it trusts. */
 async function trustedBy(
-  { trustAnchor = [] }: PinFlags,
+  { trustAnchor = [] }: Flags<"pin">,
   base: PolicySource | undefined,
   files: InputFiles,
 ): Promise<TrustAnchor[]> {
@@ -104,7 +84,7 @@ async function readTrustAnchors(files: InputFiles, paths: readonly string[]): Pr
   return anchors;
 }
 
-function pinOptions({ name, appProofType }: PinFlags): PinOptions {
+function pinOptions({ name, appProofType }: Flags<"pin">): PinOptions {
   return { ...(name !== undefined && { name }), ...(appProofType !== undefined && { appProofTypes: appProofType }) };
 }
 
@@ -151,7 +131,7 @@ function scopeWarnings(notes: readonly string[]): string[] {
   return notes.map((note) => `warning: policy.scope: ${printable(note)}`);
 }
 
-async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
+async function pinRelease(flags: Flags<"pin">, files: InputFiles): Promise<Pinned> {
   const { makeReleasePolicy } = await import("../appraise/pin.js");
   const path = flags.release!;
   const text = await readRelease(files, path);
@@ -171,7 +151,7 @@ async function pinRelease(flags: PinFlags, files: InputFiles): Promise<Pinned> {
 }
 
 /** What the command line says of whose deployment it is, where no evidence does. */
-async function operatorOptions(flags: PinFlags, files: InputFiles): Promise<ReleaseOptions> {
+async function operatorOptions(flags: Flags<"pin">, files: InputFiles): Promise<ReleaseOptions> {
   const { memberSetFile } = await import("../appraise/pin.js");
   const manifestSet = flags.manifestSet === undefined ? undefined : await readManifestSet(files, flags.manifestSet);
   return {
@@ -183,7 +163,7 @@ async function operatorOptions(flags: PinFlags, files: InputFiles): Promise<Rele
   };
 }
 
-async function pinBuild(flags: PinFlags, files: InputFiles, io: Io): Promise<Pinned> {
+async function pinBuild(flags: Flags<"pin">, files: InputFiles, io: Io): Promise<Pinned> {
   const [{ makeBuildPolicy }, { measuredBuild }] = await Promise.all([
     import("../appraise/pin.js"),
     import("./built.js"),

@@ -15,13 +15,12 @@ import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, readerBeside } from "./files.js";
 import { type Io, UsageError } from "./io.js";
 import type { FilePlace } from "./kinds.js";
-import { ArgumentReader, nonceOf } from "./options.js";
-import { type PolicySource, readPolicyFile } from "./policy.js";
-import { type PinFlags, isCommitmentKind, pinnedFrom } from "./pin-sources.js";
+import { type PolicySource, readPolicyFile } from "./option-files.js";
+import { type Flags, type OptionName, addOptions } from "./option-table.js";
+import { nonceOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
+import { isCommitmentKind, pinnedFrom } from "./pin-sources.js";
 import { isSameFile, requireWritable, writeWhole } from "./write-whole.js";
-
-/** The sources that no enclave vouches for. */
-const OF_NO_EVIDENCE = "with --release, --image or --binary";
 
 const EXAMPLES = `
 FILE is written whole or not at all: where nothing is pinned, it stays as it was. (A shell empties the file after >
@@ -59,47 +58,13 @@ export function addPinCommand(program: Command, io: Io, finish: (code: number) =
       "Write a policy: from boot proofs whose authenticity is verified first, or from a published release. It goes " +
         "to stdout, or to --out FILE; with --add-to POLICY into that policy.",
     )
-    .option(
-      "--boot-proof <file...>",
-      'boot proofs of the deployments: JSON, one, bare or as {"bootProof": …}, an array, or those of a bundle; - for ' +
-        "stdin",
-    )
-    .option(
-      "--trust-anchor <file...>",
-      "PEM certificates in place of the AWS Nitro root: with --boot-proof the policy names what was needed, with " +
-        "--image or --binary all of them",
-    )
-    .option("--release <file>", "a published release: YAML, for each application its binary's digest and PCRs")
-    .option("--app <name>", "with --release: the application to pin")
-    .option("--image <file>", "an enclave image that was built: its PCR0, 1 and 2, and PCR8 where it is signed")
-    .option("--binary <file>", "the application binary that was built: its SHA-256, which manifests name")
-    .option("--role-arn <arn>", "with --image: the IAM role of the instance that the enclave runs on, PCR3")
-    .option("--commitment <kind>", `${OF_NO_EVIDENCE}: ${COMMITMENT_KINDS.join(", ")}; live where it is not given`)
-    .option(
-      "--manifest-set <file>",
-      `${OF_NO_EVIDENCE}: who approves manifests, JSON {"threshold": n, "members": ["hex", …]}`,
-    )
-    .option("--quorum-key <hex>", `${OF_NO_EVIDENCE}: the quorum key of the deployment, 130 bytes`)
-    .option("--namespace <name>", `${OF_NO_EVIDENCE}: the namespace that the manifest set approves manifests for`)
-    .option("--allow-debug", "with --boot-proof: pin debug deployments; the policy then allows debug mode")
-    .option("--nonce <hex>", "with --boot-proof: the nonce that was asked for; it is not pinned")
-    .option("--app-proof-type <type...>", "the types of app proof that what is pinned may sign (default: any)")
-    .option("--name <name>", "the policy's name, which reports show")
-    .option(
-      "--out <file>",
-      "the file to write, whole or not at all; one that is there is replaced (default: -, stdout)",
-    )
-    .option(
-      "--add-to <policy>",
-      "add to the deployments of this policy, and leave everything else of it as it is; --out writes elsewhere",
-    )
     .usage(
       "(--boot-proof FILE… [--trust-anchor FILE…] | --release FILE --app NAME | --image FILE --binary FILE) " +
         "[--out FILE] [--add-to POLICY]",
     )
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: PinFlags) => {
+  const args = new ArgumentReader(addOptions(command, "pin"));
+  command.action(async (flags: Flags<"pin">) => {
     refuseCombinations(args, flags);
     finish(await pin(flags, io));
   });
@@ -112,17 +77,17 @@ const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
 
 const UNSEEN: readonly SourceName[] = ["release", "build"];
 /** The options that do not go with every source. */
-const GOES_WITH: Readonly<Record<string, readonly SourceName[]>> = {
-  app: ["release"],
-  "role-arn": ["build"],
-  commitment: UNSEEN,
-  "manifest-set": UNSEEN,
-  "quorum-key": UNSEEN,
-  namespace: UNSEEN,
-  "trust-anchor": ["boot-proof", "build"],
-  "allow-debug": ["boot-proof"],
-  nonce: ["boot-proof"],
-};
+const GOES_WITH: readonly (readonly [option: OptionName, sources: readonly SourceName[]])[] = [
+  ["app", ["release"]],
+  ["role-arn", ["build"]],
+  ["commitment", UNSEEN],
+  ["manifest-set", UNSEEN],
+  ["quorum-key", UNSEEN],
+  ["namespace", UNSEEN],
+  ["trust-anchor", ["boot-proof", "build"]],
+  ["allow-debug", ["boot-proof"]],
+  ["nonce", ["boot-proof"]],
+];
 
 /** Where nothing is given, a boot proof is what is missing, and nothing else is told of its options. */
 function sourceOf(args: ArgumentReader): SourceName {
@@ -135,11 +100,11 @@ function sourceOf(args: ArgumentReader): SourceName {
   return given[0] ?? "boot-proof";
 }
 
-function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
+function refuseCombinations(args: ArgumentReader, flags: Flags<"pin">): void {
   const source = sourceOf(args);
   if (source === "release" && flags.app === undefined)
     args.fault("--release needs --app NAME: which application of the release?");
-  for (const [option, own] of Object.entries(GOES_WITH)) {
+  for (const [option, own] of GOES_WITH) {
     const names = own.flatMap((name) => SOURCES[name].map((one) => `--${one}`)).join(", ");
     const either = names.replace(/, ([^,]+)$/, " or $1");
     if (!own.includes(source) && args.has(option)) args.fault(`--${option} goes with ${either} only`);
@@ -153,7 +118,7 @@ function refuseCombinations(args: ArgumentReader, flags: PinFlags): void {
 }
 
 /** What a binary runs in, the people say who approve its manifests, or nobody does. */
-function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: PinFlags): void {
+function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: Flags<"pin">): void {
   if (image !== undefined) return;
   if (manifestSet === undefined)
     args.fault(
@@ -163,7 +128,7 @@ function refuseBuild(args: ArgumentReader, { image, manifestSet, roleArn }: PinF
   if (roleArn !== undefined) args.fault("--role-arn goes with --image only");
 }
 
-function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: PinFlags): void {
+function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appProofType }: Flags<"pin">): void {
   if (commitment !== undefined && !isCommitmentKind(commitment))
     args.fault(`--commitment ${commitment}: one of ${COMMITMENT_KINDS.join(", ")} wanted`);
   if (quorumKey !== undefined && fromHex(quorumKey)?.length !== QOS_PUBLIC_KEY_LENGTH)
@@ -173,7 +138,7 @@ function refuseValues(args: ArgumentReader, { commitment, quorumKey, nonce, appP
 }
 
 /** Where the policy goes. */
-function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
+function refuseTargets(args: ArgumentReader, flags: Flags<"pin">): void {
   const { out, addTo, name } = flags;
   if (name !== undefined && addTo !== undefined)
     args.fault("--name is of a new policy: the one of --add-to keeps its own");
@@ -183,13 +148,13 @@ function refuseTargets(args: ArgumentReader, flags: PinFlags): void {
 }
 
 /** Every file that is read, but for the policy that is added to. */
-function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: PinFlags): string[] {
+function inputsOf({ bootProof = [], release, image, binary, trustAnchor = [], manifestSet }: Flags<"pin">): string[] {
   return [...bootProof, release, image, binary, ...trustAnchor, manifestSet].filter((path) => path !== undefined);
 }
 
 const ADD_TO: FilePlace = { command: "pin", option: "--add-to" };
 
-async function pin(flags: PinFlags, io: Io): Promise<number> {
+async function pin(flags: Flags<"pin">, io: Io): Promise<number> {
   const target = flags.out ?? flags.addTo ?? STDIN;
   const verb = target === STDIN ? null : verbOf(requireWritable(target));
   const files = new InputFiles(io);

@@ -1,6 +1,5 @@
 /** `bootproof policy`: what a policy file pins and leaves open; and the end of a roll-out. */
 import type { Command } from "commander";
-import type { ParsePolicyOptions, Policy } from "../appraise/policy.js";
 import { attempt, faultText } from "../errors.js";
 import { jsonDocument } from "../report/json.js";
 import { printable } from "../report/printable.js";
@@ -8,7 +7,10 @@ import type { Format } from "../report/report.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN, nameOf, readerBeside } from "./files.js";
 import { type Io, UsageError, textOptions } from "./io.js";
-import { type FilePlace, ofKind } from "./kinds.js";
+import { ofKind } from "./kinds.js";
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
 import { requireWritable, writeWhole } from "./write-whole.js";
 
@@ -56,12 +58,11 @@ function addCheck(program: Command, io: Io, finish: (code: number) => void): voi
     .summary("every fault of a policy; or what it pins, and what it leaves open")
     .description("Every fault of a policy file; or what each of its deployments answers, and what it leaves open.")
     .argument("<file>", "the policy; - for stdin")
-    .option("--format <format>", "text or json (default: text)")
     .addHelpText("after", CHECK_HELP);
-  const args = new ArgumentReader(command);
-  command.action(async (path: string, flags: { readonly format?: string }) => {
+  const args = new ArgumentReader(addOptions(command, "policy check"));
+  command.action(async (path: string, flags: Flags<"policy check">) => {
     args.refuseRepeated();
-    const format = args.format(flags.format);
+    const format = formatOf(args, flags.format);
     args.throwFaults();
     finish(await check(path, format, io));
   });
@@ -122,24 +123,3 @@ async function drop(path: string, name: string, io: Io): Promise<void> {
 }
 
 const DROP_THESE_TOO = "Drop what still accepts it too, if it is to stop passing.";
-
-/** A policy as it was read from a file that is to be changed. */
-export interface PolicySource {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly policy: Policy;
-  readonly options: ParsePolicyOptions;
-}
-
-/** Undefined where there is a fault, which the files keep. */
-export async function readPolicyFile(
-  files: InputFiles,
-  path: string,
-  place: FilePlace,
-): Promise<PolicySource | undefined> {
-  const { parsePolicy } = await import("../appraise/policy.js");
-  const options = { readFile: readerBeside(path) };
-  const bytes = await ofKind(files, path, await files.bytes(path), place);
-  const policy = bytes && files.decoded(path, () => parsePolicy(bytes, options));
-  return bytes && policy && { path, bytes, policy, options };
-}

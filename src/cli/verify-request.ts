@@ -3,7 +3,6 @@ import type { VerifyOptions } from "../bootproof.js";
 import type { Detail } from "../report/layout.js";
 import type { ReportFormat } from "../report/report.js";
 import {
-  type ConnectionFlags,
   NO_ORGANIZATION,
   connectionOf,
   connectionOptionsGiven,
@@ -14,33 +13,10 @@ import {
 import type { ExpectedFlags, Source } from "./evidence.js";
 import { STDIN } from "./files.js";
 import type { Io } from "./io.js";
-import { type ArgumentReader, choosesPolicy, ephemeralKeyOf, nonceOf } from "./options.js";
+import type { Flags, OptionName } from "./option-table.js";
+import { atOf, ephemeralKeyOf, nonceOf, nowOf, reportFormatOf } from "./option-values.js";
+import { type ArgumentReader, choosesPolicy } from "./options.js";
 import type { EvidenceFiles } from "./pieces.js";
-
-export interface VerifyFlags extends ConnectionFlags {
-  readonly bootProof?: string[];
-  readonly appProof?: string[];
-  readonly app?: string[];
-  readonly activity?: string;
-  readonly activityId?: string;
-  readonly attestation?: string;
-  readonly policy?: string | false;
-  readonly image?: string;
-  readonly ephemeralKey?: string;
-  readonly nonce?: string;
-  readonly request?: string;
-  readonly address?: string[];
-  readonly at?: string;
-  readonly now?: string;
-  readonly allowDebug?: boolean;
-  readonly trustAnchor?: string;
-  readonly format?: string;
-  readonly earKey?: string;
-  readonly summary?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly failOnWarning?: boolean;
-}
 
 /** A command line that makes sense. */
 export interface VerifyRequest {
@@ -74,7 +50,12 @@ const WHAT_IS_THERE =
   "connection (--base-url and more), --app, --ephemeral-key or --activity-id alone will do.";
 
 /** What a command line of `verify` asks for. Throws {@link UsageError} with every fault of it. */
-export function requestOf(args: ArgumentReader, stray: readonly string[], flags: VerifyFlags, io: Io): VerifyRequest {
+export function requestOf(
+  args: ArgumentReader,
+  stray: readonly string[],
+  flags: Flags<"verify">,
+  io: Io,
+): VerifyRequest {
   const { bootProof = [], appProof = [], activity, attestation, policy, trustAnchor } = flags;
   const bundle = bundleOf(args, stray) ?? refuseFileAmongAddresses(args, flags.address);
   refuseCombinations(args, flags, bundle !== undefined);
@@ -91,7 +72,7 @@ export function requestOf(args: ArgumentReader, stray: readonly string[], flags:
     flags.image,
     flags.earKey,
   ]);
-  const format = args.reportFormat(flags.format);
+  const format = reportFormatOf(args, flags.format);
   if (flags.earKey !== undefined && format !== "ear") args.fault("--ear-key goes with --format ear only");
   const level = levelOf(args);
   const bootProofsOnly = bundle === undefined && asksForBootProofsOnly(args);
@@ -124,19 +105,18 @@ function levelOf(args: ArgumentReader): Level {
 
 /** What the caller asks for, not what is there: a bundle's maker chose what is inside, and a service may leave out. */
 function asksForBootProofsOnly(args: ArgumentReader): boolean {
-  const others = ["app-proof", "activity", "activity-id", "request", "address"];
-  return (
-    ["boot-proof", "ephemeral-key", "app"].some((name) => args.has(name)) && !others.some((name) => args.has(name))
-  );
+  const others = ["app-proof", "activity", "activity-id", "request", "address"] as const;
+  const own = ["boot-proof", "ephemeral-key", "app"] as const;
+  return own.some((name) => args.has(name)) && !others.some((name) => args.has(name));
 }
 
 /** Commander has `policy` true where neither --policy nor --no-policy is given. */
-function policyOf(args: ArgumentReader, { policy }: VerifyFlags): VerifyRequest["policy"] {
+function policyOf(args: ArgumentReader, { policy }: Flags<"verify">): VerifyRequest["policy"] {
   if (typeof policy === "string") return policy;
   return args.has("no-policy") ? false : undefined;
 }
 
-const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"];
+const EVIDENCE_OPTIONS = ["boot-proof", "app-proof", "app", "activity", "attestation"] as const;
 
 /** A file that stands for itself is a bundle, where no other evidence is given. */
 function bundleOf(args: ArgumentReader, stray: readonly string[]): string | undefined {
@@ -169,7 +149,7 @@ function refuseApps(args: ArgumentReader, apps: readonly string[] = []): void {
   args.refuseTwice("--app", apps);
 }
 
-function refuseCombinations(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+function refuseCombinations(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   refuseUnsaidPolicy(args, isBundle);
   if (flags.trustAnchor !== undefined && args.has("policy"))
     args.fault('--trust-anchor goes with --no-policy or --bundle-policy: a policy names its own, as "trustAnchors"');
@@ -207,24 +187,29 @@ function refuseUnsaidPolicy(args: ArgumentReader, isBundle: boolean): void {
 }
 
 /** Options that say what was asked of an activity need an activity; whose evidence it is, more than boot proofs. */
-function refuseWithoutActivity(args: ArgumentReader, flags: VerifyFlags, isBundle: boolean): void {
+function refuseWithoutActivity(args: ArgumentReader, flags: Flags<"verify">, isBundle: boolean): void {
   if (args.has("boot-proof") && args.has("organization-id") && asksForBootProofsOnly(args)) args.fault(NO_ORGANIZATION);
   if (isBundle || flags.activity !== undefined) return;
   const isFetched = flags.activityId !== undefined && !args.has("boot-proof") && !args.has("app-proof");
-  for (const name of ["activity-id", "request"]) {
+  for (const name of ["activity-id", "request"] as const) {
     if (args.has(name) && !isFetched)
       args.fault(`--${name}: asked of an activity, and none is given: --activity FILE is wanted`);
   }
 }
 
-function refuseBeside(args: ArgumentReader, option: string, what: string, names: readonly string[]): void {
+function refuseBeside(args: ArgumentReader, option: OptionName, what: string, names: readonly OptionName[]): void {
   const others = args.has(option) ? names.filter((name) => args.has(name)) : [];
   if (others.length > 0)
     args.fault(`--${option} ${what}, and does not go with ${others.map((name) => `--${name}`).join(", ")}`);
 }
 
 /** Where the evidence comes from; undefined where there is a fault. */
-function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined, io: Io): Source | undefined {
+function sourceOf(
+  args: ArgumentReader,
+  flags: Flags<"verify">,
+  bundle: string | undefined,
+  io: Io,
+): Source | undefined {
   const given = givenSource(args, flags, bundle);
   const fetched = given === undefined ? fetchedSource(flags) : undefined;
   if (fetched === undefined) refuseIdleConnection(args);
@@ -235,7 +220,7 @@ function sourceOf(args: ArgumentReader, flags: VerifyFlags, bundle: string | und
 }
 
 /** What is there; undefined where nothing is that could be verified. */
-function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | undefined): Source | undefined {
+function givenSource(args: ArgumentReader, flags: Flags<"verify">, bundle: string | undefined): Source | undefined {
   const { attestation, bootProof } = flags;
   const demandsOrganization = args.has("organization-id");
   if (bundle !== undefined) return { kind: "bundle", file: bundle, demandsOrganization };
@@ -246,7 +231,7 @@ function givenSource(args: ArgumentReader, flags: VerifyFlags, bundle: string | 
 type WithoutConnection<S> = S extends { readonly connection: unknown } ? Omit<S, "connection"> : never;
 
 /** What is to be fetched: the boot proof of a key, or what an activity lacks; undefined where neither is named. */
-function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefined {
+function fetchedSource(flags: Flags<"verify">): WithoutConnection<Source> | undefined {
   const { activity, activityId, app, ephemeralKey, appProof = [] } = flags;
   if (app !== undefined) return { kind: "apps", apps: app };
   if (ephemeralKey !== undefined)
@@ -255,7 +240,7 @@ function fetchedSource(flags: VerifyFlags): WithoutConnection<Source> | undefine
   return isOfActivity ? { kind: "activity", activityId, file: activity } : undefined;
 }
 
-function filesOf({ bootProof = [], appProof = [], activity }: VerifyFlags): EvidenceFiles {
+function filesOf({ bootProof = [], appProof = [], activity }: Flags<"verify">): EvidenceFiles {
   return { bootProofs: bootProof, appProofs: appProof, activity };
 }
 
@@ -275,7 +260,7 @@ function perhapsTaken(addresses: readonly string[] = []): string {
 }
 
 /** The question; a bare document takes none. */
-function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedFlags {
+function expectedOf(args: ArgumentReader, flags: Flags<"verify">, io: Io): ExpectedFlags {
   const { activityId, address: addresses, request } = flags;
   const organizationId = args.has("attestation") ? undefined : organizationOf(flags, io);
   if (!args.has("attestation") && !asksForBootProofsOnly(args)) refuseEmptyOrganization(args, io);
@@ -288,12 +273,9 @@ function expectedOf(args: ArgumentReader, flags: VerifyFlags, io: Io): ExpectedF
   return { organizationId, activityId, addresses, request };
 }
 
-function verifyOptions(args: ArgumentReader, flags: VerifyFlags, io: Io): VerifyRequest["options"] {
-  const at =
-    flags.at === undefined || flags.at === "document" || flags.at === "now"
-      ? flags.at
-      : args.time("--at", flags.at, "document, now, or ");
-  const now = flags.now === undefined ? io.now() : args.time("--now", flags.now);
+function verifyOptions(args: ArgumentReader, flags: Flags<"verify">, io: Io): VerifyRequest["options"] {
+  const at = atOf(args, flags.at);
+  const now = nowOf(args, flags.now, io.now());
   const ephemeralKey = flags.ephemeralKey === undefined ? undefined : ephemeralKeyOf(args, flags.ephemeralKey);
   const nonce = flags.nonce === undefined ? undefined : nonceOf(args, flags.nonce);
   return {

@@ -7,30 +7,15 @@ import { printable, quoted } from "../report/printable.js";
 import type { Format } from "../report/report.js";
 import type { LogEntry, LogLine, WatchMessage, WatchOptions, WatchSummary, Watched } from "../watch/index.js";
 import type { OpenedLog } from "../watch/node.js";
-import {
-  CONNECTION_HELP,
-  type Connection,
-  type ConnectionFlags,
-  addConnectionOptions,
-  connect,
-  connectionOf,
-} from "./connection.js";
+import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
 import { InputFiles, STDIN } from "./files.js";
 import { Interruption } from "./interruption.js";
 import { type Io, UnreachableError, UsageError } from "./io.js";
-import { ArgumentReader, ephemeralKeyOf } from "./options.js";
-
-interface WatchFlags extends ConnectionFlags {
-  readonly app?: string[];
-  readonly ephemeralKey?: string[];
-  readonly policy?: string;
-  readonly interval?: string;
-  readonly log?: string;
-  readonly onRefusal?: string;
-  readonly once?: boolean;
-  readonly format?: string;
-}
+import { readPolicyFile } from "./option-files.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { ephemeralKeyOf, formatOf } from "./option-values.js";
+import { ArgumentReader } from "./options.js";
 
 /** A command line that makes sense. */
 interface WatchRequest {
@@ -66,33 +51,19 @@ log, or one that cannot be written; 3 one could not be fetched at the last poll,
 first.`;
 
 export function addWatchCommand(program: Command, io: Io, finish: (code: number) => void): void {
-  const command = addConnectionOptions(
-    program
-      .command("watch")
-      .summary("keep watch over applications: every new boot proof is verified and logged")
-      .description("Follow the newest boot proofs of applications, or of keys, and hold each against a policy.")
-      .option("--app <name...>", "applications, each by the boot proof of its enclave that booted last")
-      .option("--ephemeral-key <hex...>", "keys, each by its boot proof, beside applications or in their place")
-      .option("--policy <file>", "the policy that pins what is expected (see bootproof pin)")
-      .option("--interval <duration>", "from one poll to the next: 1s to 1d (default: 60s)")
-      .option("--log <file>", "keep the entries there: a log that is only added to (see bootproof log verify)")
-      .option(
-        "--on-refusal <command>",
-        "what is told of each rejected boot proof: a command, by the shell, with the entry on its stdin; or an " +
-          "http(s):// URL, which it is posted to",
-      )
-      .option("--once", "one poll, and exit")
-      .option("--format <format>", "text or json: a line for each entry, of the log in JSON (default: text)"),
-  )
+  const command = program
+    .command("watch")
+    .summary("watch applications: verify and log every new boot proof")
+    .description("Follow the newest boot proofs of applications, or of keys, and compare each with a policy.")
     .usage("--app NAME… --policy FILE [--interval 60s] [--log FILE] [--on-refusal COMMAND|URL] [connection]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: WatchFlags) => {
+  const args = new ArgumentReader(addOptions(command, "watch"));
+  command.action(async (flags: Flags<"watch">) => {
     finish(await run(requestOf(args, flags, io), io));
   });
 }
 
-function requestOf(args: ArgumentReader, flags: WatchFlags, io: Io): WatchRequest {
+function requestOf(args: ArgumentReader, flags: Flags<"watch">, io: Io): WatchRequest {
   args.refuseRepeated();
   const { app: apps = [], ephemeralKey: ephemeralKeys = [], policy, interval = "60s", log, once = false } = flags;
   if (apps.length + ephemeralKeys.length === 0)
@@ -107,7 +78,7 @@ function requestOf(args: ArgumentReader, flags: WatchFlags, io: Io): WatchReques
   if (log === STDIN) args.fault("--log -: a log is a file; without --log, entries go to stdout alone");
   if (flags.onRefusal !== undefined) refuseAddress(args, flags.onRefusal);
   const intervalMs = intervalOf(args, interval);
-  const format = args.format(flags.format);
+  const format = formatOf(args, flags.format);
   const connection = connectionOf(args, flags, io);
   args.throwFaults();
   return {
@@ -176,10 +147,7 @@ async function run(request: WatchRequest, io: Io): Promise<number> {
 
 /** As plain data: what verifies is another copy of the library than this file's. */
 async function readPolicy(path: string, io: Io): Promise<PlainPolicy> {
-  const [{ readPolicyFile }, { plainPolicy }] = await Promise.all([
-    import("./policy.js"),
-    import("../appraise/plain-policy.js"),
-  ]);
+  const { plainPolicy } = await import("../appraise/plain-policy.js");
   const files = new InputFiles(io);
   const read = await readPolicyFile(files, path, { command: "watch", option: "--policy" });
   files.throwFaults();

@@ -5,16 +5,11 @@ import { EXIT } from "./exit-codes.js";
 import { InputFiles } from "./files.js";
 import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
+import { type Flags, addOptions } from "./option-table.js";
+import { workersOf } from "./option-values.js";
 import { ArgumentReader, choosesPolicy } from "./options.js";
 import { queueOptions, queueProblem } from "./queue.js";
 import { PIN_FIRST, WHY_A_POLICY } from "./verify-request.js";
-
-interface WorkerFlags {
-  readonly queue?: string;
-  readonly policy?: string | false;
-  readonly trustAnchor?: string;
-  readonly workers?: string;
-}
 
 /** A command line that makes sense. */
 interface WorkerRequest {
@@ -44,20 +39,15 @@ export function addWorkerCommand(program: Command, io: Io, finish: (code: number
     .command("worker")
     .summary("judge for the audits of other machines, by a queue")
     .description("Judge what bootproof audit --queue puts into a queue, on all cores, until it is ended.")
-    .option("--queue <url>", "the queue: redis://HOST:PORT, or rediss:// for TLS, with USER:PASSWORD@ and /DATABASE")
-    .option("--policy <file>", "the policy of the audits that it judges for")
-    .option("--no-policy", "judge for audits without a policy")
-    .option("--trust-anchor <file>", "with --no-policy: the one of the audits, where they have one")
-    .option("--workers <number>", "threads that judge (default: one for each core)")
     .usage("--queue URL (--policy FILE | --no-policy) [--workers N]")
     .addHelpText("after", EXAMPLES);
-  const args = new ArgumentReader(command);
-  command.action(async (flags: WorkerFlags) => {
+  const args = new ArgumentReader(addOptions(command, "worker"));
+  command.action(async (flags: Flags<"worker">) => {
     finish(await run(requestOf(args, flags), io));
   });
 }
 
-function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: WorkerFlags): WorkerRequest {
+function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }: Flags<"worker">): WorkerRequest {
   args.refuseRepeated();
   if (queue === undefined) args.fault("--queue URL is wanted: where the batches are, such as redis://127.0.0.1:6379");
   if (!choosesPolicy(args)) args.fault(WHY_A_POLICY, PIN_FIRST);
@@ -67,16 +57,6 @@ function requestOf(args: ArgumentReader, { queue, policy, trustAnchor, workers }
   const threads = workers === undefined ? undefined : workersOf(args, workers);
   args.throwFaults();
   return { queue: queue!, policy: policy === false ? null : policy!, trustAnchor, workers: threads };
-}
-
-const MOST_WORKERS = 1024;
-
-/** The number of threads that `--workers` asks for. */
-export function workersOf(args: ArgumentReader, text: string): number | undefined {
-  if (args.isEmpty("workers")) return undefined;
-  const workers = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
-  if (workers > 0 && workers <= MOST_WORKERS) return workers;
-  return args.fault(`--workers ${text}: a number of threads wanted, from 1 to ${MOST_WORKERS}`);
 }
 
 async function run(request: WorkerRequest, io: Io): Promise<number> {

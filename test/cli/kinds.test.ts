@@ -54,7 +54,7 @@ const TAKEN: Readonly<Record<File, readonly [is: string, option: string | null, 
   report: ["this is a report, somebody's word: verify the evidence it names", null, []],
   release: ["this is a published release", "--release", ["pin"]],
   request: ["this is a request", "--request", ["verify"]],
-  key: ["this is an API key file", "--api-key-file", ["fetch", "verify"]],
+  key: ["this is an API key file", "--api-key-file", ["verify", "fetch"]],
 };
 
 /** Where each option stands, and the files that it takes. */

@@ -26,7 +26,7 @@ describe("wrong usage", () => {
     [
       "an option without its value",
       ["bundle", "--now"],
-      "--now: TIME is wanted after it: RFC 3339: the present by which ages are counted (default: the clock)",
+      "--now: TIME is wanted after it: RFC 3339: the current time, from which ages are counted (default: the clock)",
       "bundle",
     ],
     [
