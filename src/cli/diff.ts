@@ -59,7 +59,7 @@ async function sideOf(files: InputFiles, path: string): Promise<Side | undefined
   const { readSide } = await import("../diff/diff.js");
   const file = await files.bytes(path, MAX_BUNDLE_BYTES);
   const readYaml = async (text: string): Promise<unknown> => {
-    const { parseYaml } = await import("./pin-sources.js");
+    const { parseYaml } = await import("./read-yaml.js");
     const release = await parseYaml(files, path, text);
     // Its faults are kept already.
     if (release === undefined) throw new MalformedError("release", []);

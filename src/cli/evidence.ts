@@ -96,14 +96,14 @@ async function reportOn(
     }
     case "key": {
       const evidence = await readEvidence(files, source.files, "verify");
-      const { fetchBootProofOf } = await import("./fetch.js");
+      const { fetchBootProofOf } = await import("./fetch-evidence.js");
       const bootProof = await fetchBootProofOf({ ephemeralKey: source.ephemeralKey }, source.connection, io);
       const ephemeralKey = fromHex(source.ephemeralKey)!;
       const whole = { ...evidence, bootProofs: [bootProof] };
       return reportOf(whole, { ...answerable(whole, options, false), ephemeralKey }, io);
     }
     case "apps": {
-      const { fetchLatestBootProofs } = await import("./fetch.js");
+      const { fetchLatestBootProofs } = await import("./fetch-evidence.js");
       const fetched = await fetchLatestBootProofs(source.apps, source.connection, io);
       const bootProofs = fetched.map(({ app, bootProof }) => new NamedEvidence(app, bootProof, { latestOf: app }));
       return reportOf({ bootProofs }, answerable({ bootProofs }, options, false), io);
@@ -123,7 +123,7 @@ async function reportOnActivity(
   const { file, connection } = source;
   const given = file === undefined ? undefined : await readActivityFile(files, file, "verify");
   files.throwFaults();
-  const { fetchActivityEvidence } = await import("./fetch.js");
+  const { fetchActivityEvidence } = await import("./fetch-evidence.js");
   const wanted =
     given === undefined
       ? { activityId: source.activityId! }

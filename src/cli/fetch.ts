@@ -1,17 +1,15 @@
 /** `bootproof fetch`: evidence from the service, as JSON on stdout. Nothing of it is verified. */
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import type { ActivityEvidence, AskService } from "../client/index.js";
 import { COMPLETED } from "../decode/activity.js";
 import { unwrap } from "../decode/input.js";
 import { type JsonValue, isJsonObject } from "../decode/json.js";
 import { jsonDocument } from "../report/json.js";
-import { printable } from "../report/printable.js";
-import { inTurns } from "../verify/in-turns.js";
-import { CONNECTION_HELP, type Connection, connect, connectionOf, reached } from "./connection.js";
+import { CONNECTION_HELP, type Connection, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
+import { fetchActivityEvidence, fetchBootProofOf, unreachable } from "./fetch-evidence.js";
 import { InputFiles, STDIN } from "./files.js";
-import { type Io, UnreachableError } from "./io.js";
+import type { Io, UnreachableError } from "./io.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { ephemeralKeyOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
@@ -140,98 +138,7 @@ function refuseMistaken(
   if (mistaken.length + open.length > 0) throw unreachable(connection, [...mistaken, ...open]);
 }
 
-/** Answers of the service that are waited for at once: each may be large. */
-const AT_ONCE = 4;
-
-/**
- * The newest boot proof of each application. Throws {@link UnreachableError} with every failure, each under the name of
- * its application.
- */
-export async function fetchLatestBootProofs(
-  apps: readonly string[],
-  connection: Connection,
-  io: Io,
-): Promise<readonly { readonly app: string; readonly bootProof: JsonValue }[]> {
-  const [client, { fetchLatestBootProof }] = await Promise.all([connect(connection, io), import("../client/index.js")]);
-  const query: AskService = (name, parameters) => client.query(name, parameters);
-  io.progress(`fetching the newest boot proof of ${apps.map(printable).join(", ")} from ${hostOf(connection)}`);
-  const fetched = await inTurns(apps, AT_ONCE, async (app) => {
-    try {
-      const bootProof = await reached(fetchLatestBootProof(query, app), connection);
-      if (bootProof === null) throw unreachable(connection, ["there is no boot proof of this application"]);
-      return { app, bootProof };
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      return error.problems.map(({ message }) => `${printable(app)}: ${message}`);
-    }
-  });
-  const failures = fetched.flatMap((one) => (Array.isArray(one) ? one : []));
-  if (failures.length > 0) throw new UnreachableError(failures);
-  return fetched.flatMap((one) => (Array.isArray(one) ? [] : [one]));
-}
-
-/** The boot proof of a key, or of the enclave of an application that booted last, as it came. */
-export async function fetchBootProofOf(
-  wanted: { readonly ephemeralKey: string } | { readonly app: string },
-  connection: Connection,
-  io: Io,
-): Promise<JsonValue> {
-  const client = await connect(connection, io);
-  io.progress(`fetching the boot proof from ${hostOf(connection)}`);
-  const answer =
-    "app" in wanted
-      ? client.query("get_latest_boot_proof", { appName: wanted.app })
-      : client.query("get_boot_proof", wanted);
-  const { bootProof } = await reached(answer, connection);
-  if (bootProof === undefined)
-    throw unreachable(connection, [
-      "the answer is not what the interface promises: bootProof is missing. Check the base address.",
-    ]);
-  return bootProof;
-}
-
-/**
- * An activity's evidence. App proofs of an id, without the activity, answer no question: where the service does not
- * answer it, throws {@link UnreachableError}.
- */
-export async function fetchActivityEvidence(
-  wanted: { readonly activityId: string } | { readonly activity: JsonValue },
-  connection: Connection,
-  io: Io,
-): Promise<ActivityEvidence<JsonValue>> {
-  const [client, library] = await Promise.all([connect(connection, io), import("../client/index.js")]);
-  const query: AskService = (name, parameters) => client.query(name, parameters);
-  const host = hostOf(connection);
-  io.progress(`fetching the activity and its app proofs from ${host}`);
-  const activity =
-    "activity" in wanted ? wanted.activity : await reached(library.fetchActivity(query, wanted.activityId), connection);
-  if (activity === null && "activityId" in wanted) throw noActivity(wanted.activityId, connection);
-  const whole = await reached(library.withAppProofs(query, activity), connection);
-  return reached(
-    library.fetchEvidence(whole, (key, index, count) => {
-      io.progress(`fetching the boot proof of key ${index + 1} of ${count} from ${host}`);
-      return library.fetchBootProof(query, key);
-    }),
-    connection,
-  );
-}
-
-function hostOf({ baseUrl }: Connection): string {
-  return new URL(baseUrl).host;
-}
-
-function noActivity(activityId: string, connection: Connection): UnreachableError {
-  const advice =
-    `If you have the activity as the service answered it when it was submitted, give it with --activity FILE: ` +
-    "app proofs that were fetched by its id alone say nothing of what was asked.";
-  return unreachable(connection, [`the service does not answer the activity ${activityId} (get_activity). ${advice}`]);
-}
-
 function noAppProofs(activityId: string, connection: Connection): UnreachableError {
   const advice = "nothing else proves it, and activities have them that were submitted with generateAppProofs";
   return unreachable(connection, [`there are no app proofs of the activity ${activityId}: ${advice}`]);
-}
-
-function unreachable({ baseUrl }: Connection, messages: readonly string[]): UnreachableError {
-  return new UnreachableError(messages.map((message) => printable(`${baseUrl}: ${message}`)));
 }

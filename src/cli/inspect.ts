@@ -52,7 +52,7 @@ async function inspect(path: string, given: Io): Promise<Inspection> {
   const bytes = await files.bytes(path, MAX_BUNDLE_BYTES);
   files.throwFaults();
   const readYaml = async (text: string): Promise<unknown> => {
-    const { parseYaml } = await import("./pin-sources.js");
+    const { parseYaml } = await import("./read-yaml.js");
     return parseYaml(files, path, text);
   };
   const inspection = await files.decodedAsync(path, () => inspectUnverified(bytes!, { readYaml }));

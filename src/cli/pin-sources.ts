@@ -3,7 +3,7 @@ import type { MadePolicy, PinOptions, ReleaseOptions } from "../appraise/pin.js"
 import type { VerifyOptions } from "../bootproof.js";
 import { fromHex } from "../bytes.js";
 import type { JsonValue } from "../decode/json.js";
-import { attempt, faultText, listed } from "../errors.js";
+import { attempt, faultText } from "../errors.js";
 import type { Report } from "../report/report.js";
 import type { VerifiedBootProof } from "../verify/boot-proof.js";
 import { COMMITMENT_KINDS, type CommitmentKind } from "../verify/commitment.js";
@@ -14,6 +14,7 @@ import { type Io, UsageError, messageOptions } from "./io.js";
 import { type FilePlace, jsonOfKind, ofKind } from "./kinds.js";
 import { type PolicySource, readTrustAnchor } from "./option-files.js";
 import type { Flags } from "./option-table.js";
+import { parseYaml } from "./read-yaml.js";
 
 /** What was pinned, and what a person has to know of it. */
 interface Pinned {
@@ -215,29 +216,3 @@ export function isCommitmentKind(text: string | undefined): text is CommitmentKi
 
 /** Half a kilobyte is an application of a release. What YAML makes of a text takes a thousand times its size. */
 const MAX_RELEASE_BYTES = 65_536;
-
-/** Every scalar as text: a digest of decimal digits alone is no number. */
-export async function parseYaml(files: InputFiles, path: string, text: string): Promise<unknown> {
-  const { LineCounter, isScalar, parseDocument, visit } = await import("./yaml.js");
-  const lineCounter = new LineCounter();
-  const faults: string[] = [];
-  const fault = (offset: number | undefined, message: string): void => {
-    const { line, col } = lineCounter.linePos(offset ?? 0);
-    faults.push(`${message} at line ${line}, column ${col}`);
-  };
-  // Its own search for keys that are there twice compares each with each.
-  const document = parseDocument(text, { schema: "failsafe", prettyErrors: false, uniqueKeys: false, lineCounter });
-  for (const { message, pos } of document.errors) fault(pos[0], message);
-  visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) faults.push("a map whose key is no text");
-        else if (seen.has(key.value)) fault(key.range?.[0], "Map keys must be unique");
-        else seen.add(key.value);
-      }
-    },
-    Alias: (_, alias) => fault(alias.range?.[0], "an alias, which is not followed"),
-  });
-  return faults.length > 0 ? files.fault(path, `not YAML: ${listed(faults, "; ")}`) : document.toJS();
-}

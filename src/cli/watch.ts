@@ -2,10 +2,9 @@
 import type { Command } from "commander";
 import type { PlainPolicy } from "../appraise/plain-policy.js";
 import { PolicyPlace, duration } from "../appraise/shapes.js";
-import { fromUtf8 } from "../bytes.js";
-import { printable, quoted } from "../report/printable.js";
+import { printable } from "../report/printable.js";
 import type { Format } from "../report/report.js";
-import type { LogEntry, LogLine, WatchMessage, WatchOptions, WatchSummary, Watched } from "../watch/index.js";
+import type { WatchOptions, WatchSummary } from "../watch/index.js";
 import type { OpenedLog } from "../watch/node.js";
 import { CONNECTION_HELP, type Connection, connect, connectionOf } from "./connection.js";
 import { EXIT } from "./exit-codes.js";
@@ -16,6 +15,7 @@ import { readPolicyFile } from "./option-files.js";
 import { type Flags, addOptions } from "./option-table.js";
 import { ephemeralKeyOf, formatOf } from "./option-values.js";
 import { ArgumentReader } from "./options.js";
+import { entryJson, entryText, messageText } from "./watch-text.js";
 
 /** A command line that makes sense. */
 interface WatchRequest {
@@ -183,7 +183,7 @@ async function optionsOf(request: WatchRequest, io: Io): Promise<Omit<WatchOptio
     ephemeralKeys,
     intervalMs,
     once,
-    onEntry: (line) => io.stdout.write(format === "json" ? jsonOf(line) : entryText(line.entry)),
+    onEntry: (line) => io.stdout.write(format === "json" ? entryJson(line) : entryText(line.entry)),
     onMessage: (message) => io.stderr.write(messageText(message, once)),
     ...(handOn && { onRefusal: handOn }),
   };
@@ -214,71 +214,4 @@ function exitCodeOf({ refused, unfetched }: WatchSummary): number {
 function waitingText({ log }: WatchRequest): string {
   const after = log === undefined ? "and without --log it is lost" : "and is when the watch goes on with this log";
   return `warning: a refusal was not handed on, ${after}\n`;
-}
-
-/** The line of the log. */
-function jsonOf({ bytes }: LogLine): string {
-  return `${fromUtf8(bytes)!}\n`;
-}
-
-/** Characters of each reason. */
-const MAX_DETAIL = 200;
-
-/** One line of what was found; what evidence chose is printable in it. */
-function entryText(entry: LogEntry): string {
-  const { n, at, verdict, failed, deployment } = entry;
-  const reasons = failed.map(({ id, detail }) => `${id} (${printable(detail.slice(0, MAX_DETAIL))})`);
-  const stale = entry.stale ? ", for its age alone" : "";
-  const why = verdict === "rejected" ? `${stale}: ${reasons.join("; ")}` : deploymentText(deployment);
-  return `${at} #${n} ${verdict.toUpperCase()} ${nameOfEntry(entry)}${why}\n`;
-}
-
-function deploymentText(deployment: string | null): string {
-  return deployment === null ? "" : ` as ${quoted(deployment)}`;
-}
-
-function nameOfEntry({ app, ephemeralKey }: LogEntry): string {
-  return nameOf(app === null ? { ephemeralKey: ephemeralKey! } : { app });
-}
-
-const SHOWN_DIGITS = 16;
-
-function nameOf(watched: Watched): string {
-  return "app" in watched ? printable(watched.app) : `key ${watched.ephemeralKey.slice(0, SHOWN_DIGITS)}…`;
-}
-
-function namesOf(watched: readonly Watched[]): string {
-  return watched.map(nameOf).join(", ");
-}
-
-const LOUD = {
-  credentials: "NOT WATCHED",
-  missing: "NOT WATCHED",
-  answer: "not known",
-  unreachable: "not known",
-} as const;
-
-function messageText(message: WatchMessage, once: boolean): string {
-  const at = message.at.toISOString();
-  switch (message.event) {
-    case "outage": {
-      const { watched, kind, again, since } = message;
-      const still = again ? ` still, since ${since.toISOString()}` : "";
-      const next = once ? "" : ". It is asked again";
-      const said = message.message.replace(/\.$/, "");
-      return `warning: ${at} ${namesOf(watched)}: ${LOUD[kind]}${still}: ${printable(said)}${next}\n`;
-    }
-    case "recovered": {
-      const { watched, since, failedPolls } = message;
-      const polls = failedPolls === 1 ? "1 poll" : `${failedPolls} polls`;
-      return `note: ${at} ${namesOf(watched)}: answered again; not since ${since.toISOString()}, at ${polls}\n`;
-    }
-    case "not-handed-on": {
-      const { n, attempts, tries } = message;
-      const what = tries ? "it is tried again" : `given up after ${attempts} attempts`;
-      return `warning: ${at} the refusal of entry ${n} was not handed on: ${printable(message.message)}; ${what}\n`;
-    }
-    case "handed-on":
-      return `note: ${at} the refusal of entry ${message.n} was handed on at attempt ${message.attempts}\n`;
-  }
 }

@@ -1,0 +1,128 @@
+/** What `page --verify` writes on stdout: its text, and its JSON. */
+import { POLICY_CHOSEN_BY_MAKER } from "../bundle/text.js";
+import type { PageCheck, PageMaking, PagePart } from "../page/check.js";
+import type { Notice } from "../report/facts.js";
+import { jsonDocument } from "../report/json.js";
+import { pageOf, wrapped } from "../report/layout.js";
+import { printable, printableStart } from "../report/printable.js";
+import { summaryOf } from "../report/summary.js";
+import { TOOL } from "../version.js";
+import { type Io, textOptions } from "./io.js";
+
+export function pageCheckJson({ verification, ...facts }: PageCheck): string {
+  const { report = null, bundle = null } = verification ?? {};
+  return jsonDocument({ format: "bootproof-page-check/1", tool: TOOL, ...facts, report, bundle });
+}
+
+const OURS = `${TOOL.name} ${TOOL.version}`;
+const MAX_SHOWN = 8;
+const MAX_VALUE = 120;
+
+export function pageCheckText(check: PageCheck, name: string, io: Io): string {
+  const options = textOptions(io);
+  const { verification, made } = check;
+  const page = pageOf(options);
+  const lines = [...headline(check, name), ...scriptLines(check)].flatMap((text) => wrapped(page, "", text));
+  const items = detailLines(check).flatMap((text) => wrapped(page, "  ", text));
+  const above = [...lines, ...items, ""].join("\n");
+  if (verification === null) return above;
+  const anew = `Its evidence, verified anew by this program, as of ${verification.report.verifiedAt}.`;
+  const intro = [anew, ...(made === null ? [] : makingTexts(made))].flatMap((text) => wrapped(page, "", text));
+  const summary = summaryOf(verification.report, options, noticesOf(check));
+  return `${above}\n${intro.join("\n")}\n\n${summary}\nMore: with --format json.\n`;
+}
+
+function headline({ sameBytes, kind, version }: PageCheck, name: string): string[] {
+  const file = printable(name);
+  const what = kind === "verifier" ? "the page for verifying that" : "the page that";
+  const of = kind === "verifier" ? "" : " of the evidence in it";
+  if (sameBytes) return [`INTACT: ${file} is, byte for byte, ${what} ${OURS} makes${of}.`];
+  if (version !== TOOL.version) return otherVersion(file, version!);
+  return [
+    `NOT INTACT: ${file} is not ${what} ${OURS} makes${of}. Somebody changed it, or made it otherwise: believe ` +
+      `nothing that it shows, nor what its button answers.`,
+  ];
+}
+
+/** Whose name may be anything: it is put into a command to copy only where it is a version. */
+function otherVersion(file: string, version: string): string[] {
+  const isVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/.test(version);
+  const command = isVersion ? ` (npx ${TOOL.name}@${version} page --verify FILE)` : "";
+  return [
+    `NOT CHECKED: ${file} says that ${TOOL.name} ${printable(version)} made it, and this is ${OURS}, which makes ` +
+      `other pages. Whether the file is intact, only that version can say${command}: until then believe nothing that ` +
+      `it shows.`,
+  ];
+}
+
+function scriptLines({ script: { found, expected, same }, version }: PageCheck): string[] {
+  if (same) return [`Its script is that of ${OURS}: SHA-256 ${expected}.`];
+  const own = found === null ? "It has no script" : `Its script is another one: SHA-256 ${found}`;
+  const other = version === TOOL.version ? ", and the button may answer anything" : "";
+  return [`${own}; that of ${OURS} is ${expected}${other}.`];
+}
+
+const PARTS: Readonly<Record<PagePart, string>> = {
+  head: "its head, with the rules for what a browser lets it do",
+  style: "its style, which can hide text",
+  text: "what it shows",
+  data: "the data that it carries",
+  script: "its script",
+  end: "its end",
+};
+
+/** Where the page differs: of another version everything may. */
+function detailLines({ version, differsAt, sameReport, differences, faults }: PageCheck): string[] {
+  const at =
+    differsAt === null || version !== TOOL.version
+      ? []
+      : [`The first difference is at byte ${differsAt.byte}, in ${PARTS[differsAt.part]}.`];
+  const shown = differences
+    .slice(0, MAX_SHOWN)
+    .map(
+      ({ place, page, anew }) =>
+        `${printableStart(place, MAX_VALUE)}: ${valueText(page)} in its report, ${valueText(anew)} in truth`,
+    );
+  const rest = differences.length - shown.length;
+  const said = sameReport === false ? ["The report that it carries is not what its evidence comes to:", ...shown] : [];
+  const broken = faults.map(({ path, message }) => `${printable(path === "" ? message : `${path}: ${message}`)}`);
+  return [
+    ...at,
+    ...said,
+    ...(rest > 0 ? [`and ${rest} more`] : []),
+    ...(broken.length > 0 ? ["What it carries cannot be verified:", ...broken] : []),
+  ];
+}
+
+function valueText(value: string | null): string {
+  return value === null ? "nothing" : printableStart(value, MAX_VALUE);
+}
+
+const POLICY_OF_THE_PAGE =
+  "the policy came with the page: whoever made the page chose what passes, and anybody can make one that passes. So " +
+  'the verdict is "authentic" at best. Hold it against a policy of your own: --policy FILE.';
+
+/** Whose policy it was is said beside the verdict. */
+function noticesOf({ policyFrom, verification }: PageCheck): Notice[] {
+  if (policyFrom !== "bundle") return [];
+  const text = verification?.bundle?.policyFrom === "bundle" ? POLICY_CHOSEN_BY_MAKER : POLICY_OF_THE_PAGE;
+  return [{ kind: "but", text }];
+}
+
+const MAX_QUESTION = 400;
+
+/** What the page's maker had verified, of which the caller is to know that it does not count. */
+function makingTexts({ now, allowDebug, bootProofsOnly, expected, nonce }: PageMaking): string[] {
+  const allowed = [
+    ...(allowDebug ? ["allowed debug mode"] : []),
+    ...(bootProofsOnly ? ["left out what a policy demands of app proofs"] : []),
+  ];
+  const question = expected === null ? "" : printableStart(JSON.stringify(expected), MAX_QUESTION);
+  return [
+    `The page's maker verified it as of ${[now, ...allowed].join(", and ")}: none of that is used.`,
+    ...(expected === null ? [] : [`The page's maker asked ${question}: that is not asked here.`]),
+    ...(nonce === null
+      ? []
+      : [`The nonce ${printableStart(nonce, MAX_VALUE)} is the one that the page's maker named.`]),
+  ];
+}
